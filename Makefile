@@ -1,0 +1,47 @@
+# «El Transformer, línea a línea». Las dos órdenes importantes: make libro, make prueba.
+PYTHON ?= python3
+RAIZ := $(shell f='$(strip $(MAKEFILE_LIST))'; cd "$$(dirname "$$f")" && pwd)
+AQUI = cd "$(RAIZ)" &&
+VENV = .venv/bin/python
+PUERTO ?= 8000
+
+.DEFAULT_GOAL := ayuda
+.PHONY: ayuda entorno sistema libro ver prueba referencias tiempos semillas estilo bancos limpia
+
+ayuda:          ## enseña estas órdenes
+	@$(AQUI) grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 22
+
+entorno:        ## prepara .venv con las versiones fijadas
+	@$(AQUI) $(PYTHON) tools/entorno.py
+
+sistema:        ## instala Chromium y hunspell (los usan las pruebas)
+	@$(AQUI) tools/sistema.sh
+
+libro: entorno  ## construye el libro en book/_build/html
+	@$(AQUI) $(VENV) tools/libro.py
+
+ver:            ## sirve el libro en localhost:8000 (PUERTO=…)
+	@$(AQUI) test -f book/_build/html/index.html || { echo "Aún no hay libro: ejecuta antes «make libro»."; exit 1; }
+	@$(AQUI) echo "El libro, en http://localhost:$(PUERTO) (Ctrl+C para terminar)" && $(VENV) -m http.server $(PUERTO) --bind 127.0.0.1 --directory book/_build/html
+
+prueba: entorno ## ejecuta todas las pruebas
+	@$(AQUI) tools/sistema.sh --si-puede
+	@$(AQUI) $(VENV) tools/prueba.py
+
+referencias: entorno ## acepta las salidas nuevas de los capítulos y enseña la diferencia
+	@$(AQUI) $(VENV) tools/referencias.py
+
+semillas: entorno ## repite las otras semillas y las ejecuciones largas (minutos)
+	@$(AQUI) $(VENV) tools/semillas.py
+
+tiempos:        ## apunta los tiempos medidos de cada capítulo
+	@$(AQUI) $(VENV) tools/tiempos.py
+
+estilo: entorno ## revisa el código con ruff
+	@$(AQUI) $(VENV) -m ruff check code tests tools benchmarks exercises solutions
+
+bancos: entorno ## mide velocidades y memoria, en cocientes
+	@$(AQUI) for f in benchmarks/*.py; do $(VENV) $$f || exit 1; done
+
+limpia:         ## borra lo construido (no el entorno)
+	@$(AQUI) rm -rf book/_build

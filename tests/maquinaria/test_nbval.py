@@ -1,0 +1,82 @@
+"""Faltas plantadas: nbval, tal como lo usa el proyecto, tiene que verlas todas."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+REFERENCIAS = Path(__file__).resolve().parents[1] / "referencias"
+
+
+def celda(codigo, texto=None, etiquetas=()):
+    """Una celda de referencia con su salida por pantalla."""
+    salidas = [] if texto is None else [new_output("stream", name="stdout", text=texto)]
+    return new_code_cell(codigo, outputs=salidas, execution_count=1, metadata={"tags": list(etiquetas)})
+
+
+def ejecuta_nbval(carpeta, *celdas, espera=60):
+    """Ejecuta nbval con la configuración del proyecto sobre un cuaderno; devuelve el proceso."""
+    for fichero in ("conftest.py", "sanear.cfg"):
+        shutil.copy(REFERENCIAS / fichero, carpeta / fichero)
+    nucleo = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(new_notebook(cells=list(celdas), metadata=nucleo), carpeta / "01-prueba.ipynb")
+    orden = [
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(carpeta),
+        "--nbval", "--nbval-current-env", f"--nbval-cell-timeout={espera}",
+        f"--nbval-sanitize-with={carpeta / 'sanear.cfg'}", str(carpeta),
+    ]
+    hechos = carpeta / "hechos"
+    hechos.mkdir()
+    entorno = {**os.environ, "ATENTO_EJECUTADOS": str(hechos)}
+    return subprocess.run(orden, capture_output=True, text=True, env=entorno, cwd=carpeta)
+
+
+def test_lo_correcto_pasa_y_se_guarda_ejecutado(tmp_path):
+    proceso = ejecuta_nbval(
+        tmp_path,
+        celda("print(2 + 2)", "4\n"),
+        celda("from IPython.display import HTML\nprint('tarda 0.31 s en cuda:0')", "tarda 12 s en cpu\n"),
+        celda("1 / 0", None, ["raises-exception", "nbval-ignore-output"]),
+    )
+    assert proceso.returncode == 0, proceso.stdout
+    ejecutado = nbformat.read(tmp_path / "hechos" / "01-prueba.ipynb", as_version=4)
+    assert ejecutado.cells[0].outputs[0].text == "4\n"
+    assert ejecutado.metadata["segundos"] > 0
+
+
+YA_NO_FALLA = new_code_cell(
+    "x = 1",
+    outputs=[new_output("error", ename="ValueError", evalue="antes fallaba", traceback=[])],
+    execution_count=1,
+    metadata={"tags": ["raises-exception"]},
+)
+
+
+@pytest.mark.parametrize(
+    ("celdas", "queja"),
+    [
+        ([celda("print(2 + 2)", "5\n")], "mismatch"),
+        ([celda("raise ValueError('plantada')")], "plantada"),
+        ([celda("print('de más')")], "Unexpected output fields"),
+        ([celda("x = 1", "falta\n")], "Missing output fields"),
+        ([celda("import sys\nprint('aviso', file=sys.stderr)")], "stderr"),
+        ([YA_NO_FALLA], "Missing output fields"),
+    ],
+    ids=["salida-distinta", "excepción", "salida-nueva", "salida-perdida", "aviso-en-stderr", "ya-no-falla"],
+)
+def test_cada_falta_plantada_se_ve(tmp_path, celdas, queja):
+    proceso = ejecuta_nbval(tmp_path, *celdas)
+    assert proceso.returncode == 1, f"nbval no ha visto la falta:\n{proceso.stdout}"
+    assert queja.lower() in proceso.stdout.lower()
+    assert not list((tmp_path / "hechos").glob("*.ipynb")), "un capítulo con faltas no puede llegar a la caché"
+
+
+def test_una_celda_que_no_termina_se_corta(tmp_path):
+    proceso = ejecuta_nbval(tmp_path, celda("import time\ntime.sleep(60)"), espera=1)
+    assert proceso.returncode == 1
+    assert "Timeout" in proceso.stdout
