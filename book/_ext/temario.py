@@ -1,0 +1,200 @@
+"""Los apéndices que se escriben solos: el mapa del temario y el de las refutaciones.
+
+``{mapa-temario}`` lee ``temario.yml`` y enlaza cada fila con la sección que la enseña.
+``{mapa-refutaciones}`` busca en los capítulos los títulos marcados con ``{refutacion}`` y los reúne en una tabla.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import yaml
+from docutils import nodes
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+logger = logging.getLogger(__name__)
+
+TEMAS = {
+    "HIS": "Historia", "ATE": "Atención", "QKV": "Consulta, clave y valor", "MUL": "Atención multicabeza",
+    "ENM": "Enmascaramiento", "POS": "Información de posición", "ARQ": "Arquitectura", "ENT": "Entrenamiento",
+    "DEC": "Decodificación", "TOK": "Tokenización y embeddings", "COD": "Codificador y familia BERT",
+    "DES": "Decodificador y familia GPT", "S2S": "Secuencia a secuencia", "VIS": "Visión", "AUD": "Audio",
+    "MMO": "Multimodalidad", "EFI": "Eficiencia", "TEO": "Teoría", "APL": "Aplicaciones",
+    "ETI": "Ética y sociedad", "EJE": "Ejercicios",
+}
+_TITULO = re.compile(r"^#{1,6}\s+(.*)$")
+_REFUTACION = re.compile(r"\{refutacion\}`(R-\d{3})`")
+
+
+class enlace_pendiente(nodes.Inline, nodes.TextElement):  # noqa: N801
+    """Enlace a una etiqueta del libro, o a un ancla de un documento, que se resuelve al escribir la página."""
+
+
+def cargar_temario(ruta: Path) -> dict[str, dict]:
+    """Lee las filas del temario: identificador → tema, tipo, texto, capítulo y etiqueta."""
+    return yaml.safe_load(ruta.read_text(encoding="utf-8"))
+
+
+def titulos_por_etiqueta(texto: str) -> dict[str, str]:
+    """Título de cada ancla ``(etiqueta)=``: el que la sigue o, si va ante un párrafo, el de la sección en que está."""
+    titulos, pendientes, seccion, valla = {}, [], "", ""
+    for linea in texto.splitlines():
+        ancla = re.fullmatch(r"\s*\(([^()\s]+)\)=\s*", linea)
+        cerca = re.match(r"\s*(`{3,}|~{3,})", linea)
+        titulo = None if valla else _TITULO.match(linea)
+        if cerca:
+            valla = "" if valla and cerca[1].startswith(valla) else valla or cerca[1]
+        if ancla:
+            pendientes.append(ancla[1])
+        elif linea.strip():
+            seccion = _REFUTACION.sub("", titulo[1]).strip() if titulo else seccion
+            titulos.update(dict.fromkeys(pendientes, seccion))
+            pendientes = []
+    return titulos
+
+
+def refutaciones_de(texto: str) -> list[tuple[str, str]]:
+    """Pares (identificador, enunciado) de un capítulo: el rol va en el título o en el párrafo que lo sigue."""
+    salida, titulo, en_codigo = [], "", False
+    for linea in texto.splitlines():
+        if re.match(r"^\s*(```|~~~)", linea):
+            en_codigo = not en_codigo
+        hallado = None if en_codigo else _TITULO.match(linea)
+        if hallado:
+            titulo = _REFUTACION.sub("", hallado[1]).strip()
+        if not en_codigo:
+            salida += [(clave, titulo) for clave in _REFUTACION.findall(linea)]
+    return salida
+
+
+def _capitulos(env) -> dict[int, list[str]]:
+    """Documentos por número de capítulo; el 0 reúne los preliminares."""
+    salida: dict[int, list[str]] = {}
+    for doc in sorted(env.found_docs):
+        if doc.startswith("0-"):
+            salida.setdefault(0, []).append(doc)
+        elif m := re.match(r"[1-9]-[^/]+/(\d\d)-", doc):
+            salida.setdefault(int(m[1]), []).append(doc)
+    return salida
+
+
+def _tabla(anchos: list[int], cabecera: list[str], filas: list[list[nodes.Node]], clase: str) -> nodes.table:
+    """Una tabla de docutils a partir de nodos ya hechos."""
+    tabla = nodes.table(classes=[clase])
+    grupo = nodes.tgroup(cols=len(anchos))
+    grupo += [nodes.colspec(colwidth=a) for a in anchos]
+    titulares: list[nodes.Node] = [nodes.paragraph("", t) for t in cabecera]
+    cuerpo = nodes.tbody()
+    for fila in filas:
+        cuerpo += nodes.row("", *[nodes.entry("", celda) for celda in fila])
+    grupo += nodes.thead("", nodes.row("", *[nodes.entry("", t) for t in titulares]))
+    grupo += cuerpo
+    tabla += grupo
+    return tabla
+
+
+class _Mapa(SphinxDirective):
+    """Lo común a los dos mapas."""
+
+    def fuente(self, docname: str) -> str:
+        """Texto de un documento, anotado como dependencia."""
+        ruta = self.env.doc2path(docname)
+        self.env.note_dependency(str(ruta))
+        return Path(ruta).read_text(encoding="utf-8")
+
+    def en_linea(self, texto: str) -> list[nodes.Node]:
+        """Texto con marcas en línea, ya convertido en nodos."""
+        hijos, avisos = self.state.inline_text(texto, self.lineno)
+        return [*hijos, *avisos]
+
+
+class MapaTemario(_Mapa):
+    """Una sección por tema, con una tabla: fila, qué se enseña y dónde."""
+
+    def run(self) -> list[nodes.Node]:
+        """Construye las tablas."""
+        self.env.note_reread()
+        ruta = Path(self.env.srcdir) / "temario.yml"
+        self.env.note_dependency(str(ruta))
+        filas = cargar_temario(ruta)
+        documentos = _capitulos(self.env)
+        titulos = {n: {k: v for d in docs for k, v in titulos_por_etiqueta(self.fuente(d)).items()}
+                   for n, docs in documentos.items()}
+        hechas = sum(f["etiqueta"] != "pendiente" for f in filas.values())
+        salida: list[nodes.Node] = [nodes.paragraph(
+            "", f"De {len(filas)} filas, {hechas} enlazan ya con la sección que las enseña.")]
+        for tema, nombre in TEMAS.items():
+            seccion = nodes.section(ids=[f"temario-{tema.lower()}"], names=[])
+            seccion += nodes.title("", nombre)
+            cuerpo = [[nodes.paragraph("", clave), nodes.paragraph("", fila["texto"]), self.lugar(fila, titulos)]
+                      for clave, fila in filas.items() if fila["tema"] == tema]
+            seccion += _tabla([12, 55, 33], ["Fila", "Qué se enseña", "Dónde"], cuerpo, "mapa-temario")
+            salida.append(seccion)
+        return salida
+
+    def lugar(self, fila: dict, titulos: dict[int, dict[str, str]]) -> nodes.paragraph:
+        """Enlaces a las secciones de una fila, o «pendiente»."""
+        numero, etiquetas = fila["capitulo"], fila["etiqueta"]
+        if etiquetas == "pendiente":
+            donde = f"capítulo {numero}" if numero else "preliminares"
+            return nodes.paragraph("", f"pendiente: {donde}", classes=["pendiente"])
+        parrafo = nodes.paragraph()
+        for i, etiqueta in enumerate([etiquetas] if isinstance(etiquetas, str) else etiquetas):
+            if i:
+                parrafo += nodes.Text("; ")
+            titulo = titulos.get(numero, {}).get(etiqueta)
+            enlace = enlace_pendiente(etiqueta=etiqueta.lower())
+            enlace += self.en_linea(titulo) if titulo else [nodes.Text(etiqueta)]
+            if numero:
+                parrafo += nodes.Text(f"{numero}. ")
+            parrafo += enlace
+        return parrafo
+
+
+class MapaRefutaciones(_Mapa):
+    """Una tabla con cada refutación de los capítulos: identificador, enunciado y enlace."""
+
+    def run(self) -> list[nodes.Node]:
+        """Construye la tabla, ordenada por identificador."""
+        self.env.note_reread()
+        filas = []
+        for numero, documentos in sorted(_capitulos(self.env).items()):
+            for documento in documentos:
+                for clave, enunciado in refutaciones_de(self.fuente(documento)):
+                    filas.append((clave, numero, documento, enunciado))
+        if not filas:
+            return [nodes.paragraph("", "Todavía no hay capítulos publicados con refutaciones.")]
+        cuerpo = []
+        for clave, numero, documento, enunciado in sorted(filas):
+            enlace = enlace_pendiente("", f"Capítulo {numero}", documento=documento, ancla=f"err-{clave}")
+            cuerpo.append([nodes.paragraph("", clave), nodes.paragraph("", "", *self.en_linea(enunciado)),
+                           nodes.paragraph("", "", enlace)])
+        return [_tabla([14, 66, 20], ["Id.", "Lo que suele leerse", "Dónde se desmiente"], cuerpo,
+                       "mapa-refutaciones")]
+
+
+def _resolver(app, doctree: nodes.document, docname: str) -> None:
+    """Convierte los enlaces pendientes en referencias con su dirección."""
+    conocidas = app.env.get_domain("std").anonlabels
+    for nodo in list(doctree.findall(enlace_pendiente)):
+        documento, ancla = nodo.get("documento"), nodo.get("ancla")
+        if "etiqueta" in nodo:
+            documento, ancla = conocidas.get(nodo["etiqueta"], ("", ""))
+        if not documento:
+            logger.warning("temario.yml nombra «%s», que no es una etiqueta del libro", nodo["etiqueta"],
+                           location=docname, type="temario")
+            nodo.replace_self(nodo.children)
+            continue
+        destino = app.builder.get_relative_uri(docname, documento)
+        nodo.replace_self(nodes.reference("", "", *nodo.children, internal=True, refuri=f"{destino}#{ancla}"))
+
+
+def setup(app) -> dict:
+    """Conecta las directivas."""
+    app.add_directive("mapa-temario", MapaTemario)
+    app.add_directive("mapa-refutaciones", MapaRefutaciones)
+    app.add_node(enlace_pendiente)
+    app.connect("doctree-resolved", _resolver)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,291 @@
+"""Reglas de la biblioteca: pisos, tamaños, docstrings y mensajes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+from myst import RAIZ, informe, relativa
+
+CODIGO = RAIZ / "code"
+PISOS = {
+    1: ["device", "rng", "types", "plots"],
+    2: ["masks", "positions", "layers", "similarity", "notebook"],
+    3: ["attention"],
+    4: ["blocks"],
+    5: ["decoding", "training", "tokenizers", "word_vectors", "efficient", "moe", "quantize", "hopfield", "audio",
+        "boxes"],
+    6: ["models"],
+    7: ["tasks", "adaptation", "interpret"],
+    8: ["explorers"],
+}
+PISO = {nombre: piso for piso, nombres in PISOS.items() for nombre in nombres}
+PAQUETES = {"models", "tasks"}      # sus módulos pueden usarse entre sí, sin círculos
+INGLES = re.compile(
+    r"\b(the|this|that|which|returns?|raises?|should|must|with|from|expected|got|given|of|is|are|be|not found|"
+    r"invalid|missing|cannot|unknown)\b", re.I)
+VALIDADORES = ("require_", "is_")      # admiten tensores de cualquier forma
+SIN_DOCSTRING = {"extra_repr"}         # la firma y el sentido los pone PyTorch
+FORMA = re.compile(r"\(\s*(?:…|\.\.\.|\w+)\s*(?:,\s*[\w… .+*/-]*)+\)")
+
+
+def modulos(raiz: Path) -> dict[str, Path]:
+    """Módulos de un paquete por su nombre con puntos, sin el del paquete."""
+    salida = {}
+    for ruta in sorted(raiz.rglob("*.py")):
+        partes = list(ruta.relative_to(raiz).with_suffix("").parts)
+        if partes[-1] == "__init__":
+            partes.pop()
+        salida[".".join(partes)] = ruta
+    return salida
+
+
+def importados(arbol: ast.AST, buscado: str, propio: str, es_paquete: bool = False) -> Iterator[tuple[int, str]]:
+    """Lo que un fichero importa del paquete ``buscado``: (línea, nombre sin el paquete).
+
+    ``propio`` es el nombre completo del módulo que importa, para resolver las importaciones relativas.
+    """
+    for nodo in ast.walk(arbol):
+        if isinstance(nodo, ast.Import):
+            completos = [alias.name for alias in nodo.names]
+        elif isinstance(nodo, ast.ImportFrom):
+            base = nodo.module or ""
+            if nodo.level:
+                partes = propio.split(".")
+                partes = partes[:len(partes) - nodo.level + (1 if es_paquete else 0)]
+                base = ".".join([*partes, *([base] if base else [])])
+            completos = [f"{base}.{alias.name}" for alias in nodo.names]
+        else:
+            continue
+        yield from ((nodo.lineno, n[len(buscado) + 1:]) for n in completos if n.split(".")[0] == buscado)
+
+
+def faltas_de_pisos(fuentes: dict[str, str]) -> list[str]:
+    """Importaciones de ``atento`` que no van hacia abajo. ``fuentes``: módulo → código."""
+    faltas = []
+    grafo: dict[str, set[str]] = {}
+    for modulo, texto in fuentes.items():
+        if modulo == "":
+            continue
+        cima = modulo.split(".")[0]
+        if cima not in PISO:
+            faltas.append(f"{modulo}: no tiene piso; añádase al diseño y a PISOS")
+            continue
+        for linea, otro in importados(ast.parse(texto), "atento", f"atento.{modulo}", modulo in PAQUETES):
+            cima_otro = otro.split(".")[0]
+            if cima_otro == cima and cima in PAQUETES:
+                grafo.setdefault(modulo, set()).add(".".join(otro.split(".")[:2]))
+            elif PISO.get(cima_otro, 9) >= PISO[cima]:
+                faltas.append(f"{modulo}:{linea}: importa atento.{otro}, que no está en un piso inferior")
+            elif cima == "tasks" and cima_otro == "models":
+                faltas.append(f"{modulo}:{linea}: tasks no importa models")
+    return faltas + _circulos(grafo)
+
+
+def _circulos(grafo: dict[str, set[str]]) -> list[str]:
+    """Círculos entre módulos hermanos; el ``__init__`` del paquete no cuenta."""
+    faltas = []
+    for origen in grafo:
+        vistos, por_ver = set(), [x for x in grafo[origen] if "." in x]
+        while por_ver:
+            actual = por_ver.pop()
+            if actual == origen:
+                faltas.append(f"{origen}: se importa a sí mismo a través de sus hermanos")
+                break
+            if actual not in vistos:
+                vistos.add(actual)
+                por_ver += [x for x in grafo.get(actual, ()) if "." in x]
+    return faltas
+
+
+def faltas_de_paquetes(codigo: Path) -> list[str]:
+    """``code/`` no es un paquete; ``atento`` no usa el calificador y el calificador no sabe de capítulos."""
+    faltas = ["code/__init__.py: code/ no es un paquete"] if (codigo / "__init__.py").exists() else []
+    for ruta in sorted(codigo.rglob("*.py")):
+        nombre = ruta.relative_to(codigo)
+        arbol = ast.parse(ruta.read_text(encoding="utf-8"))
+        propio = ".".join(nombre.with_suffix("").parts)
+        if nombre.parts[0] == "atento":
+            faltas += [f"{nombre}:{n}: atento no importa el calificador"
+                       for n, _ in importados(arbol, "calificador", propio)]
+            continue
+        if "ejercicios" not in nombre.parts:
+            faltas += [f"{nombre}:{n}: el calificador no nombra capítulos ({otro})"
+                       for n, otro in importados(arbol, "calificador", propio) if re.search(r"cap\d\d", otro)]
+        for nodo in ast.walk(arbol):
+            if isinstance(nodo, ast.Constant) and isinstance(nodo.value, str) and " " not in nodo.value:
+                if re.match(r"(\.\./)*book(/|$)", nodo.value):
+                    faltas.append(f"{nombre}:{nodo.lineno}: el calificador no lee el libro ({nodo.value})")
+    return faltas
+
+
+def funciones(arbol: ast.Module) -> Iterator[tuple[ast.FunctionDef, str, bool]]:
+    """Funciones y métodos de un módulo: nodo, nombre completo y si son públicos."""
+    def recorre(cuerpo: list[ast.stmt], prefijo: str, publico: bool) -> Iterator[tuple[ast.FunctionDef, str, bool]]:
+        for nodo in cuerpo:
+            if isinstance(nodo, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield nodo, prefijo + nodo.name, publico and not nodo.name.startswith("_")
+                yield from recorre(nodo.body, f"{prefijo}{nodo.name}.", False)
+            elif isinstance(nodo, ast.ClassDef):
+                yield from recorre(nodo.body, f"{prefijo}{nodo.name}.", publico and not nodo.name.startswith("_"))
+            elif isinstance(nodo, ast.If | ast.Try):
+                yield from recorre(nodo.body, prefijo, publico)
+    yield from recorre(arbol.body, "", True)
+
+
+def largo(nodo: ast.FunctionDef) -> int:
+    """Líneas de una función sin su docstring ni sus decoradores."""
+    total = nodo.end_lineno - nodo.lineno + 1
+    primero = nodo.body[0]
+    if ast.get_docstring(nodo, clean=False) is not None:
+        total -= primero.end_lineno - primero.lineno + 1
+    internas = [x for x in ast.walk(nodo) if isinstance(x, ast.FunctionDef | ast.AsyncFunctionDef) and x is not nodo]
+    for interna in internas:
+        if ast.get_docstring(interna, clean=False) is not None:
+            total -= interna.body[0].end_lineno - interna.body[0].lineno + 1
+    return total
+
+
+def faltas_de_tamano(fuentes: dict[str, str], maximo: int = 40, mediana: int = 12) -> list[str]:
+    """Funciones demasiado largas, y mediana demasiado alta."""
+    faltas, largos = [], []
+    for modulo, texto in fuentes.items():
+        for nodo, nombre, _ in funciones(ast.parse(texto)):
+            largos.append(largo(nodo))
+            if largos[-1] > maximo:
+                faltas.append(f"{modulo}:{nodo.lineno}: {nombre} tiene {largos[-1]} líneas; el máximo es {maximo}")
+    if largos and median(largos) > mediana:
+        faltas.append(f"la mediana es de {median(largos)} líneas; el máximo es {mediana}")
+    return faltas
+
+
+def _anotaciones(nodo: ast.FunctionDef) -> list[tuple[str, ast.expr | None]]:
+    """Argumentos con su anotación, sin ``self`` ni ``cls``."""
+    a = nodo.args
+    todos = [*a.posonlyargs, *a.args, *a.kwonlyargs, *([a.vararg] if a.vararg else []),
+             *([a.kwarg] if a.kwarg else [])]
+    return [(x.arg, x.annotation) for x in todos if x.arg not in {"self", "cls"}]
+
+
+def faltas_de_documentacion(fuentes: dict[str, str]) -> list[str]:
+    """Lo público lleva docstring en español, anotaciones y, si trata tensores, sus formas."""
+    faltas = []
+    for modulo, texto in fuentes.items():
+        arbol = ast.parse(texto)
+        if not ast.get_docstring(arbol):
+            faltas.append(f"{modulo}:1: el módulo no tiene docstring")
+        for nodo in ast.walk(arbol):
+            if isinstance(nodo, ast.ClassDef) and not nodo.name.startswith("_") and not ast.get_docstring(nodo):
+                faltas.append(f"{modulo}:{nodo.lineno}: {nodo.name} no tiene docstring")
+        for nodo, nombre, publica in funciones(arbol):
+            if publica and not any("overload" in ast.unparse(d) for d in nodo.decorator_list):
+                faltas += [f"{modulo}:{nodo.lineno}: {nombre} {que}" for que in _faltas_de_una(nodo)]
+    return faltas
+
+
+def _faltas_de_una(nodo: ast.FunctionDef) -> list[str]:
+    """Lo que le falta a una función pública."""
+    doc = ast.get_docstring(nodo) or ""
+    faltas = [] if doc or nodo.name in SIN_DOCSTRING else ["no tiene docstring"]
+    sin_codigo = re.sub(r"``[^`]*``|:\w+:`[^`]*`|«[^»]*»", " ", doc)
+    if len(INGLES.findall(sin_codigo)) >= 2:
+        faltas.append("tiene el docstring en inglés")
+    anotadas = _anotaciones(nodo)
+    faltas += [f"no anota {nombre}" for nombre, anotacion in anotadas if anotacion is None]
+    if nodo.returns is None:
+        faltas.append("no anota lo que devuelve")
+    textos = [ast.unparse(x) for _, x in anotadas if x is not None]
+    textos += [ast.unparse(nodo.returns)] if nodo.returns is not None else []
+    textos = [re.sub(r"\w+\[(?:torch\.)?Tensor, ?['\"][^\]]*\]|Callable\[.*\]", "", t) for t in textos]
+    desnudo = any(re.search(r"\bTensor\b", t) for t in textos) and not nodo.name.startswith(VALIDADORES)
+    if desnudo and not FORMA.search(doc):
+        faltas.append("trata tensores y no dice sus formas ni en la firma ni en el docstring")
+    return faltas
+
+
+def faltas_de_mensajes(fuentes: dict[str, str]) -> list[str]:
+    """Los errores que se lanzan tienen mensaje, y en español."""
+    faltas = []
+    for modulo, texto in fuentes.items():
+        for nodo in ast.walk(ast.parse(texto)):
+            if not (isinstance(nodo, ast.Raise) and isinstance(nodo.exc, ast.Call)):
+                continue
+            tipo = ast.unparse(nodo.exc.func)
+            partes = [x.value for x in ast.walk(nodo.exc) if isinstance(x, ast.Constant) and isinstance(x.value, str)]
+            if tipo in {"ValueError", "TypeError"} and not nodo.exc.args:
+                faltas.append(f"{modulo}:{nodo.lineno}: {tipo} sin mensaje")
+            if len(INGLES.findall(" ".join(partes))) >= 2:
+                faltas.append(f"{modulo}:{nodo.lineno}: mensaje en inglés: {' '.join(partes)[:60]}")
+    return faltas
+
+
+def _fuentes(paquete: str) -> dict[str, str]:
+    return {m: r.read_text(encoding="utf-8") for m, r in modulos(CODIGO / paquete).items()}
+
+
+def test_pisos() -> None:
+    faltas = faltas_de_pisos(_fuentes("atento"))
+    assert not faltas, informe(faltas)
+
+
+def test_paquetes() -> None:
+    faltas = faltas_de_paquetes(CODIGO)
+    assert not faltas, informe(faltas)
+
+
+def test_tamano_de_las_funciones() -> None:
+    faltas = faltas_de_tamano({f"atento.{m}": t for m, t in _fuentes("atento").items()})
+    assert not faltas, informe(faltas)
+
+
+def test_documentacion() -> None:
+    faltas = faltas_de_documentacion({f"atento.{m}": t for m, t in _fuentes("atento").items()})
+    assert not faltas, informe(faltas)
+
+
+def test_mensajes_en_espanol() -> None:
+    faltas = faltas_de_mensajes({relativa(r): r.read_text(encoding="utf-8") for r in sorted(CODIGO.rglob("*.py"))})
+    assert not faltas, informe(faltas)
+
+
+def test_caza_pisos() -> None:
+    assert not faltas_de_pisos({"attention": "from atento.masks import combine\nfrom atento import types\n"})
+    assert faltas_de_pisos({"masks": "from atento import attention\n"})
+    assert faltas_de_pisos({"masks": "from .attention import x\n"})
+    assert faltas_de_pisos({"masks": "from atento import similarity\n"})
+    assert faltas_de_pisos({"models.gpt": "from atento.tasks import copy\n"})
+    assert faltas_de_pisos({"tasks.copy": "import atento.models.gpt\n"})
+    assert faltas_de_pisos({"inventado": ""})
+    assert not faltas_de_pisos({"models.a": "from atento.models.b import x\n", "models.b": ""})
+    assert faltas_de_pisos({"models.a": "from atento.models.b import x\n", "models.b": "from .a import y\n"})
+
+
+def test_caza_paquetes(tmp_path: Path) -> None:
+    (tmp_path / "atento").mkdir()
+    (tmp_path / "calificador").mkdir()
+    assert not faltas_de_paquetes(tmp_path)
+    (tmp_path / "__init__.py").write_text("")
+    (tmp_path / "atento/x.py").write_text("import calificador\n")
+    (tmp_path / "calificador/y.py").write_text("from calificador.ejercicios import cap04\nruta = 'book/x.md'\n")
+    assert len(faltas_de_paquetes(tmp_path)) == 4
+
+
+def test_caza_funciones() -> None:
+    larga = "def f():\n" + "    x = 1\n" * 41
+    assert faltas_de_tamano({"m": larga})
+    assert faltas_de_tamano({"m": "def f():\n" + "    x = 1\n" * 20})
+    assert not faltas_de_tamano({"m": 'def f():\n    """' + "a\n" * 60 + '"""\n    return 1\n'})
+    bien = '"""Módulo."""\ndef f(x: Float[Tensor, "n d"]) -> Float[Tensor, "n"]:\n    """Suma las filas."""\n'
+    assert not faltas_de_documentacion({"m": bien})
+    assert faltas_de_documentacion({"m": bien.replace('    """Suma las filas."""', "    pass")})
+    assert faltas_de_documentacion({"m": bien.replace("Suma las filas.", "Returns the sum of the rows.")})
+    assert faltas_de_documentacion({"m": bien.replace('x: Float[Tensor, "n d"]', "x")})
+    assert faltas_de_documentacion({"m": bien.replace('Float[Tensor, "n d"]', "Tensor")})
+    assert not faltas_de_documentacion({"m": bien.replace('Float[Tensor, "n d"]', "Tensor").replace(
+        "filas.", "filas de (n, d).")})
+    assert faltas_de_mensajes({"m": 'raise ValueError("the shape is invalid")'})
+    assert faltas_de_mensajes({"m": "raise ValueError()"})
+    assert not faltas_de_mensajes({"m": 'raise ValueError("n: llegó 0; se esperaba un entero positivo")'})

@@ -1,0 +1,413 @@
+"""Reglas de los capítulos: plantilla, celdas, figuras y vallas."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+from statistics import median
+
+import pytest
+from myst import (
+    LIBRO,
+    Celda,
+    Documento,
+    analiza,
+    capitulos,
+    informe,
+    lee,
+    limpia,
+    numero_de,
+    paginas,
+    publicados,
+    relativa,
+)
+
+SECCIONES = ["El problema", "Comprobación: a mano, con atento y con PyTorch", "Experimento", "Errores frecuentes",
+             "Lo que hay que recordar", "Ejercicios", "Para saber más"]
+POR_PREFIJO = {"Experimento"}
+
+
+def elementos(doc: Documento, inicio: int, fin: int) -> list[str]:
+    """Elementos de primer nivel de las listas que hay entre dos líneas."""
+    return [x.texto for x in doc.lineas[inicio:fin] if re.match(r"([-*+]|\d+[.)]) ", x.texto) and x.clase == "prosa"]
+
+
+def lista_de(cuerpo: list[str]) -> list[str]:
+    """Elementos de primer nivel de la lista de una directiva."""
+    return [x for x in cuerpo if re.match(r"([-*+]|\d+[.)]) ", x)]
+
+
+def faltas_de_secciones(doc: Documento) -> list[str]:
+    """Las secciones obligatorias están, una vez y en orden."""
+    hay = [texto for nivel, texto, _ in doc.secciones() if nivel == 2]
+    puestos = []
+    for seccion in SECCIONES:
+        donde = [i for i, t in enumerate(hay)
+                 if (t.startswith(seccion) if seccion in POR_PREFIJO else t == seccion)]
+        if not donde:
+            return [f"falta la sección «{seccion}»"]
+        puestos.append(donde[0])
+    faltas = [] if puestos == sorted(puestos) else ["las secciones obligatorias no están en su orden"]
+    if hay and hay[-1] != SECCIONES[-1]:
+        faltas.append(f"la última sección debe ser «{SECCIONES[-1]}»")
+    titulos = [t for nivel, t, _ in doc.secciones() if nivel == 1]
+    if len(titulos) != 1 or "?" in titulos[0]:
+        faltas.append("debe haber un solo título de primer nivel, y no ser una pregunta")
+    return faltas
+
+
+def faltas_de_arranque(doc: Documento) -> list[str]:
+    """Objetivos de 3 a 6, repaso de tres preguntas y los dos antes de «El problema»."""
+    faltas = []
+    problema = doc.tramo("El problema")[0]
+    objetivos, repaso = doc.llamadas("objetivos"), doc.llamadas("repaso")
+    if len(objetivos) != 1:
+        faltas.append("debe haber una directiva objetivos")
+    elif not 3 <= len(lista_de(objetivos[0].cuerpo)) <= 6:
+        faltas.append(f"objetivos: hay {len(lista_de(objetivos[0].cuerpo))}; se esperaban de 3 a 6")
+    if len(repaso) != 1:
+        faltas.append("debe haber una directiva repaso")
+    else:
+        respuestas = [d for d in doc.llamadas("respuesta") if d.padre is not None and d.dentro_de("repaso")]
+        if len(respuestas) != 3:
+            faltas.append(f"repaso: hay {len(respuestas)} preguntas con respuesta; se esperaban 3")
+    for d in objetivos + repaso:
+        if problema and d.linea > problema:
+            faltas.append(f"{d.nombre} va antes de «El problema»")
+    return faltas
+
+
+def faltas_de_predicciones(doc: Documento) -> list[str]:
+    """Al menos tres predicciones, cada una con su respuesta dentro."""
+    hay = doc.llamadas("prediccion")
+    faltas = [] if len(hay) >= 3 else [f"hay {len(hay)} predicciones; se esperaban al menos 3"]
+    for d in hay:
+        if not any(r.padre is d for r in doc.llamadas("respuesta")):
+            faltas.append(f"línea {d.linea}: la predicción no tiene respuesta dentro")
+    return faltas
+
+
+def faltas_de_errores(doc: Documento) -> list[str]:
+    """De 3 a 6 errores con identificador, cada uno en su título y con una celda que lo desmiente."""
+    inicio, fin = doc.tramo("Errores frecuentes")
+    titulos = [(n, t) for nivel, t, n in doc.secciones() if nivel == 3 and inicio < n <= fin]
+    faltas = [] if 3 <= len(titulos) <= 6 else [f"hay {len(titulos)} errores frecuentes; se esperaban de 3 a 6"]
+    vistos = set()
+    for i, (n, titulo) in enumerate(titulos):
+        hasta = titulos[i + 1][0] if i + 1 < len(titulos) else fin
+        claves = re.findall(r"\{refutacion\}`(R-\d{3})`", titulo)
+        if len(claves) != 1 or claves[0] in vistos:
+            faltas.append(f"línea {n}: el error debe llevar en su título un {{refutacion}}`R-000` propio")
+        vistos.update(claves)
+        if not re.match(r"«.+»", titulo):
+            faltas.append(f"línea {n}: el título del error es su enunciado, entre «»")
+        if not any(n < c.linea <= hasta for c in doc.celdas):
+            faltas.append(f"línea {n}: el error no tiene celda que lo desmienta")
+    return faltas
+
+
+def faltas_de_ejercicios(doc: Documento, capitulo: int) -> list[str]:
+    """Al menos seis ejercicios con nota, numerados desde 1, y dos de razonamiento con rúbrica."""
+    hay = {d.opciones.get("label", ""): d for d in doc.llamadas("exercise")}
+    faltas = [f"línea {d.linea}: el ejercicio no lleva título" for d in hay.values() if not d.argumento]
+    for clase, minimo in (("ej", 6), ("ra", 2)):
+        suyos = [e for e in hay if e.startswith(f"{clase}-{capitulo}-")]
+        esperadas = [f"{clase}-{capitulo}-{i}" for i in range(1, len(suyos) + 1)]
+        if len(suyos) < minimo:
+            faltas.append(f"hay {len(suyos)} ejercicios {clase}-{capitulo}-*; se esperaban al menos {minimo}")
+        if suyos != esperadas:
+            faltas.append(f"los ejercicios {clase} no van numerados por orden: {', '.join(suyos)}")
+    otras = [e for e in hay if not re.fullmatch(rf"(ej|ra)-{capitulo}-[1-9]\d?", e)]
+    faltas += [f"etiqueta de ejercicio inesperada: «{e}»" for e in otras]
+    for etiqueta, d in hay.items():
+        if etiqueta.startswith("ra-"):
+            siguientes = [x for x in doc.directivas if x.linea > d.linea]
+            dentro = [x for x in siguientes if x.nombre == "respuesta" and x.linea <= d.fin]
+            detras = [x for x in siguientes if x.linea > d.fin][:1]
+            if not dentro and not (detras and detras[0].nombre == "respuesta"):
+                faltas.append(f"{etiqueta}: falta la rúbrica con respuesta modelo")
+    return faltas
+
+
+def faltas_de_cierre(doc: Documento) -> list[str]:
+    """De 4 a 7 frases que recordar, y referencias con cita en «Para saber más»."""
+    faltas = []
+    inicio, fin = doc.tramo("Lo que hay que recordar")
+    frases = elementos(doc, inicio, fin)
+    if not 4 <= len(frases) <= 7:
+        faltas.append(f"«Lo que hay que recordar» tiene {len(frases)} puntos; se esperaban de 4 a 7")
+    inicio, fin = doc.tramo("Para saber más")
+    obras = elementos(doc, inicio, fin)
+    if len(obras) < 2:
+        faltas.append("«Para saber más» debe ser una lista de al menos dos obras")
+    for obra in obras:
+        if not re.search(r"\{cite[:\w]*\}`|\{ref\}`|\]\(http", obra):
+            faltas.append(f"«Para saber más»: sin cita: {obra[:50]}")
+        elif len(limpia(obra).split()) < 6:
+            faltas.append(f"«Para saber más»: falta la frase que dice para qué leerla: {obra[:50]}")
+    return faltas
+
+
+def faltas_de_extension(doc: Documento) -> list[str]:
+    """Entre 15 y 35 celdas y de 3000 a 6000 palabras, con un 10 % de margen, sin contar los ejercicios."""
+    fuera = ("exercise", "respuesta", "repaso", "objetivos")
+    palabras = sum(len(limpia(x.texto).split()) for x in doc.prosa()
+                   if x.directiva is None or not x.directiva.dentro_de(*fuera))
+    faltas = [] if 2700 <= palabras <= 6600 else [f"tiene {palabras} palabras de prosa; se esperaban de 3000 a 6000"]
+    if not 15 <= len(doc.celdas) <= 35:
+        faltas.append(f"tiene {len(doc.celdas)} celdas; se esperaban de 15 a 35")
+    return faltas
+
+
+def faltas_de_celdas(doc: Documento, maximo: int = 25, mediana: int = 12) -> list[str]:
+    """Celdas cortas, y con prosa entre cada dos y antes de la primera."""
+    faltas = [f"línea {c.linea}: celda de {len(c.codigo)} líneas; el máximo es {maximo}"
+              for c in doc.celdas if len(c.codigo) > maximo]
+    if doc.celdas and median(len(c.codigo) for c in doc.celdas) > mediana:
+        faltas.append(f"la mediana de las celdas es {median(len(c.codigo) for c in doc.celdas)}; máximo {mediana}")
+    anterior = 0
+    for c in doc.celdas:
+        entre = [x for x in doc.lineas[anterior:c.linea - 1] if x.clase == "prosa" and limpia(x.texto).strip()
+                 and not (x.directiva and x.directiva.dentro_de("figura", "objetivos"))]
+        if not entre:
+            faltas.append(f"línea {c.linea}: la celda no tiene prosa delante")
+        anterior = c.linea + len(c.codigo)
+    return faltas
+
+
+def _muestras(celda: Celda) -> list[ast.Call]:
+    """Llamadas a ``plots.show`` de una celda."""
+    try:
+        arbol = ast.parse("\n".join(x for x in celda.codigo if not x.lstrip().startswith(("%", "!"))))
+    except SyntaxError:
+        return []
+    return [n for n in ast.walk(arbol) if isinstance(n, ast.Call) and ast.unparse(n.func).endswith("plots.show")]
+
+
+def _texto(nodo: ast.expr | None) -> str | None:
+    """Texto de una cadena o de una cadena con formato; ``None`` si es otra expresión."""
+    if isinstance(nodo, ast.Constant):
+        return str(nodo.value)
+    if isinstance(nodo, ast.JoinedStr):
+        return "".join(x.value if isinstance(x, ast.Constant) else "00" for x in nodo.values)
+    if isinstance(nodo, ast.BinOp):
+        partes = (_texto(nodo.left), _texto(nodo.right))
+        return None if None in partes else "".join(partes)
+    return None
+
+
+def faltas_de_figuras(doc: Documento) -> list[str]:
+    """Toda figura lleva texto alternativo y, detrás, su directiva con pie; y al revés."""
+    faltas = []
+    figuras = doc.llamadas("figura")
+    con_celda = set()
+    for celda in doc.celdas:
+        for llamada in _muestras(celda):
+            claves = {k.arg: k.value for k in llamada.keywords}
+            nombre, alt = _texto(claves.get("name")), _texto(claves.get("alt"))
+            if "alt" not in claves or (alt is not None and (len(alt) < 40 or re.search(r"\.(svg|png)$", alt))):
+                faltas.append(f"línea {celda.linea}: plots.show sin texto alternativo de al menos 40 caracteres")
+            siguientes = [d for d in doc.directivas if d.linea > celda.linea]
+            if not siguientes or siguientes[0].nombre != "figura" or siguientes[0].argumento != nombre:
+                faltas.append(f"línea {celda.linea}: a plots.show(name={nombre!r}) debe seguirle su {{figura}}")
+            else:
+                con_celda.add(siguientes[0].linea)
+        if re.search(r"plt\.show\(|\.savefig\(|plt\.plot\(", "\n".join(celda.codigo)):
+            faltas.append(f"línea {celda.linea}: las figuras se muestran con plots.show")
+    for d in figuras:
+        if d.linea not in con_celda:
+            faltas.append(f"línea {d.linea}: la figura {d.argumento} no sigue a su plots.show")
+        if len(" ".join(d.cuerpo).split()) < 5:
+            faltas.append(f"línea {d.linea}: la figura {d.argumento} no tiene pie")
+    for x in doc.lineas:
+        if x.clase == "prosa" and re.search(r"!\[\s*\]\(", x.texto):
+            faltas.append(f"línea {x.numero}: imagen sin texto alternativo")
+    faltas += [f"línea {d.linea}: {d.nombre} sin texto alternativo" for d in doc.directivas
+               if d.nombre in {"image", "figure"} and not d.opciones.get("alt")]
+    return faltas
+
+
+def faltas_de_vallas(doc: Documento) -> list[str]:
+    """Las vallas anidadas tienen menos marcas que la que las contiene, y ninguna queda abierta."""
+    faltas = [f"línea {n}: valla de cierre que no cierra nada (¿anidada con las mismas marcas?)"
+              for n in doc.vallas_sueltas]
+    for d in doc.directivas:
+        if d.padre and d.padre.marca[0] == d.marca[0] and len(d.marca) >= len(d.padre.marca):
+            faltas.append(f"línea {d.linea}: {d.nombre} debe tener menos marcas que {d.padre.nombre}, que la contiene")
+        if not d.fin:
+            faltas.append(f"línea {d.linea}: la valla de {d.nombre} no se cierra")
+    return faltas
+
+
+def faltas_de_cabecera(texto: str) -> list[str]:
+    """Cabecera de cuaderno, arranque con semilla y primera línea sin fórmulas."""
+    faltas = [f"falta «{x}» en la cabecera" for x in ("format_name: myst", "kernelspec:", "name: python3")
+              if x not in texto.split("\n# ")[0]]
+    doc = analiza(texto)
+    if not doc.celdas or "notebook.start(seed=" not in "\n".join(doc.celdas[0].codigo):
+        faltas.append("la primera celda llama a notebook.start(seed=…)")
+    titulo = next((n for nivel, _, n in doc.secciones() if nivel == 1), 0)
+    primera = next((x for x in doc.lineas[titulo:] if x.clase != "vacia"), None)
+    if primera is None or primera.clase != "prosa" or "$" in primera.texto:
+        faltas.append("tras el título va una línea de prosa sin fórmulas")
+    return faltas
+
+
+def faltas_de_tiempos(tiempos: dict, numeros: list[int]) -> list[str]:
+    """Cada capítulo tiene su tiempo de ejecución medido."""
+    def medido(n: int) -> bool:
+        dato = tiempos.get(f"{n:02d}", tiempos.get(str(n)))
+        if isinstance(dato, dict):
+            dato = next((v for v in dato.values() if isinstance(v, int | float)), None)
+        return isinstance(dato, int | float) and dato > 0
+    llanos = tiempos.get("capitulos", tiempos)
+    tiempos = llanos if isinstance(llanos, dict) else tiempos
+    return [f"capítulo {n}: falta su tiempo medido en book/tiempos.json" for n in numeros if not medido(n)]
+
+
+REGLAS = [faltas_de_secciones, faltas_de_arranque, faltas_de_predicciones, faltas_de_errores, faltas_de_cierre,
+          faltas_de_extension, faltas_de_celdas, faltas_de_figuras]
+
+
+@pytest.mark.parametrize("regla", REGLAS, ids=lambda r: r.__name__.removeprefix("faltas_de_"))
+@pytest.mark.parametrize("ruta", capitulos(), ids=lambda r: r.stem)
+def test_capitulo(ruta: Path, regla) -> None:
+    faltas = [f"{relativa(ruta)}: {x}" for x in regla(lee(ruta))]
+    assert not faltas, informe(faltas)
+
+
+@pytest.mark.parametrize("ruta", capitulos(), ids=lambda r: r.stem)
+def test_ejercicios_del_capitulo(ruta: Path) -> None:
+    faltas = [f"{relativa(ruta)}: {x}" for x in faltas_de_ejercicios(lee(ruta), numero_de(ruta))]
+    assert not faltas, informe(faltas)
+
+
+@pytest.mark.parametrize("ruta", capitulos(), ids=lambda r: r.stem)
+def test_cabecera(ruta: Path) -> None:
+    faltas = [f"{relativa(ruta)}: {x}" for x in faltas_de_cabecera(ruta.read_text(encoding="utf-8"))]
+    assert not faltas, informe(faltas)
+
+
+@pytest.mark.parametrize("ruta", paginas(), ids=lambda r: r.stem)
+def test_vallas(ruta: Path) -> None:
+    faltas = [f"{relativa(ruta)}: {x}" for x in faltas_de_vallas(lee(ruta))]
+    assert not faltas, informe(faltas)
+
+
+@pytest.mark.parametrize("ruta", [p for p in paginas() if p not in capitulos()], ids=lambda r: r.stem)
+def test_otras_paginas(ruta: Path) -> None:
+    doc = lee(ruta)
+    faltas = [f"{relativa(ruta)}: {x}" for x in faltas_de_celdas(doc) + faltas_de_figuras(doc)]
+    assert not faltas, informe(faltas)
+
+
+def test_tiempos_medidos() -> None:
+    fichero = LIBRO / "tiempos.json"
+    tiempos = json.loads(fichero.read_text(encoding="utf-8")) if fichero.is_file() else {}
+    faltas = faltas_de_tiempos(tiempos, [n for n in publicados() if n])
+    assert not faltas, informe(faltas)
+
+
+def _celda(*codigo: str) -> str:
+    return "```{code-cell} python\n" + "\n".join(codigo) + "\n```\n"
+
+
+def test_caza_secciones() -> None:
+    bien = "# Título\n\n" + "".join(f"## {s}\n\n" for s in SECCIONES)
+    assert not faltas_de_secciones(analiza(bien))
+    assert not faltas_de_secciones(analiza(bien.replace("## Experimento", "## Experimento: varianza")))
+    for s in SECCIONES:
+        assert faltas_de_secciones(analiza(bien.replace(f"## {s}\n", f"## {s[:-2]}xx\n" if s != "Experimento" else "")))
+    cambiado = bien.replace("## Ejercicios", "## X").replace("## El problema", "## Ejercicios").replace(
+        "## X", "## El problema")
+    assert faltas_de_secciones(analiza(cambiado))
+    assert faltas_de_secciones(analiza(bien.replace("# Título", "# ¿Título?", 1)))
+    assert faltas_de_secciones(analiza(bien + "## Algo más\n"))
+
+
+def test_caza_arranque() -> None:
+    repaso = "::::{repaso}\n" + "¿Qué?\n:::{respuesta}\nEsto.\n:::\n" * 3 + "::::\n"
+    bien = "```{objetivos}\n- a\n- b\n- c\n```\n" + repaso + "## El problema\n"
+    assert not faltas_de_arranque(analiza(bien))
+    assert faltas_de_arranque(analiza(bien.replace("- c\n", "")))
+    assert faltas_de_arranque(analiza(bien.replace("¿Qué?\n:::{respuesta}\nEsto.\n:::\n", "", 1)))
+    assert faltas_de_arranque(analiza("## El problema\n" + bien.replace("## El problema\n", "")))
+    assert faltas_de_arranque(analiza(""))
+
+
+def test_caza_predicciones_y_vallas() -> None:
+    una = "::::{prediccion}\n¿Qué?\n\n:::{respuesta}\nEsto.\n:::\n::::\n\n"
+    assert not faltas_de_predicciones(analiza(una * 3)) and not faltas_de_vallas(analiza(una * 3))
+    assert faltas_de_predicciones(analiza(una * 2))
+    assert faltas_de_predicciones(analiza(una * 2 + "::::{prediccion}\n¿Qué?\n::::\n"))
+    iguales = una.replace("::::", ":::")
+    assert faltas_de_vallas(analiza(iguales)) and faltas_de_vallas(analiza("Texto.\n\n:::\n"))
+    assert faltas_de_vallas(analiza("```{note}\nsin cierre\n"))
+
+
+def test_caza_errores() -> None:
+    uno = "### «Se dice» {refutacion}`R-00%d`\n\nTexto.\n\n" + _celda("x = 1")
+    bien = "## Errores frecuentes\n\n" + "".join(uno % i for i in (1, 2, 3))
+    assert not faltas_de_errores(analiza(bien))
+    assert faltas_de_errores(analiza(bien.replace("R-003", "R-001")))
+    assert faltas_de_errores(analiza(bien.replace("{refutacion}`R-002`", "")))
+    assert faltas_de_errores(analiza("## Errores frecuentes\n\n" + uno % 1 + uno % 2))
+    assert faltas_de_errores(analiza(bien.replace(_celda("x = 1"), "", 1)))
+    assert faltas_de_errores(analiza(bien.replace("«Se dice»", "Se dice", 1)))
+
+
+def test_caza_ejercicios() -> None:
+    uno = "```{exercise} Título\n:label: %s-4-%d\n\nTexto.\n```\n\n"
+    rubrica = ":::{respuesta} Rúbrica y respuesta modelo\nTexto.\n:::\n"
+    bien = "".join(uno % ("ej", i) for i in range(1, 7)) + "".join(uno % ("ra", i) + rubrica for i in (1, 2))
+    assert not faltas_de_ejercicios(analiza(bien), 4)
+    assert faltas_de_ejercicios(analiza(bien.replace("ej-4-6", "ej-4-7")), 4)
+    assert faltas_de_ejercicios(analiza(bien.replace(uno % ("ej", 6), "")), 4)
+    assert faltas_de_ejercicios(analiza(bien.replace(rubrica, "")), 4)
+    assert faltas_de_ejercicios(analiza(bien), 5)
+
+
+def test_caza_cierre() -> None:
+    bien = "## Lo que hay que recordar\n" + "- Una frase.\n" * 4 + "## Para saber más\n" + (
+        "- {cite}`a2000`: para ver la primera versión del método y compararla.\n" * 2)
+    assert not faltas_de_cierre(analiza(bien))
+    assert faltas_de_cierre(analiza(bien.replace("- Una frase.\n", "", 1)))
+    assert faltas_de_cierre(analiza(bien + "- Sin cita ninguna en esta línea de aquí.\n"))
+    assert faltas_de_cierre(analiza(bien + "- {cite}`b2001`.\n"))
+
+
+def test_caza_celdas() -> None:
+    assert not faltas_de_celdas(analiza("Prosa.\n\n" + _celda("x = 1") + "\nMás prosa.\n\n" + _celda("x")))
+    assert faltas_de_celdas(analiza(_celda("x = 1")))
+    assert faltas_de_celdas(analiza("Prosa.\n\n" + _celda("x = 1") + "\n" + _celda("x")))
+    assert faltas_de_celdas(analiza("Prosa.\n\n" + _celda(*["x = 1"] * 26)))
+    assert faltas_de_celdas(analiza("Prosa.\n\n" + _celda(*["x = 1"] * 13)))
+    assert faltas_de_extension(analiza("Prosa.\n"))
+
+
+def test_caza_figuras() -> None:
+    alt = "La pérdida baja de dos a uno en los primeros cien pasos y se queda ahí."
+    pie = "```{figura} fig-a\nLa pérdida se estanca en uno tras cien pasos.\n```\n"
+    bien = _celda(f'plots.show(fig, name="fig-a", alt="{alt}")') + "\n" + pie
+    assert not faltas_de_figuras(analiza(bien))
+    assert faltas_de_figuras(analiza(bien.replace(alt, "Corto")))
+    assert faltas_de_figuras(analiza(bien.replace(f', alt="{alt}"', "")))
+    assert faltas_de_figuras(analiza(bien.replace(pie, "")))
+    assert faltas_de_figuras(analiza(bien.replace("{figura} fig-a", "{figura} fig-b")))
+    assert faltas_de_figuras(analiza(pie))
+    assert faltas_de_figuras(analiza(_celda("plt.show()")))
+    assert faltas_de_figuras(analiza("![](a.svg)\n"))
+
+
+def test_caza_cabecera_y_tiempos() -> None:
+    bien = ("---\njupytext:\n  text_representation:\n    format_name: myst\nkernelspec:\n  name: python3\n---\n\n"
+            "# Título\n\nPrimera frase.\n\n" + _celda("notebook.start(seed=4)"))
+    assert not faltas_de_cabecera(bien)
+    assert faltas_de_cabecera(bien.replace("format_name: myst", ""))
+    assert faltas_de_cabecera(bien.replace("seed=4", ""))
+    assert faltas_de_cabecera(bien.replace("Primera frase.", "Sea $x$ un número."))
+    assert not faltas_de_tiempos({"04": {"segundos": 3.1}}, [4])
+    assert not faltas_de_tiempos({"04": 3.1}, [4])
+    assert faltas_de_tiempos({"04": 3.1}, [4, 5]) and faltas_de_tiempos({}, [4])
