@@ -1,0 +1,78 @@
+"""Lo que necesita un capítulo: empezar siempre igual y llevar números al texto.
+
+Solo hace falta IPython: los capítulos funcionan igual en Jupyter, VS Code y Colab, sin las herramientas del libro.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .plots import format_number, use_style
+
+__all__ = ["format_number", "glue", "start"]
+
+_RECORD = "application/papermill.record/"
+_glued: dict[str, tuple[str, str | None]] = {}
+
+
+def start(seed: int = 0) -> None:
+    """Prepara el cuaderno: siembra, comprueba formas en cada llamada y fija el estilo de figuras y de impresión.
+
+    Se llama una vez, en la primera celda. Volver a llamarla olvida los valores publicados con :func:`glue`.
+    """
+    import numpy as np
+    import torch
+
+    from . import rng, types
+
+    _glued.clear()
+    rng.seed_all(seed)
+    types.enable()
+    use_style()
+    torch.set_printoptions(precision=4, sci_mode=False, linewidth=100)
+    np.set_printoptions(precision=4, suppress=True, linewidth=100)
+
+
+def glue(key: str, value: Any, spec: str = "") -> None:
+    """Publica ``value`` para que el texto lo diga con ``{glue:text}`` y esa clave.
+
+    key: clave con el prefijo del capítulo, ``"c04-…"``.
+    value, spec: lo que acepta :func:`format_number`.
+
+    No deja nada a la vista en el cuaderno. Lanza ``ValueError`` si la clave no sirve o si otra celda ya publicó un
+    valor distinto con ella.
+    """
+    if not isinstance(key, str) or not re.fullmatch(r"[a-z]+\d*(-[a-z0-9]+)+", key):
+        raise ValueError(f"clave {key!r}: se espera el prefijo del capítulo y minúsculas, como «c04-error-maximo»")
+    text = format_number(value, spec)
+    cell = _current_cell()
+    before, before_cell = _glued.get(key, (text, cell))
+    if before != text and (cell is None or cell != before_cell):
+        raise ValueError(
+            f"la clave «{key}» ya vale «{before}» y ahora valdría «{text}»: cada valor necesita su clave "
+            "(si se está cambiando la celda a mano, basta ejecutar antes notebook.start())"
+        )
+    _glued[key] = (text, cell)
+
+    from IPython import get_ipython
+    from IPython.display import display
+
+    if get_ipython() is not None:
+        # Entre comillas, para que «0.50» no pierda el cero; el HTML vacío calla a los programas que avisan de los
+        # tipos que no conocen.
+        display(
+            {f"{_RECORD}text/plain": repr(text), "text/html": ""},
+            raw=True,
+            metadata={"scrapbook": {"name": key, "mime_prefix": _RECORD}},
+        )
+
+
+def _current_cell() -> str | None:
+    """Identificador de la celda que se ejecuta, si el programa lo dice."""
+    from IPython import get_ipython
+
+    try:
+        return get_ipython().kernel.get_parent("shell")["metadata"].get("cellId")
+    except (AttributeError, KeyError, TypeError):
+        return None

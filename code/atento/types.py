@@ -1,0 +1,327 @@
+"""Piso 1: las formas forman parte de la firma.
+
+Las funciones públicas de :mod:`atento` anotan sus tensores con jaxtyping
+(``Float[Tensor, "*batch query d_head"]``) y validan sus argumentos siempre. Además, con el
+interruptor encendido (:func:`enable`, :func:`checked`), el decorador :func:`typed` comprueba en
+cada llamada que todos los ejes con el mismo nombre miden lo mismo, también en el resultado.
+"""
+
+import functools
+import inspect
+import math
+import re
+import types as _types
+import typing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from beartype import beartype
+from jaxtyping import AbstractArray, TypeCheckError, jaxtyped
+from torch import Tensor
+
+AXES = {
+    "batch": "ejes de lote (muestras independientes)",
+    "query": "posiciones que preguntan (consultas)",
+    "key": "posiciones consultadas (claves y valores)",
+    "head": "cabezas de atención",
+    "d_model": "anchura del modelo",
+    "d_head": "anchura de una cabeza",
+    "d_ff": "anchura interna de la red densa por posición",
+    "vocab": "tamaño del vocabulario",
+}
+"""El alfabeto de ejes del libro: nombre y significado."""
+
+
+# --- El interruptor -------------------------------------------------------------------------------
+
+_enabled = False
+
+
+def enable() -> None:
+    """Enciende la comprobación de formas para las llamadas que vengan después."""
+    global _enabled
+    _enabled = True
+
+
+def disable() -> None:
+    """Apaga la comprobación de formas (las validaciones de la entrada siguen activas)."""
+    global _enabled
+    _enabled = False
+
+
+def is_enabled() -> bool:
+    """Dice si la comprobación de formas está encendida."""
+    return _enabled
+
+
+@contextmanager
+def checked(active: bool = True) -> Iterator[None]:
+    """Enciende (o apaga, con ``active=False``) la comprobación dentro de un ``with``."""
+    global _enabled
+    previous, _enabled = _enabled, active
+    try:
+        yield
+    finally:
+        _enabled = previous
+
+
+def typed(function: Callable | None = None, *, validate: Callable | None = None) -> Callable:
+    """Decora una función con jaxtyping y beartype, con un interruptor que se mira en cada llamada.
+
+    Apagada, la función se llama tal cual. Encendida, una violación se lanza en español:
+    ``TypeError`` si llega algo que no es un tensor o con otro tipo de datos, ``ValueError`` si
+    falla la forma; el mensaje nombra el argumento, el eje, lo que llegó y lo que se esperaba.
+    ``validate``, si se da, recibe los mismos argumentos y se ejecuta siempre y antes, encendida o
+    no.
+    """
+    if function is None:
+        return functools.partial(typed, validate=validate)
+    _resolve_annotations(function)
+    strict = jaxtyped(typechecker=beartype)(function)
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if validate is not None:
+            validate(*args, **kwargs)
+        if not _enabled:
+            return function(*args, **kwargs)
+        try:
+            return strict(*args, **kwargs)
+        except TypeCheckError as error:
+            violation = _in_spanish(function, args, kwargs, str(error))
+        raise violation
+
+    return call
+
+
+def _resolve_annotations(function: Callable) -> None:
+    """Convierte en tipos las anotaciones que ``from __future__ import annotations`` dejó."""
+    if any(isinstance(hint, str) for hint in function.__annotations__.values()):
+        function.__annotations__ = typing.get_type_hints(function, include_extras=True)
+
+
+# --- La violación, en español ---------------------------------------------------------------------
+
+
+def _in_spanish(function: Callable, args: tuple, kwargs: dict, report: str) -> Exception:
+    arguments = inspect.signature(function).bind(*args, **kwargs).arguments
+    sizes: dict[str, tuple[object, str]] = {}
+    for name, value in arguments.items():
+        error = _argument_error(name, value, function.__annotations__.get(name), sizes)
+        if error is not None:
+            return type(error)(f"{function.__name__}: {error}")
+    return _unexplained(function, report)
+
+
+def _argument_error(name: str, value: object, hint: object, sizes: dict) -> Exception | None:
+    """Devuelve el error de un argumento, o ``None``; anota en ``sizes`` lo que mide cada eje."""
+    options = typing.get_args(hint) if _is_union(hint) else (hint,)
+    arrays = [option for option in options if _is_array(option)]
+    if len(arrays) != 1 or (value is None and type(None) in options):
+        return None
+    (array,) = arrays
+    expected = f"{array.dtype.__name__}[{array.dim_str}]"
+    if not isinstance(value, Tensor):
+        return TypeError(f"{name}: se esperaba un tensor {expected}; llegó {type(value).__name__}.")
+    if not _has_dtype(value, array):
+        return TypeError(f"{name}: se esperaba el tipo {expected}; llegó {_dtype(value)}.")
+    return _shape_error(name, value, array.dim_str, sizes)
+
+
+def _shape_error(name: str, value: Tensor, dim_str: str, sizes: dict) -> ValueError | None:
+    axes, shape = dim_str.split(), tuple(value.shape)
+    variadic = next((i for i, axis in enumerate(axes) if axis[0] in "*." or axis[:2] == "#*"), None)
+    fixed = len(axes) - (variadic is not None)
+    if len(shape) < fixed or (variadic is None and len(shape) != fixed):
+        return ValueError(f"{name}: se esperaban los ejes ({', '.join(axes)}); llegó {shape}.")
+    if variadic is not None:
+        extra = len(shape) - fixed
+        middle = shape[variadic : variadic + extra]
+        shape = (*shape[:variadic], middle, *shape[variadic + extra :])
+    for axis, size in zip(axes, shape, strict=True):
+        error = _axis_error(name, axis, size, tuple(value.shape), sizes)
+        if error is not None:
+            return error
+    return None
+
+
+def _axis_error(name: str, axis: str, size: object, shape: tuple, sizes: dict) -> ValueError | None:
+    label = axis.split("=")[-1].lstrip("*")
+    if label.startswith(("#", "_", ".")):
+        return None  # ejes que se difunden o no se comprueban
+    if label.isdecimal():
+        known, origin = int(label), "la firma"
+    else:
+        known, origin = sizes.setdefault(label, (size, name))
+    if known == size:
+        return None
+    meaning = f" ({AXES[label]})" if label in AXES else ""
+    return ValueError(
+        f"{name}: el eje «{label}»{meaning} mide {size}, pero según {origin} debe medir {known}; "
+        f"llegó la forma {shape}."
+    )
+
+
+def _unexplained(function: Callable, report: str) -> Exception:
+    """El error de lo que no es un tensor de un solo tipo: el resultado, un número, una tupla…"""
+    result = re.search(r"return value", report) is not None
+    parameter = re.search(r"parameter '(\w+)'", report)
+    actual = re.search(r"Actual value: (.*)", report)
+    expected = re.search(r"Expected type: (.*)", report)
+    subject = parameter.group(1) if parameter else "el resultado"
+    wanted = expected.group(1).rstrip(".") if expected else "otro tipo"
+    wanted = re.sub(r"<class '(.*)'>", r"\1", wanted)
+    came = actual.group(1) if actual else "algo que no lo cumple"
+    kind = ValueError if result else TypeError
+    return kind(f"{function.__name__}: {subject}: se esperaba {wanted}; llegó {came}.")
+
+
+def _is_union(hint: object) -> bool:
+    return typing.get_origin(hint) in (typing.Union, _types.UnionType)
+
+
+def _is_array(hint: object) -> bool:
+    return isinstance(hint, type) and issubclass(hint, AbstractArray)
+
+
+def _has_dtype(value: Tensor, array: type) -> bool:
+    return not isinstance(array.dtypes, (list, tuple)) or _dtype(value) in array.dtypes
+
+
+# --- Validadores comunes --------------------------------------------------------------------------
+
+
+def _dtype(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def require_tensor(value: Tensor, *, name: str) -> None:
+    """Lanza ``TypeError`` si ``value`` no es un tensor de PyTorch."""
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{name}: se esperaba un tensor de PyTorch; llegó {type(value).__name__}. "
+            f"Conviértelo con torch.as_tensor({name})."
+        )
+
+
+def require_floating(value: Tensor, *, name: str) -> None:
+    """Lanza ``TypeError`` si ``value`` no es un tensor de coma flotante (sin complejos)."""
+    require_tensor(value, name=name)
+    if not value.is_floating_point():
+        raise TypeError(
+            f"{name}: se esperaba un tensor de coma flotante; llegó {_dtype(value)}. "
+            f"Conviértelo con {name}.float()."
+        )
+
+
+def require_integer(value: Tensor, *, name: str) -> None:
+    """Lanza ``TypeError`` si ``value`` no es un tensor de enteros."""
+    require_tensor(value, name=name)
+    if value.is_floating_point() or value.is_complex() or value.dtype == torch.bool:
+        raise TypeError(
+            f"{name}: se esperaba un tensor de enteros; llegó {_dtype(value)}. "
+            f"Conviértelo con {name}.long()."
+        )
+
+
+def require_boolean(value: Tensor, *, name: str) -> None:
+    """Lanza ``TypeError`` si ``value`` no es una máscara booleana, y recuerda la polaridad."""
+    require_tensor(value, name=name)
+    if value.dtype != torch.bool:
+        raise TypeError(
+            f"{name}: se esperaba una máscara booleana, con True donde se puede atender; llegó "
+            f"{_dtype(value)}. Si es de unos (atender) y ceros (tapar), usa {name}.bool(); si es "
+            f"aditiva, de ceros y -inf, usa {name} == 0."
+        )
+
+
+def require_finite(value: Tensor, *, name: str) -> None:
+    """Lanza ``ValueError`` si ``value`` contiene NaN o infinitos.
+
+    Cuesta una suma: si la suma es finita, todos los elementos lo son; solo si no lo es se miran uno
+    a uno (una suma de números finitos puede desbordar). Dentro de ``vmap``, de ``torch.compile`` o
+    con tensores sin datos no se puede mirar el contenido, y no se mira.
+    """
+    if not is_readable(value) or math.isfinite(value.detach().sum().item()):
+        return
+    nans, infinities = int(value.isnan().sum()), int(value.isinf().sum())
+    if nans or infinities:
+        raise ValueError(
+            f"{name}: se esperaban números finitos; llegaron {nans} NaN y {infinities} infinitos "
+            f"entre {value.numel()} elementos. Busca el paso anterior que los produjo."
+        )
+
+
+def is_readable(value: Tensor) -> bool:
+    """Dice si se puede mirar el contenido: no dentro de ``vmap`` ni de ``torch.compile``."""
+    hidden = torch.compiler.is_compiling() or value.is_meta
+    return not hidden and not torch._C._functorch.is_batchedtensor(value)
+
+
+def require_same_kind(value: Tensor, reference: Tensor, *, name: str, reference_name: str) -> None:
+    """Lanza ``TypeError`` si difiere el tipo de datos y ``ValueError`` si el dispositivo."""
+    if value.dtype != reference.dtype:
+        raise TypeError(
+            f"{name}: se esperaba {_dtype(reference)}, como {reference_name}; llegó "
+            f"{_dtype(value)}."
+        )
+    if value.device != reference.device:
+        raise ValueError(
+            f"{name}: está en {value.device} y {reference_name} en {reference.device}; "
+            f"muévelo con {name}.to({reference_name}.device)."
+        )
+
+
+def require_size(value: int, *, name: str, least: int | None = 1) -> None:
+    """Lanza ``TypeError`` si no es un entero y ``ValueError`` si es menor que ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name}: se esperaba un entero; llegó {type(value).__name__} ({value!r}).")
+    if least is not None and value < least:
+        raise ValueError(f"{name}: se esperaba un entero mayor o igual que {least}; llegó {value}.")
+
+
+def require_divisible(value: int, divisor: int, *, name: str, divisor_name: str) -> None:
+    """Lanza ``ValueError`` si ``value`` no es múltiplo de ``divisor``."""
+    if value % divisor:
+        raise ValueError(
+            f"{name}: se esperaba un múltiplo de {divisor_name} = {divisor}; llegó {value}, "
+            f"y el resto es {value % divisor}."
+        )
+
+
+def require_probability(value: float, *, name: str) -> None:
+    """Lanza ``TypeError`` si no es un número y ``ValueError`` si no está en [0, 1)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name}: se esperaba un número; llegó {type(value).__name__}.")
+    if not 0.0 <= value < 1.0:
+        raise ValueError(f"{name}: se esperaba una probabilidad en [0, 1); llegó {value}.")
+
+
+def require_positive(value: float, *, name: str) -> None:
+    """Lanza ``TypeError`` si no es un número y ``ValueError`` si no es finito y mayor que 0."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name}: se esperaba un número; llegó {type(value).__name__}.")
+    if not 0.0 < value < float("inf"):
+        raise ValueError(f"{name}: se esperaba un número finito mayor que 0; llegó {value}.")
+
+
+def require_broadcastable(value: Tensor, shape: Sequence[int], *, name: str, axes: str) -> None:
+    """Lanza ``ValueError`` si ``value`` no se difunde hasta ``shape``, de ejes ``axes``."""
+    came, goal = tuple(value.shape), tuple(shape)
+    tail = goal[len(goal) - len(came) :]
+    if len(came) > len(goal) or any(c not in (1, g) for c, g in zip(came, tail, strict=True)):
+        raise ValueError(
+            f"{name}: se esperaba una forma que se difunda hasta {axes} = {goal}; llegó {came}. "
+            f"De derecha a izquierda, cada eje debe coincidir o valer 1."
+        )
+
+
+def require_axis(value: Tensor, axis: int, size: int, *, name: str, label: str, like: str) -> None:
+    """Lanza ``ValueError`` si el eje ``axis`` de ``value``, llamado ``label``, no mide ``size``."""
+    if value.shape[axis] != size:
+        raise ValueError(
+            f"{name}: el eje «{label}» mide {value.shape[axis]}, pero según {like} debe "
+            f"medir {size}; "
+            f"llegó la forma {tuple(value.shape)}."
+        )

@@ -1,0 +1,197 @@
+"""Las figuras: texto alternativo, letras legibles, colores del libro, salida determinista."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+import torch
+from atento import plots
+
+ALT = "La fila «negro» reparte el 54 % de su peso en «el» y el resto entre las demás palabras."
+WORDS = ["el", "gato", "negro", "duerme"]
+
+
+def weights(n: int = 4) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(0)
+    return torch.softmax(torch.randn(n, n, generator=generator), dim=-1)
+
+
+def svg(ax_or_fig, name: str = "fig-prueba") -> ET.Element:
+    markup = plots.render(getattr(ax_or_fig, "figure", ax_or_fig), name=name, alt=ALT)
+    return ET.fromstring(re.search(r"<svg.*</svg>", markup, re.DOTALL)[0])
+
+
+def texts(root: ET.Element) -> list[str]:
+    return ["".join(node.itertext()) for node in root.iter(f"{plots._SVG}text")]
+
+
+def test_accessible_deterministic_and_without_leaks():
+    markup = plots.render(plots.attention_map(weights(), WORDS, WORDS).figure, name="fig-prueba", alt=ALT)
+    assert markup == plots.render(plots.attention_map(weights(), WORDS, WORDS).figure, name="fig-prueba", alt=ALT)
+    root = svg(plots.attention_map(weights(), WORDS, WORDS))
+    assert root.get("role") == "img" and root.get("aria-label") == ALT
+    assert "max-width:480px" in root.get("style") and root.get("viewBox").split()[2] == "360"
+    assert "<metadata" not in markup and "xlink" not in markup and "*{" not in markup
+    assert {"claves", "consultas", *WORDS, f"{weights()[0, 0]:.2f}"} <= set(texts(root))
+    used = set(re.findall(r"url\(#([^)]+)\)|href=\"#([^\"]+)\"", markup))
+    assert all("".join(pair).startswith("fig-prueba-") for pair in used)
+    outside = re.sub(r"var\(--atento-[a-z-]+, ?#[0-9a-f]{6}\)", "", markup.split("</style>")[1])
+    assert not re.search(r"#[0-9a-fA-F]{6}\b", outside), "queda un color fijo que no cambiaría en modo oscuro"
+
+
+def test_ids_of_two_figures_do_not_collide():
+    mask = torch.ones(4, 4).tril().bool()
+    both = [
+        {node.get("id") for node in svg(plots.attention_map(weights(), WORDS, WORDS, mask=mask), name).iter()} - {None}
+        for name in ("fig-uno", "fig-dos")
+    ]
+    assert both[0] and not both[0] & both[1]
+
+
+@pytest.mark.parametrize(
+    ("alt", "message"),
+    [("", "falta alt"), ("Curva", "nombre de fichero"), ("a.svg de la pérdida", "fichero"), ("La curva baja", "40")],
+)
+def test_alt_is_checked(alt, message):
+    fig, _ = plots.figure()
+    with pytest.raises(ValueError, match=message):
+        plots.show(fig, name="fig-prueba", alt=alt)
+
+
+def test_name_letters_colours_and_width_are_checked():
+    fig, ax = plots.figure()
+    with pytest.raises(ValueError, match="nombre de una figura"):
+        plots.render(fig, name="Figura 1", alt=ALT)
+    fig, ax = plots.figure()
+    ax.text(0.5, 0.5, "pequeña", size=8)
+    with pytest.raises(ValueError, match="«pequeña» se vería a 8.0 px"):
+        plots.render(fig, name="fig-prueba", alt=ALT)
+    with pytest.raises(ValueError, match="se vería a"):
+        plots.render(plots.figure(width=7)[0], name="fig-prueba", alt=ALT)
+    fig, ax = plots.figure()
+    ax.plot([0, 1], color="tab:blue")
+    with pytest.raises(ValueError, match="#1f77b4 no es del libro"):
+        plots.render(fig, name="fig-prueba", alt=ALT)
+
+
+def test_semantic_colours_become_variables():
+    fig, ax = plots.figure()
+    for color in (plots.INK, plots.MUTED, plots.QUERY, plots.KEY, plots.VALUE, plots.POSITION, plots.PAPER, "black"):
+        ax.plot([0, 1], color=color)
+    markup = plots.render(fig, name="fig-prueba", alt=ALT).split("</style>")[1]
+    for name in ("ink", "muted", "query", "key", "value", "position", "paper"):
+        assert f"var(--atento-{name}, {plots.TOKENS[name]['light']})" in markup
+
+
+def test_attention_map_frames_hatches_and_accepts_gradients():
+    mask = torch.ones(4, 4).tril().bool()
+    masked = torch.softmax(weights().masked_fill(~mask, -torch.inf), dim=-1).requires_grad_()
+    ax = plots.attention_map(masked, WORDS, WORDS, mask=mask, frame_row=-1)
+    root = svg(ax)
+    assert len(list(root.iter(f"{plots._SVG}pattern"))) == 1
+    assert sum(bool(re.fullmatch(r"\d\.\d\d", text)) for text in texts(root)) == 10
+    assert [label.get_fontweight() for label in ax.get_yticklabels()][-1] == "bold"
+    assert "1.00" not in texts(svg(plots.attention_map(masked, WORDS, WORDS, values=False)))
+
+
+def test_big_maps_are_light_and_their_labels_do_not_overlap():
+    ax = plots.attention_map(weights(48), None, None)
+    markup = plots.render(ax.figure, name="fig-prueba", alt=ALT)
+    assert len(markup) < 120_000 and "crispEdges" in markup
+    labels = [label for label in ax.get_yticklabels() if label.get_text()]
+    assert len(labels) <= 26
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (torch.full((4, 4), 2.0), "de 0 a 1"),
+        (torch.full((4, 4), torch.nan), "NaN"),
+        (torch.ones(4), "matriz"),
+        (torch.ones(3, 4), "queries tiene 4 palabras y weights tiene 3 filas"),
+    ],
+)
+def test_attention_map_rejects_what_is_not_attention(bad, message):
+    with pytest.raises(ValueError, match=message):
+        plots.attention_map(bad, WORDS, WORDS)
+
+
+def test_numbers_on_cells_have_contrast_in_both_modes():
+    def luminance(color: str, over: str | None = None, alpha: float = 1.0) -> float:
+        channels = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+        if over:
+            base = np.array([int(over[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+            channels = alpha * channels + (1 - alpha) * base
+        linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+        return float(linear @ [0.2126, 0.7152, 0.0722])
+
+    by_light = {token["light"]: token for token in plots.TOKENS.values()}
+    for mode in ("light", "dark"):
+        for weight in np.linspace(0, 1, 201):
+            cell = luminance(plots.TOKENS["ink"][mode], plots.TOKENS["paper"][mode], weight)
+            ink = luminance(by_light[plots._on_cell(weight)][mode])
+            assert (max(cell, ink) + 0.05) / (min(cell, ink) + 0.05) >= 4.5, (mode, weight)
+
+
+def test_semantic_colours_have_contrast():
+    def luminance(color: str) -> float:
+        channels = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+        linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+        return float(linear @ [0.2126, 0.7152, 0.0722])
+
+    for name in ("query", "key", "value", "position", "muted", "ink"):
+        for mode in ("light", "dark"):
+            one, other = luminance(plots.TOKENS[name][mode]), luminance(plots.TOKENS["paper"][mode])
+            assert (max(one, other) + 0.05) / (min(one, other) + 0.05) >= 4.5, (name, mode)
+
+
+def test_curves_write_labels_at_the_ends_without_overlap():
+    x = np.arange(0, 20_001, 1000)
+    seeds = np.stack([np.exp(-x / 5000) + shift for shift in (0.0, 0.05, 0.1)])
+    series = {"atención": seeds, "media": seeds[1] + 0.02, "azar": np.ones(len(x))}
+    ax = plots.curves(x, series, xlabel="pasos", ylabel="pérdida (nats)")
+    root = svg(ax)
+    assert {"atención", "media", "azar", "pasos", "pérdida (nats)", "10\u202f000"} <= set(texts(root))
+    assert ax.get_legend() is None and len(ax.collections) == 1
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    assert len({(line.get_color(), line.get_linestyle()) for line in ax.lines}) == 3
+
+
+def test_labels_go_to_the_right_even_if_x_goes_down_and_ticks_share_decimals():
+    ax = plots.curves([4.0, 2.0, 1.0], {"a": [0.0, 0.5, 1.0]}, xlabel="x", ylabel="y")
+    assert ax.texts[0].xy == (4.0, 0.0)
+    assert {"0.0", "0.5", "1.0", "1", "4"} <= set(texts(svg(ax)))
+    ax = plots.curves([1, 1e7], {"a": [0.001, 1000]}, xlabel="x", ylabel="y", xscale="log", yscale="log")
+    assert {"10⁶", "0.01", "100"} & set(texts(svg(ax)))
+
+
+def test_curves_and_bars_say_what_is_wrong():
+    with pytest.raises(TypeError):
+        plots.curves([0, 1], {"a": [0, 1]})
+    with pytest.raises(ValueError, match="nombre en español"):
+        plots.curves([0, 1], {"a": [0, 1]}, xlabel="", ylabel="y")
+    with pytest.raises(ValueError, match="«a» tiene 3 puntos y x tiene 2"):
+        plots.curves([0, 1], {"a": [0, 1, 2]}, xlabel="x", ylabel="y")
+    with pytest.raises(ValueError, match="no es una de las series"):
+        plots.curves([0, 1], {"a": [0, 1]}, xlabel="x", ylabel="y", colors={"b": plots.KEY})
+    with pytest.raises(ValueError, match="no es una de las barras"):
+        plots.bars({"a": 1.0}, xlabel="x", highlight="b")
+    assert {"a", "b", "12.5", "\u22121.0"} <= set(texts(svg(plots.bars({"a": 12.5, "b": -1}, xlabel="x", spec=".1f"))))
+
+
+def test_stylesheet_has_every_variable_in_both_modes():
+    sheet = plots.css()
+    for name, token in plots.TOKENS.items():
+        assert sheet.count(f"--atento-{name}:{token['light']};") >= 1
+        assert sheet.count(f"--atento-{name}:{token['dark']};") >= 1
+    assert 'html[data-theme="dark"]' in sheet
+
+
+def test_show_is_quiet_outside_a_notebook_and_closes_the_figure(capsys):
+    import matplotlib.pyplot as plt
+
+    fig = plt.figure()
+    plots.show(fig, name="fig-prueba", alt=ALT)
+    assert not plt.get_fignums() and capsys.readouterr().out == ""

@@ -1,0 +1,273 @@
+"""Los cuadernos para descargar: Markdown corriente, el código del capítulo y nada de MyST."""
+
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+RAIZ = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(RAIZ / "tools"))
+
+import cuadernos  # noqa: E402  (necesita la línea anterior)
+
+CABECERA = """\
+---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+"""
+
+MUESTRA = r"""
+(c04-inicio)=
+# Una muestra
+
+Prosa normal con el {term}`valor <valor>` y su inglés ({en}`value`). % esto no es un comentario
+
+% esto sí es un comentario
+
+```{objetivos}
+:requisitos: {ref}`inicio <c04-inicio>`
+- Calcular $\Q\K^\T \in \R^{n\times m}$.
+```
+
+(c04-problema)=
+## El problema
+
+```{code-cell} python
+:tags: [hide-input]
+
+from atento import notebook, plots
+notebook.start(seed=0)
+x = 1 + 1
+```
+
+Vale {glue:text}`c04-x` y no `{glue:text}` ni `$\Q$`.
+Véanse {numref}`fig-recta`, {eq}`eq-suma`, {ref}`c04-problema` y {prf:ref}`thm-uno`.
+
+```{code-cell} python
+notebook.glue("c04-x", x)
+assert x == 2
+```
+
+::::{prediccion}
+¿Cuánto es $\q\cdot\k$?
+
+:::{respuesta}
+Lo que diga $\softmax(s)$.
+
+- uno
+  ```python
+  {en}`esto es código`
+  ```
+:::
+::::
+
+```{figura} fig-recta
+La recta sube {glue:text}`c04-x` unidades.
+```
+
+```{math}
+:label: eq-suma
+\alpha\Q + \V = \Attn(\Q,\K,\V)
+```
+
+$$
+\E[x] = 0
+$$ (eq-media)
+
+1. Primero:
+
+   $$
+   y = \Var(x)
+   $$
+
+2. Después, según {cite}`vaswani2017,bahdanau2015` y {cite:t}`luong2015`;
+   también [aquí](#c04-problema) y {doc}`../intro`.
+
+```{prf:theorem} De la suma
+:label: thm-uno
+Todo suma.
+```
+
+```{prf:proof}
+Es claro.
+```
+
+### «Siempre suma» {refutacion}`R-002`
+
+No siempre: {ref}`err-R-002`.
+
+```{exercise} Sumar
+:label: ra-4-1
+Suma {eq}`eq-media`.
+```
+
+```{fuente} atento.notebook.glue
+:sin-docstring:
+```
+
+```{dropdown} Más
+Dentro.
+```
+
+```{note}
+Una nota.
+```
+
+| a | b |
+| --- | --- |
+| $\Q$ | {en}`query` |
+"""
+
+BIBLIOGRAFIA = """\
+@article{vaswani2017, author = {Vaswani, A. and Shazeer, N. and Parmar, N.}, year = {2017}, url = {https://e.org/v}}
+@article{bahdanau2015, author = {Bahdanau, D. and Cho, K.}, year = {2015}, doi = {10.1/b}}
+@article{luong2015, author = {Luong, M. and Isola, C.}, year = {2015}}
+"""
+
+
+@pytest.fixture
+def libro(tmp_path):
+    """Un libro de dos páginas: la portada y una muestra de todo lo que se convierte."""
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: intro\nchapters: [{file: 2-m/04-muestra}]\n", "utf-8")
+    (tmp_path / "_config.yml").write_text(
+        "repository: {url: 'https://github.com/cuenta/libro', branch: main}\nsphinx: {config: {html_baseurl: ''}}\n",
+        "utf-8",
+    )
+    (tmp_path / "references.bib").write_text(BIBLIOGRAFIA, "utf-8")
+    (tmp_path / "intro.md").write_text("# Portada\n\nHola.\n", "utf-8")
+    (tmp_path / "2-m").mkdir()
+    (tmp_path / "2-m" / "04-muestra.md").write_text(CABECERA + MUESTRA, "utf-8")
+    return cuadernos.Libro(tmp_path)
+
+
+def capitulo(libro):
+    (unico,) = cuadernos.capitulos(libro.ruta)
+    return unico
+
+
+def prosa(cuaderno):
+    """El Markdown del cuaderno, entero y sin sus bloques ni trozos de código."""
+    texto = "\n\n".join(celda.source for celda in cuaderno.cells if celda.cell_type == "markdown")
+    sin_codigo = re.sub(r"^[ >]*```.*?^[ >]*```$", "", texto, flags=re.DOTALL | re.MULTILINE)
+    return texto, re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", "", sin_codigo)
+
+
+def sobras(limpio):
+    """Restos de MyST en el texto."""
+    macros = r"\\(?:Q|K|V|q|k|vv|T|R|E|Var|Attn|softmax)(?![A-Za-z])"
+    roles, vallas, dianas = r"\{[a-z][\w:-]*\}`|\{[a-z]+:[a-z]+\}", r"^[ >]*:{3,}.*|^[ >]*`{3,}\{.*", r"^\([\w-]+\)=$"
+    return re.findall("|".join((roles, vallas, dianas, macros)), limpio, re.MULTILINE)
+
+
+def test_sample_becomes_plain_markdown(libro):
+    cuaderno = cuadernos.cuaderno(capitulo(libro), libro, {"c04-x": "2"})
+    texto, limpio = prosa(cuaderno)
+    assert not sobras(limpio)
+    base = "https://cuenta.github.io/libro"
+    pagina = f"{base}/2-m/04-muestra.html"
+    for trozo in (
+        f"[valor]({base}/apendices/glosario.html#term-valor)",
+        'su inglés (<em lang="en">value</em>)',
+        "> **Qué aprenderás**\n>\n> - Calcular $Q{K}^{\\mathsf T} \\in \\mathbb{R}^{n\\times m}$.",
+        f"> **Hace falta:** [inicio]({pagina}#c04-inicio)",
+        "Vale 2 y no `{glue:text}` ni `$\\Q$`",
+        f"[Figura 4.1]({pagina}#fig-recta), [(4.1)]({pagina}#equation-eq-suma), [El problema]({pagina}#c04-problema)",
+        f"[Teorema 4.1]({pagina}#thm-uno)",
+        "> <details>\n> <summary>Ver la respuesta</summary>",
+        ">   ```python\n>   {en}`esto es código`\n>   ```",
+        "**Figura 4.1.** La recta sube 2 unidades.",
+        "$$\n\\alpha{Q} + V = \\operatorname{Attn}(Q,K,V)\n\\tag{4.1}\n$$",
+        "$$\n\\operatorname{E}[x] = 0\n\\tag{4.2}\n$$",
+        "1. Primero:\n\n   $$\n   y = \\operatorname{Var}(x)\n   $$\n\n2. Después",
+        "([Vaswani et al., 2017](https://e.org/v); [Bahdanau y Cho, 2015](https://doi.org/10.1/b))",
+        "Luong e Isola (2015)",
+        f"[aquí]({pagina}#c04-problema) y [Portada]({base}/intro.html)",
+        "> **Teorema 4.1 (De la suma)**\n>\n> Todo suma.",
+        "> **Demostración**\n>\n> Es claro. ∎",
+        "### «Siempre suma» (R-002)",
+        f"[«Siempre suma»]({pagina}#err-R-002)",
+        f"#### Razonamiento 4.1. Sumar\n\nSuma [(4.2)]({pagina}#equation-eq-media).",
+        "Código de `atento.notebook.glue`:\n\n```python\ndef glue(",
+        "<details>\n<summary>Más</summary>\n\nDentro.\n\n</details>",
+        "> **Nota**\n>\n> Una nota.",
+        '| $Q$ | <em lang="en">query</em> |',
+    ):
+        assert trozo in texto, f"{trozo}\n\n--- no está en ---\n\n{texto}"
+    assert "esto sí es un comentario" not in texto and "Publica ``value``" not in texto
+
+
+def test_code_tags_and_metadata(libro):
+    uno, otro = (cuadernos.cuaderno(capitulo(libro), libro, {"c04-x": "2"}) for _ in range(2))
+    assert nbformat.writes(uno) == nbformat.writes(otro)
+    nbformat.validate(uno)
+    codigo = [celda for celda in uno.cells if celda.cell_type == "code"]
+    assert codigo[0] is uno.cells[0] and "git+https://github.com/cuenta/libro@main" in codigo[0].source
+    assert codigo[1].source.endswith("x = 1 + 1") and codigo[1].metadata.tags == ["hide-input"]
+    assert codigo[1].metadata.jupyter.source_hidden and not any(celda.outputs for celda in codigo)
+    assert len({celda.id for celda in uno.cells}) == len(uno.cells)
+    assert uno.metadata.kernelspec.name == "python3" and uno.metadata.title == "Una muestra"
+
+
+@pytest.mark.parametrize(
+    ("texto", "mensaje"),
+    [
+        ("{glue:text}`c04-otra`", "clave «c04-otra»"),
+        ("{ref}`no-existe`", "etiqueta «no-existe»"),
+        ("{cite}`nadie1900`", "cita «nadie1900»"),
+        ("{inventado}`x`", "rol «inventado»"),
+        ("```{inventada}\nx\n```", "directiva «inventada»"),
+        ("[datos](../datos/x.json)", "enlace «../datos/x.json»"),
+        (":::{prediccion}\n¿?\n\n:::{respuesta}\nSí.\n:::\n:::\n\nFin", "más dos puntos"),
+        (":::{prediccion}\n¿?\n\n:::{respuesta}\nSí.\n:::\n:::\n\n```{code-cell} python\n1\n```", "celdas escritas"),
+    ],
+)
+def test_what_cannot_be_said_fails_loudly(libro, texto, mensaje):
+    capitulo(libro).ruta.write_text(f"{CABECERA}\n# Título\n\n{texto}\n", "utf-8")
+    with pytest.raises(cuadernos.CuadernoImposible, match=re.escape(mensaje)):
+        cuadernos.cuaderno(capitulo(libro), cuadernos.Libro(libro.ruta), {})
+
+
+@pytest.mark.lento
+def test_sample_runs_as_an_ordinary_notebook(libro, tmp_path):
+    """Se ejecuta sin las herramientas del libro, y los valores que publica son los que el exportador lee."""
+    from nbclient import NotebookClient
+
+    ejecutado = cuadernos.cuaderno(capitulo(libro), libro, {"c04-x": "2"})
+    carpeta = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(ejecutado, timeout=120, kernel_name="python3", resources=carpeta).execute()
+    assert not any(salida.output_type == "error" for celda in ejecutado.cells for salida in celda.get("outputs", []))
+    assert dict(cuadernos._valores(ejecutado)) == {"c04-x": "2"}
+
+
+CAPITULOS = [c for c in cuadernos.capitulos() if c.ruta.exists()]
+
+
+@pytest.fixture(scope="module")
+def libro_real():
+    return cuadernos.Libro()
+
+
+@pytest.mark.parametrize("real", CAPITULOS, ids=lambda c: c.nombre)
+def test_every_chapter_converts(real, libro_real):
+    claves = re.findall(r"\{glue:text\}`([^`:]+)", real.ruta.read_text("utf-8"))
+    cuaderno = cuadernos.cuaderno(real, libro_real, dict.fromkeys(claves, "0"))
+    assert not sobras(prosa(cuaderno)[1])
+    original = [celda.source for celda in real.cuaderno().cells if celda.cell_type == "code"]
+    assert [celda.source for celda in cuaderno.cells if celda.cell_type == "code"][1:] == original
+    nbformat.validate(cuaderno)
+
+
+@pytest.mark.parametrize("real", [c for c in CAPITULOS if c.referencia.exists()], ids=lambda c: c.nombre)
+def test_every_number_in_the_prose_has_its_value(real):
+    usadas = set(re.findall(r"\{glue:text\}`([^`:]+)", real.ruta.read_text("utf-8")))
+    vacias = [clave for clave, valor in cuadernos.publicados(real).items() if not valor]
+    assert usadas <= set(cuadernos.publicados(real)) and not vacias
