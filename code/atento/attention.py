@@ -345,8 +345,8 @@ class MultiHeadAttention(nn.Module):
 
     def _attend(self, query, key, value, mask, need_weights) -> tuple[Tensor, Tensor | None]:
         dropout = self.dropout if self.training else 0.0
-        overridden = getattr(self.scores, "__func__", None) is not MultiHeadAttention.scores
-        if not overridden and not need_weights:
+        inherited = type(self).scores is MultiHeadAttention.scores and "scores" not in vars(self)
+        if inherited and not need_weights:
             return fused_attention(query, key, value, mask, dropout=dropout), None
         scores = self.scores(query, key)  # puntuar y escalar: (…, head, query, key)
         self._require_scores(scores, query, key)

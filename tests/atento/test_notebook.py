@@ -7,6 +7,7 @@ import textwrap
 import numpy as np
 import pytest
 import torch
+
 from atento import notebook
 from atento.notebook import format_number
 

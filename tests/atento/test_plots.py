@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 import torch
+
 from atento import plots
 
 ALT = "La fila «negro» reparte el 54 % de su peso en «el» y el resto entre las demás palabras."

@@ -1,0 +1,241 @@
+import importlib.util
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from atento import types
+from atento.types import checked, typed
+
+
+@typed
+def scores(
+    query: Float[Tensor, "*batch query d_head"],
+    key: Float[Tensor, "*batch key d_head"],
+    bias: Float[Tensor, "#query key"] | None = None,
+    times: int = 1,
+) -> Float[Tensor, "*batch query key"]:
+    """Documentada."""
+    result = query @ key.transpose(-2, -1)
+    return result if times == 1 else result[..., :-1]
+
+
+def ones(*shape):
+    return torch.ones(*shape)
+
+
+def test_right_call_passes_with_and_without_checks(shape_checks):
+    assert scores(ones(2, 3, 4), ones(2, 5, 4)).shape == (2, 3, 5)
+    assert scores(ones(3, 4), key=ones(5, 4), bias=ones(1, 5)).shape == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("args", "kind", "pieces"),
+    [
+        ((ones(2, 3, 4), ones(2, 5, 3)), ValueError, ["key", "«d_head»", "mide 3", "query", "4"]),
+        ((ones(2, 3, 4), ones(6, 5, 4)), ValueError, ["key", "«batch»", "(6,)", "(2,)"]),
+        ((ones(3, 4), ones(4)), ValueError, ["key", "los ejes (*batch, key, d_head)", "(4,)"]),
+        ((ones(3, 4).long(), ones(5, 4)), TypeError, ["query", "Float", "int64"]),
+        ((ones(3, 4), [1.0]), TypeError, ["key", "tensor", "list"]),
+        ((ones(3, 4), ones(5, 4), ones(3, 6)), ValueError, ["bias", "«key»", "mide 6", "5"]),
+        ((ones(3, 4), ones(5, 4), None, "2"), TypeError, ["times", "int", "'2'"]),
+        ((ones(3, 4), ones(5, 4), None, 2), ValueError, ["el resultado", "query key", "[3,4]"]),
+    ],
+)
+def test_violation_in_spanish(args, kind, pieces):
+    with checked(), pytest.raises(kind) as error:
+        scores(*args)
+    message = str(error.value)
+    assert message.startswith("scores: ")
+    for piece in pieces:
+        assert piece in message, message
+    assert error.value.__cause__ is None and error.value.__suppress_context__ is False
+    assert "Type-check" not in message
+
+
+def test_axis_meaning_is_told():
+    with checked(), pytest.raises(ValueError, match=re.escape(types.AXES["d_head"])):
+        scores(ones(2, 3, 4), ones(2, 5, 3))
+
+
+def test_fixed_sizes_are_named():
+    @typed
+    def pair(x: Float[Tensor, "batch 2"]) -> None:
+        return None
+
+    with checked(), pytest.raises(ValueError, match="x: el eje «2».*debe medir 2"):
+        pair(ones(4, 3))
+
+
+def test_switch_is_read_at_every_call():
+    wrong = (ones(3, 4), ones(5, 4), None, 2)
+    assert not types.is_enabled()
+    assert scores(*wrong).shape == (3, 4)
+    types.enable()
+    with pytest.raises(ValueError):
+        scores(*wrong)
+    with checked(False):
+        scores(*wrong)
+    assert types.is_enabled()
+    types.disable()
+    with pytest.raises(ZeroDivisionError), checked():
+        raise ZeroDivisionError
+    assert not types.is_enabled()
+    scores(*wrong)
+
+
+def test_nested_violation_keeps_its_own_message():
+    @typed
+    def outer(x: Float[Tensor, "query d_model"]) -> Float[Tensor, "query query"]:
+        return scores(x, x[:, :-1])
+
+    with checked(), pytest.raises(ValueError, match="^scores: key: el eje «d_head»"):
+        outer(ones(3, 4))
+
+
+def test_errors_of_the_body_pass_through(shape_checks):
+    @typed
+    def fails(x: Float[Tensor, "query d_model"]) -> None:
+        raise KeyError("dentro")
+
+    with pytest.raises(KeyError, match="dentro"):
+        fails(ones(3, 4))
+
+
+def test_wrong_arity_is_python_s_own_error(shape_checks):
+    with pytest.raises(TypeError, match="missing .*argument: 'key'"):
+        scores(ones(3, 4))
+
+
+def test_validate_runs_first_and_always(shape_checks):
+    def validate(ids):
+        raise ValueError("ids: primero la puerta")
+
+    @typed(validate=validate)
+    def embed(ids: Int[Tensor, "batch key"]) -> None:
+        return None
+
+    with pytest.raises(ValueError, match="primero la puerta"):
+        embed(3.0)
+
+
+def test_decorated_function_keeps_its_face():
+    assert scores.__name__ == "scores" and scores.__doc__ == "Documentada."
+    assert list(inspect.signature(scores).parameters) == ["query", "key", "bias", "times"]
+    assert "query @ key" in inspect.getsource(scores)
+
+
+def test_methods_can_be_typed():
+    class Layer:
+        @typed
+        def __call__(self, x: Float[Tensor, "batch d_model"]) -> Float[Tensor, "batch d_model"]:
+            return x
+
+    with checked(), pytest.raises(ValueError, match="x: se esperaban los ejes"):
+        Layer()(ones(3))
+
+
+def test_postponed_annotations_are_resolved():
+    path = Path(__file__).with_name("_future_module.py")
+    spec = importlib.util.spec_from_file_location("_future_module", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with checked():
+        assert module.scores(ones(2, 3)).shape == (2, 3)
+        with pytest.raises(ValueError, match="key: el eje «d_head».*mide 4"):
+            module.scores(ones(2, 3), ones(5, 4))
+        with pytest.raises(ValueError, match="el resultado"):
+            module.wrong_result(ones(2, 3))
+
+
+def test_axes_have_a_spanish_description():
+    names = {"batch", "query", "key", "head", "d_model", "d_head", "d_ff", "vocab"}
+    assert names <= set(types.AXES) and all(types.AXES.values())
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "pieces"),
+    [
+        (lambda: types.require_tensor([1], name="x"), TypeError, ["list", "as_tensor(x)"]),
+        (
+            lambda: types.require_floating(ones(2).int(), name="x"),
+            TypeError,
+            ["int32", "x.float()"],
+        ),
+        (lambda: types.require_floating(ones(2).bool(), name="x"), TypeError, ["bool"]),
+        (lambda: types.require_integer(ones(2), name="x"), TypeError, ["float32", "x.long()"]),
+        (lambda: types.require_integer(ones(2).bool(), name="x"), TypeError, ["bool"]),
+        (lambda: types.require_boolean(ones(2), name="x"), TypeError, ["float32", "True donde"]),
+        (lambda: types.require_finite(ones(2) * NAN, name="x"), ValueError, ["2 NaN"]),
+        (lambda: types.require_finite(ones(3) * -INF, name="x"), ValueError, ["3 infinitos"]),
+        (lambda: types.require_size(2.0, name="x"), TypeError, ["float", "2.0"]),
+        (lambda: types.require_size(True, name="x"), TypeError, ["bool"]),
+        (lambda: types.require_size(0, name="x"), ValueError, ["mayor o igual que 1", "llegó 0"]),
+        (lambda: types.require_probability(1.0, name="x"), ValueError, ["[0, 1)", "1.0"]),
+        (lambda: types.require_probability("0", name="x"), TypeError, ["str"]),
+        (lambda: types.require_positive(0, name="x"), ValueError, ["mayor que 0"]),
+        (lambda: types.require_positive(INF, name="x"), ValueError, ["finito"]),
+        (lambda: types.require_positive(None, name="x"), TypeError, ["NoneType"]),
+        (
+            lambda: types.require_divisible(10, 3, name="x", divisor_name="n_heads"),
+            ValueError,
+            ["múltiplo de n_heads = 3", "llegó 10", "resto es 1"],
+        ),
+        (
+            lambda: types.require_same_kind(
+                ones(1).double(), ones(1), name="x", reference_name="y"
+            ),
+            TypeError,
+            ["float32, como y", "float64"],
+        ),
+        (
+            lambda: types.require_same_kind(
+                ones(1).to("meta"), ones(1), name="x", reference_name="y"
+            ),
+            ValueError,
+            ["meta", "cpu", "x.to(y.device)"],
+        ),
+        (
+            lambda: types.require_broadcastable(ones(2, 3), (4, 3), name="x", axes="(query, key)"),
+            ValueError,
+            ["(query, key) = (4, 3)", "(2, 3)"],
+        ),
+        (
+            lambda: types.require_broadcastable(ones(1, 4, 3), (4, 3), name="x", axes="(a, b)"),
+            ValueError,
+            ["(1, 4, 3)"],
+        ),
+        (
+            lambda: types.require_axis(ones(2, 3), -1, 4, name="x", label="d_model", like="w"),
+            ValueError,
+            ["«d_model»", "mide 3", "según w debe medir 4"],
+        ),
+    ],
+)
+def test_validators(call, kind, pieces):
+    with pytest.raises(kind) as error:
+        call()
+    assert str(error.value).startswith("x: ")
+    for piece in pieces:
+        assert piece in str(error.value), str(error.value)
+
+
+def test_finite_numbers_whose_sum_overflows_are_finite():
+    types.require_finite(torch.full((4,), 60000.0, dtype=torch.float16), name="x")
+    types.require_finite(torch.tensor([1e38, 3e38, 3e38]), name="x")
+    types.require_finite(torch.empty(0), name="x")
+
+
+def test_contents_are_not_read_inside_vmap():
+    def function(x):
+        types.require_finite(x, name="x")
+        return x.sum()
+
+    assert torch.func.vmap(function)(ones(3, 2)).tolist() == [2.0, 2.0, 2.0]
