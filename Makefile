@@ -18,7 +18,7 @@ sistema:        ## instala Chromium y hunspell (los usan las pruebas)
 	@$(AQUI) tools/sistema.sh
 
 libro: entorno  ## construye el libro en book/_build/html
-	@$(AQUI) $(VENV) tools/libro.py
+	@$(AQUI) $(VENV) tools/construir.py
 
 ver:            ## sirve el libro en localhost:8000 (PUERTO=…)
 	@$(AQUI) test -f book/_build/html/index.html || { echo "Aún no hay libro: ejecuta antes «make libro»."; exit 1; }

@@ -24,14 +24,6 @@ from pathlib import Path
 
 import nbformat
 import yaml
-from capitulos import CONSTRUIDO, LIBRO, Capitulo, abre_cache, capitulos, documentos
-
-# capitulos.py ya ha puesto book/_ext en la ruta.
-from libro.citas import _ante_i
-from libro.didactica import _buscar, _sin_docstring
-from libro.ejercicios import DIFICULTAD, TIPO
-from libro.numeracion import capitulo as numero_de_capitulo
-from libro.sitio import MACROS
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.amsmath import amsmath_plugin
@@ -43,6 +35,16 @@ from myst_nb.ext.glue import extract_glue_data_cell
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from pybtex.database import Entry, parse_file
 from sphinx.util.nodes import _make_id as ancla
+
+from capitulos import CONSTRUIDO, LIBRO, Capitulo, abre_cache, capitulos, documentos
+
+# isort: split
+# capitulos.py ya ha puesto book/_ext en la ruta.
+from libro.citas import _ante_i
+from libro.didactica import _buscar, _sin_docstring
+from libro.ejercicios import DIFICULTAD, TIPO
+from libro.numeracion import capitulo as numero_de_capitulo
+from libro.sitio import MACROS
 
 RECUADROS = {
     "note": "Nota", "tip": "Consejo", "hint": "Pista", "important": "Importante", "warning": "Aviso",

@@ -8,11 +8,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import nbformat
-from capitulos import Capitulo, abre_cache, en_cache, guarda_en_cache
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from capitulos import Capitulo, abre_cache, en_cache, guarda_en_cache
 
 LIMITE_CELDA = 600   # segundos
 HILOS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

@@ -33,7 +33,7 @@ def pasos(carpeta: str, extra: list[str]) -> dict[str, list[str]]:
         "capítulos (nbval)": pytest(
             *nbval, "--nbval-sanitize-with=tests/referencias/sanear.cfg", "-p", "no:cacheprovider", "tests/referencias"
         ),
-        "libro": [sys.executable, "tools/libro.py", "--ejecutados", carpeta],
+        "libro": [sys.executable, "tools/construir.py", "--ejecutados", carpeta],
         "pruebas (pytest)": pytest(*extra),
     }
 

@@ -14,11 +14,12 @@ import tempfile
 from pathlib import Path
 
 import nbformat
-from capitulos import REFERENCIAS, Capitulo, abre_cache, capitulos
-from ejecutar import ejecuta_pendientes
 from nbformat.v4 import new_code_cell, new_notebook
 from rich.console import Console
 from rich.syntax import Syntax
+
+from capitulos import REFERENCIAS, Capitulo, abre_cache, capitulos
+from ejecutar import ejecuta_pendientes
 
 TIPOS_QUE_SE_COMPARAN = ("text/plain", "text/latex", "application/papermill.record/text/plain")
 NUCLEO = {"display_name": "Python 3", "language": "python", "name": "python3"}

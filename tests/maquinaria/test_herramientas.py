@@ -2,9 +2,10 @@
 
 import nbformat
 import pytest
+from jupyter_cache import get_cache
+
 from capitulos import Capitulo, capitulos, documentos, en_cache, guarda_en_cache
 from ejecutar import CapituloRoto, ejecuta
-from jupyter_cache import get_cache
 from referencias import esta_al_dia, referencia
 
 CABECERA = """---

@@ -1,6 +1,6 @@
 """Construye el libro: ejecuta lo que ha cambiado, hace las páginas y los cuadernos para descargar.
 
-    python tools/libro.py [--ejecutados CARPETA]
+    python tools/construir.py [--ejecutados CARPETA]
 
 Con ``--ejecutados`` se aprovechan los cuadernos que nbval acaba de ejecutar. Cualquier aviso de Sphinx es un error.
 """
@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from rich.console import Console
+
 from capitulos import CONSTRUIDO, LIBRO, RAIZ, capitulos, huella
 from ejecutar import CapituloRoto, ejecuta_pendientes, vuelca
-from rich.console import Console
 
 HTML = CONSTRUIDO / "html"
 EN_CURSO = CONSTRUIDO / ".en-curso"   # existe mientras se construye: si sigue ahí, lo construido no es de fiar
@@ -43,20 +45,23 @@ def comprueba_espacio() -> None:
 
 def paginas(consola: Console) -> None:
     """Llama a Jupyter Book con los avisos como errores; enseña lo que salió mal."""
-    orden = [sys.executable, "-m", "jupyter_book.cli.main", "build", str(LIBRO), "-W", "-n", "--keep-going"]
+    programa = "from jupyter_book.cli.main import main; main()"   # el paquete no se puede llamar con -m
+    orden = [sys.executable, "-c", programa, "build", str(LIBRO), "-W", "-n", "--keep-going"]
     entorno = {**os.environ, "PYTHONUTF8": "1"}
     with consola.status("Construyendo las páginas…"), REGISTRO.open("w", encoding="utf-8") as registro:
         codigo = subprocess.run(orden, stdout=registro, stderr=subprocess.STDOUT, env=entorno, cwd=RAIZ).returncode
-    if codigo:
-        lineas = REGISTRO.read_text(encoding="utf-8", errors="replace").splitlines()
-        avisos = [x for x in lineas if "WARNING" in x or "ERROR" in x] or lineas[-30:]
+    if codigo or not (HTML / "index.html").exists():
+        registro = re.sub(r"\x1b\[[\d;]*m", "", REGISTRO.read_text(encoding="utf-8", errors="replace"))
+        lineas = registro.splitlines()
+        avisos = [x for x in lineas if re.search(r"WARNING|ERROR|rror:|exception:", x)] or lineas[-30:]
         consola.print("\n".join(avisos), markup=False, highlight=False)
-        raise SystemExit(f"El libro no se ha construido: {len(avisos)} avisos. Todo el registro: {REGISTRO}")
+        raise SystemExit(f"El libro no se ha construido: {len(avisos)} líneas de aviso. Todo el registro: {REGISTRO}")
 
 
 def cuadernos() -> None:
     """Genera los ``.ipynb`` para descargar, dentro del sitio."""
-    subprocess.run([sys.executable, str(RAIZ / "tools" / "cuadernos.py")], check=True, cwd=RAIZ)
+    if subprocess.run([sys.executable, str(RAIZ / "tools" / "cuadernos.py")], cwd=RAIZ).returncode:
+        raise SystemExit("El libro no se ha construido: faltan cuadernos por lo que dicen las líneas anteriores.")
 
 
 def main() -> None:
