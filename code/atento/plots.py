@@ -324,7 +324,7 @@ def _typeset(text: str) -> str:
         text = f"{power['mantissa']}{_THIN_SPACE}×{_THIN_SPACE}10{exponent}{power['rest']}"
     text = re.sub(r"(?<=\d)%", f"{_THIN_SPACE}%", text)
     text = text.replace("-", _MINUS)
-    return re.sub(rf"^{_MINUS}(?=[0.]+(\D|$))", "", text)
+    return re.sub(rf"^{_MINUS}(?=[0.]+(?![\d.]))", "", text)
 
 
 # --- Mostrar ---------------------------------------------------------------------------------------------------------
