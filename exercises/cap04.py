@@ -16,9 +16,9 @@
 # Los enunciados están en la sección «Ejercicios» del capítulo. Todos los tensores llegan en float64.
 
 # %%
-import math  # noqa: F401
+import math
 
-import torch  # noqa: F401
+import torch
 from torch import Tensor
 
 # %% [markdown]

@@ -9,7 +9,6 @@
 #     language: python
 #     name: python3
 # ---
-# ruff: noqa: F401, F821, F841
 
 # %% [markdown]
 # # Capítulo 5. Consulta, clave y valor
@@ -98,17 +97,7 @@ class FusedSelfAttention(nn.Module):
 # %% [markdown]
 # ## 5.5 Una atención cruzada averiada
 #
-# Esta función se ejecuta sin errores y tiene tres. No hay que tocarla: la versión buena va debajo.
-
-
-# %%
-def broken_cross_attention(x, z, w_query, w_key, w_value):
-    query = x @ w_query
-    key = z @ w_key
-    value = z @ w_value
-    scores = key @ query.T / math.sqrt(x.shape[-1])
-    weights = scores.softmax(dim=-1)
-    return weights.T @ value
+# El código de abajo se ejecuta sin dar ningún error y tiene tres.
 
 
 # %%
@@ -123,7 +112,13 @@ def cross_attention(
 
     Enunciado: ejercicio 5.5 del capítulo.
     """
-    raise NotImplementedError("Ejercicio 5.5")
+    raise NotImplementedError("Ejercicio 5.5: borra esta línea y arregla las tres faltas de abajo")
+    query = x @ w_query
+    key = z @ w_key
+    value = z @ w_value
+    scores = key @ query.T / math.sqrt(x.shape[-1])
+    weights = scores.softmax(dim=-1)
+    return weights.T @ value
 
 
 # %% [markdown]

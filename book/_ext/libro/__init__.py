@@ -1,0 +1,41 @@
+"""La extensión del libro: lo que el fichero de configuración no puede decir.
+
+Cada módulo hace una cosa y tiene su ``setup``:
+
+- :mod:`libro.huella`, :mod:`libro.ejecucion`  la caché de ejecución
+- :mod:`libro.numeracion`  los números salen del nombre del fichero
+- :mod:`libro.demostraciones`  arreglos de sphinx-proof
+- :mod:`libro.didactica`   objetivos, predicciones, repasos, figuras, fuentes
+- :mod:`libro.ejercicios`  lo que el registro sabe de cada ejercicio
+- :mod:`libro.espanol`     catálogo propio y palabras inglesas sueltas
+- :mod:`libro.docstrings`  de las docstrings en español a autodoc
+- :mod:`libro.citas`       bibliografía y citas en español
+- :mod:`libro.sitio`       fórmulas, colores, botones de cada página
+
+Importar ``libro`` no importa Sphinx: los guiones usan :func:`huella` y :func:`ruta_cache`.
+"""
+
+from __future__ import annotations
+
+from libro.huella import huella, ruta_cache
+
+__all__ = ["huella", "ruta_cache", "setup"]
+
+
+def setup(app) -> dict:
+    """Conecta todas las partes."""
+    from libro import (
+        citas,
+        demostraciones,
+        didactica,
+        docstrings,
+        ejecucion,
+        ejercicios,
+        espanol,
+        numeracion,
+        sitio,
+    )
+
+    for parte in (ejecucion, numeracion, demostraciones, didactica, ejercicios, espanol, citas, docstrings, sitio):
+        parte.setup(app)
+    return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

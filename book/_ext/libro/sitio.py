@@ -1,0 +1,83 @@
+"""Lo que cada página lleva además del texto: fórmulas, colores, botones y enlaces al cuaderno."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from libro.numeracion import capitulo
+
+COLAB = "https://colab.research.google.com/github"
+
+# Las mayúsculas son matrices (filas = posiciones) y las minúsculas, una fila. El color repite lo que dice la letra.
+MACROS = {
+    "Q": r"\class{q}{Q}",
+    "K": r"\class{k}{K}",
+    "V": r"\class{v}{V}",
+    "q": r"\class{q}{q}",
+    "k": r"\class{k}{k}",
+    "vv": r"\class{v}{v}",
+    "T": r"{\mathsf T}",
+    "R": r"\mathbb{R}",
+    "E": r"\operatorname{E}",
+    "Var": r"\operatorname{Var}",
+    "softmax": r"\operatorname{softmax}",
+    "Attn": r"\operatorname{Attn}",
+}
+
+MATHJAX = {
+    "loader": {
+        "load": ["core", "input/tex", "[tex]/html", "output/chtml", "a11y/assistive-mml"],
+        "paths": {"fonts": "[mathjax]/fonts"},
+    },
+    "tex": {"packages": {"[+]": ["html"]}, "macros": MACROS, "tags": "none"},
+    "output": {"displayOverflow": "overflow", "linebreaks": {"inline": False}, "scale": 1.0, "mtextInheritFont": True},
+    "options": {"processHtmlClass": "tex2jax_process|mathjax_process|math|output_area", "enableAssistiveMml": True},
+}
+
+
+def _configurar(app, config) -> None:
+    config.mathjax3_config = MATHJAX
+    # MathJax ya viene con «defer»; sin class=math en línea, el tema no lo tocaría.
+    colores = Path(app.outdir).parent / "libro_static"
+    colores.mkdir(parents=True, exist_ok=True)
+    (colores / "atento.css").write_text(_colores(), "utf8")
+    config.html_static_path.append(str(colores))
+    app.add_css_file("atento.css", priority=700)
+    app.add_js_file("../guiones/libro.js", priority=300, defer="defer")
+
+
+def _colores() -> str:
+    """Las variables de color, las mismas que las de las figuras: hay un solo lugar, ``atento.plots``."""
+    from atento import plots
+
+    return plots.css()
+
+
+def _pagina(app, pagename: str, templatename: str, context: dict, doctree) -> None:
+    opciones = app.config.html_theme_options
+    context["libro_repositorio"] = opciones.get("repository_url", "")
+    context["libro_cuaderno"] = None
+    context["header_buttons"] = []
+    if capitulo(pagename) is None or not _tiene_celdas(app, pagename):
+        return
+    cuaderno = pagename.rsplit("/", 1)[-1] + ".ipynb"
+    ruta = opciones["repository_url"].removeprefix("https://github.com/")
+    context["libro_cuaderno"] = {
+        "colab": f"{COLAB}/{ruta}/blob/{app.config.libro_rama_cuadernos}/{cuaderno}",
+        "ipynb": context["pathto"](f"cuadernos/{cuaderno}", 1),
+        "nombre": cuaderno,
+    }
+
+
+def _tiene_celdas(app, pagename: str) -> bool:
+    """Los cuadernos son los documentos cuya cabecera dice con qué núcleo se ejecutan."""
+    return "kernelspec" in app.env.metadata.get(pagename, {})
+
+
+def setup(app) -> None:
+    """Conecta la página."""
+    # jupyter-book pasa siempre esta opción de sphinx-comments, que aquí no se carga.
+    app.add_config_value("comments_config", {}, "html", [dict])
+    app.add_config_value("libro_rama_cuadernos", "cuadernos", "html", [str])
+    app.connect("config-inited", _configurar, priority=800)
+    app.connect("html-page-context", _pagina, priority=900)

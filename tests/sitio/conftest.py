@@ -1,0 +1,164 @@
+"""Sirve el libro construido y recorre todas sus páginas una vez, en un solo navegador.
+
+Cada página se abre una vez y se apunta lo que hace falta; las pruebas leen esos apuntes. ``SITIO`` permite probar
+otra construcción: ``SITIO=/ruta/a/html pytest tests/sitio``.
+"""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import os
+import shutil
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+RAIZ = Path(__file__).resolve().parents[2]
+SITIO = Path(os.environ.get("SITIO", RAIZ / "book" / "_build" / "html"))
+
+
+@dataclass
+class Visita:
+    """Lo que se vio en una página."""
+
+    pagina: str
+    pedidos_fuera: list[str] = field(default_factory=list)
+    fallos: list[str] = field(default_factory=list)
+    consola: list[str] = field(default_factory=list)
+    formulas: int = 0
+    formulas_mal: list[str] = field(default_factory=list)
+    tex_sin_componer: list[str] = field(default_factory=list)
+    axe: dict[str, list[str]] = field(default_factory=dict)
+    ancho: dict[int, int] = field(default_factory=dict)
+    se_salen: list[str] = field(default_factory=list)
+    ingles: list[str] = field(default_factory=list)
+    botones_de_copia: int = 0
+    bloques_de_codigo: int = 0
+
+
+@pytest.fixture(scope="session")
+def sitio() -> Path:
+    """La carpeta del libro construido."""
+    if not (SITIO / "intro.html").exists():
+        pytest.fail(f"el libro no está construido en {SITIO}: make libro", pytrace=False)
+    return SITIO
+
+
+@pytest.fixture(scope="session")
+def paginas(sitio: Path) -> list[str]:
+    """Direcciones relativas de todas las páginas, sin las redirecciones ni lo que no es del libro."""
+    return sorted(
+        ruta.relative_to(sitio).as_posix()
+        for ruta in sitio.rglob("*.html")
+        if not any(parte.startswith("_") for parte in ruta.relative_to(sitio).parts)
+        and 'http-equiv="refresh"' not in ruta.read_text("utf8")[:400].lower()
+    )
+
+
+class _Callado(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def direccion(sitio: Path):
+    """El libro servido en localhost."""
+    servidor = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Callado, directory=str(sitio)))
+    threading.Thread(target=servidor.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{servidor.server_port}"
+    servidor.shutdown()
+    servidor.server_close()
+
+
+@pytest.fixture(scope="session")
+def navegador():
+    """Un Chromium para todas las pruebas."""
+    ejecutable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if ejecutable is None:
+        pytest.fail("no hay Chromium: make sistema", pytrace=False)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=ejecutable)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def pestana(navegador):
+    """Una pestaña compartida: cada prueba va a la página que quiere."""
+    contexto = navegador.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    yield contexto.new_page()
+    contexto.close()
+
+
+# Rótulos de la interfaz que no deben quedar en inglés. Los de una palabra se buscan enteros.
+ROTULOS = (
+    "Toggle", "Search", "Show", "Hide", "Click", "Copy", "Copied", "Link to", "Permalink", "Previous", "Next",
+    "Contents", "Download", "Launch", "Open", "Print", "Fullscreen", "Table of", "Copyright", "Last updated",
+    "Skip to", "Navigation", "Color mode", "System", "Light", "Dark", "Home", "Breadcrumb", "Main", "Page",
+    "Exercise", "Solution", "Proof", "Theorem", "Definition", "Lemma", "Corollary", "Remark", "Algorithm", "Figure",
+    "Equation", "Section", "Parameters", "Returns", "Return type", "Raises", "Yields", "Type", "Bases", "Note",
+    "Warning", "Hint", "Important", "See also", "Source", "Back to top", "By the", "Please", "Loading", "Button",
+)
+
+EXAMINAR, SE_SALEN, ALIGERAR = (
+    (Path(__file__).parent / f"{guion}.js").read_text("utf8") for guion in ("examinar", "se_salen", "aligerar")
+)
+
+
+@pytest.fixture(scope="session")
+def visitas(direccion: str, paginas: list[str], navegador) -> list[Visita]:
+    """Todas las páginas, vistas en ancho y en estrecho, en claro y en oscuro."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    axe = Axe()
+    contexto = navegador.new_context(color_scheme="light", reduced_motion="reduce")
+    pestana = contexto.new_page()
+    resultado: list[Visita] = []
+
+    def pedido(peticion) -> None:
+        if urlsplit(peticion.url).hostname not in ("127.0.0.1", None):
+            resultado[-1].pedidos_fuera.append(peticion.url)
+
+    pestana.on("request", pedido)
+    pestana.on("requestfailed", lambda p: resultado[-1].fallos.append(p.url))
+    pestana.on("response", lambda r: r.status >= 400 and resultado[-1].fallos.append(f"{r.status} {r.url}"))
+    pestana.on("console", lambda m: m.type == "error" and resultado[-1].consola.append(m.text))
+    pestana.on("pageerror", lambda e: resultado[-1].consola.append(str(e)))
+
+    for pagina in paginas:
+        visita = Visita(pagina)
+        resultado.append(visita)
+        pestana.set_viewport_size({"width": 1280, "height": 900})
+        pestana.goto(f"{direccion}/{pagina}", wait_until="load")
+        pestana.evaluate("() => window.MathJax?.startup?.promise")
+        pestana.evaluate("() => document.fonts.ready.then(() => true)")
+        if pestana.locator("div.highlight pre").count():
+            pestana.wait_for_selector("button.copybtn", state="attached", timeout=3000)
+        for nombre, valor in pestana.evaluate(EXAMINAR, list(ROTULOS)).items():
+            setattr(visita, nombre, valor)
+        for ancho in (390, 320):
+            pestana.set_viewport_size({"width": ancho, "height": 800})
+            visita.ancho[ancho] = pestana.evaluate("() => document.documentElement.scrollWidth")
+        if visita.ancho[320] > 320:
+            visita.se_salen = pestana.evaluate(SE_SALEN)
+        pestana.set_viewport_size({"width": 1280, "height": 900})
+        pestana.evaluate(ALIGERAR)
+        for modo in ("light", "dark"):
+            pestana.evaluate("(m) => { document.documentElement.dataset.theme = m; }", modo)
+            opciones = {"resultTypes": ["violations"], "preload": False}
+            if modo == "dark":  # lo que no es color ya se miró en claro
+                opciones["runOnly"] = ["color-contrast", "link-in-text-block"]
+            respuesta = axe.run(pestana, options=opciones).response
+            visita.axe[modo] = [
+                f"{v['id']}: {nodo['html'][:110]}"
+                for v in respuesta["violations"] if v["impact"] in ("serious", "critical")
+                for nodo in v["nodes"][:3]
+            ]
+    contexto.close()
+    return resultado
