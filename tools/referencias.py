@@ -72,6 +72,7 @@ def escribe(ruta: Path, texto: str) -> None:
     """Escribe de golpe, para que una interrupción no deje media referencia."""
     with tempfile.NamedTemporaryFile("w", dir=ruta.parent, delete=False, encoding="utf-8") as temporal:
         temporal.write(texto)
+    os.chmod(temporal.name, 0o644)
     os.replace(temporal.name, ruta)
 
 
