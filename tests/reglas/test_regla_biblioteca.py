@@ -12,7 +12,7 @@ from myst import RAIZ, informe, relativa
 
 CODIGO = RAIZ / "code"
 PISOS = {
-    1: ["device", "rng", "types", "plots"],
+    1: ["device", "rng", "types", "plots", "stored"],
     2: ["masks", "positions", "layers", "similarity", "notebook"],
     3: ["attention"],
     4: ["blocks"],

@@ -1,0 +1,1 @@
+"""Los modelos, un fichero por familia. Ninguno importa tareas."""

@@ -1,0 +1,1 @@
+"""Las tareas: generar ejemplos, hacer lotes y puntuar. Ninguna importa modelos."""

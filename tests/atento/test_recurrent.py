@@ -1,0 +1,259 @@
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from atento import similarity, types
+from atento.models import recurrent as rec
+
+F64 = torch.float64
+FUSED_CELLS = {"rnn": nn.RNNCell, "lstm": nn.LSTMCell, "gru": nn.GRUCell}
+FUSED = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
+VARIANTS = [(cell, attention) for cell in rec.CELLS for attention in (True, False)]
+
+
+def close(a, b):
+    torch.testing.assert_close(a, b, rtol=0, atol=1e-9)
+
+
+def flat(state):
+    return state if isinstance(state, tuple) else (state,)
+
+
+def config(cell="gru", attention=True, **changes):
+    return rec.RecurrentConfig(11, 13, d_model=6, d_hidden=8, d_attention=5, cell=cell, attention=attention, **changes)
+
+
+def model(cell="gru", attention=True, **changes):
+    return rec.RecurrentSeq2Seq(config(cell, attention, **changes)).double().eval()
+
+
+def sentences(*rows):
+    width = max(map(len, rows))
+    return torch.tensor([list(row) + [0] * (width - len(row)) for row in rows])
+
+
+@pytest.mark.parametrize("name", rec.CELLS)
+def test_cell_equals_pytorch(name, shape_checks):
+    ours, theirs = rec.CELLS[name](5, 7).double(), FUSED_CELLS[name](5, 7).double()
+    ours.load_state_dict(theirs.state_dict())
+    results = []
+    for cell in (ours, theirs):
+        x = torch.linspace(-2, 2, 15, dtype=F64).reshape(3, 5).requires_grad_()
+        state = torch.linspace(-1, 1, 21, dtype=F64).reshape(3, 7).requires_grad_()
+        out = flat(cell(x, (state, state * 2) if name == "lstm" else state))
+        sum((o * torch.arange(7)).sum() for o in out).backward()
+        results.append([*out, x.grad, state.grad, *(p.grad for p in cell.parameters())])
+    for a, b in zip(*results, strict=True):
+        close(a, b)
+
+
+@pytest.mark.parametrize("name", rec.CELLS)
+def test_cell_starts_from_zero(name):
+    cell, x = rec.CELLS[name](5, 7), torch.randn(3, 5)
+    for a, b in zip(flat(cell(x)), flat(cell(x, cell.initial(x))), strict=True):
+        assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("name", rec.CELLS)
+def test_unroll_equals_pytorch_with_padding(name):
+    theirs = FUSED[name](5, 7, batch_first=True).double()
+    ours = rec.CELLS[name](5, 7).double()
+    ours.load_state_dict({key.removesuffix("_l0"): value for key, value in theirs.state_dict().items()})
+    lengths = torch.tensor([4, 6, 1])
+    valid = torch.arange(6) < lengths[:, None]
+    results = []
+    for fused in (False, True):
+        x = torch.linspace(-1, 1, 90, dtype=F64).reshape(3, 6, 5).requires_grad_()
+        if fused:
+            packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+            out, last = theirs(packed)
+            out = nn.utils.rnn.pad_packed_sequence(out, batch_first=True)[0]
+            last = tuple(part[0] for part in flat(last))
+        else:
+            out, last = rec.unroll(ours, x, valid)
+            last = flat(last)
+        out.square().sum().backward()
+        grads = [p.grad for p in (theirs if fused else ours).parameters()]
+        results.append([out, *last, x.grad, *grads])
+    for a, b in zip(*results, strict=True):
+        close(a, b)
+
+
+def test_cell_rejects_wrong_width():
+    with pytest.raises(ValueError, match=r"x: se esperaba la forma \(batch, d_input=5\); llegó \(3, 4\)"):
+        rec.GRUCell(5, 7)(torch.randn(3, 4))
+    with pytest.raises(TypeError, match="x: se esperaba un tensor"):
+        rec.GRUCell(5, 7)([1.0])
+    with pytest.raises(ValueError, match="time ≥ 1"):
+        rec.unroll(rec.GRUCell(5, 7), torch.randn(3, 0, 5))
+
+
+def test_config_is_frozen_and_checked():
+    with pytest.raises(FrozenInstanceError):
+        config().d_model = 3
+    with pytest.raises(ValueError, match="cell: se esperaba una de rnn, lstm, gru; llegó 'cnn'"):
+        config("cnn")
+    with pytest.raises(ValueError, match="d_hidden: debe ser par"):
+        replace(config(), d_hidden=7)
+    with pytest.raises(ValueError, match="d_model"):
+        replace(config(), d_model=0)
+
+
+@pytest.mark.parametrize("cell", rec.CELLS)
+def test_same_number_of_parameters_without_attention(cell):
+    attending = rec.RecurrentConfig(300, 200, 64, 96, 64, cell)
+    plain = rec.without_attention(attending)
+    a, b = (rec.count_parameters(rec.RecurrentSeq2Seq(c)) for c in (attending, plain))
+    assert not plain.attention and abs(a - b) / a < 0.01
+
+
+@pytest.mark.parametrize(("cell", "attention"), VARIANTS)
+def test_step_by_step_equals_forward(cell, attention, shape_checks):
+    net = model(cell, attention)
+    source, target = sentences([3, 4, 5, 2], [6, 7, 2]), torch.tensor([[1, 4, 5], [1, 9, 3]])
+    logits, weights = net(source, target)
+    state = net.encode(source)
+    for t in range(3):
+        step, state = net.step(target[:, : t + 1], state)
+        close(step, logits[:, t])
+        if attention:
+            close(state.weights, weights[:, t])
+        else:
+            assert state.weights is None and weights is None
+
+
+@pytest.mark.parametrize("attention", [True, False])
+def test_encoder_and_decoder_equal_ours_unrolled(attention):
+    """El modelo entero, rehecho con nuestras celdas GRU y la similitud aditiva de la biblioteca."""
+    net = model("gru", attention)
+    source, target = sentences([3, 4, 5, 2], [6, 7, 2]), torch.tensor([[1, 4, 5], [1, 9, 3]])
+    valid, x = source != 0, net.encoder.embedding(source)
+    weights = net.encoder.recurrent.state_dict()
+    cells = [rec.GRUCell(6, 4).double() for _ in range(2)]
+    for cell, suffix in zip(cells, ("_l0", "_l0_reverse"), strict=True):
+        cell.load_state_dict({key: weights[key + suffix] for key in cell.state_dict()})
+    rows, last = [], []
+    for i, n in enumerate(valid.sum(-1).tolist()):
+        forth, end = rec.unroll(cells[0], x[i : i + 1, :n])
+        back, start = rec.unroll(cells[1], x[i : i + 1, :n].flip(1))
+        rows.append(torch.cat([forth, back.flip(1)], -1)[0])
+        last.append(torch.cat([end, start], -1)[0])
+    states, summary = nn.utils.rnn.pad_sequence(rows, batch_first=True), torch.stack(last)
+    decoder = net.decoder
+    cell = rec.GRUCell(6 + 8, 8).double()
+    cell.load_state_dict(decoder.cell.state_dict())
+    h, y, logits = torch.tanh(decoder.start(summary)), decoder.embedding(target), []
+    for t in range(3):
+        context = summary
+        if attention:
+            a = decoder.attention
+            scores = similarity.additive(h[:, None], states, w_q=a.w_q, w_k=a.w_k, v=a.v)[:, 0]
+            p = scores.masked_fill(~valid, -torch.inf).softmax(-1)
+            context = (p[:, None] @ states)[:, 0]
+        h = cell(torch.cat([y[:, t], context], -1), h)
+        logits.append(decoder.logits(h, context, y[:, t]))
+    close(net(source, target)[0], torch.stack(logits, 1))
+
+
+def test_attention_shortcut_equals_the_library(shape_checks):
+    attention = rec.AdditiveAttention(8, 6, 5).double()
+    states, query = torch.randn(2, 4, 6, dtype=F64), torch.randn(2, 8, dtype=F64)
+    valid = torch.tensor([[True, True, True, False], [True, False, False, False]])
+    memory = rec.Memory(states, attention.project(states), valid, states[:, 0])
+    context, weights = attention(query, memory)
+    by_library = attention.scores(query, states).masked_fill(~valid, -torch.inf).softmax(-1)
+    close(weights, by_library)
+    close(weights.sum(-1), torch.ones(2, dtype=F64))
+    assert (weights[~valid] == 0).all()
+    close(context, torch.einsum("bk,bkd->bd", weights, states))
+
+
+@given(
+    lengths=st.lists(st.integers(1, 6), min_size=1, max_size=4),
+    extra=st.integers(0, 4),
+    seed=st.integers(0, 1000),
+    variant=st.sampled_from(VARIANTS),
+)
+def test_padding_never_changes_a_result(lengths, extra, seed, variant):
+    """Cada frase sola, sin relleno, da lo mismo que en un lote con relleno: salidas, pesos, traducción y pérdida."""
+    torch.manual_seed(seed)
+    net = model(*variant)
+    rows = [torch.randint(2, 11, (n,)).tolist() for n in lengths]
+    source = torch.nn.functional.pad(sentences(*rows), (0, extra))
+    targets = [[1, *torch.randint(3, 13, (n,)).tolist(), 2] for n in lengths]
+    target = torch.nn.functional.pad(sentences(*targets), (0, extra))
+    logits, weights = net(source, target)
+    translation = net.translate(source, max_length=7)
+    total, count = 0.0, 0
+    for i, (row, words) in enumerate(zip(rows, targets, strict=True)):
+        alone, own_target = torch.tensor([row]), torch.tensor([words])
+        single, single_weights = net(alone, own_target)
+        close(logits[i, : len(words)], single[0])
+        if variant[1]:
+            close(weights[i, : len(words), : len(row)], single_weights[0])
+            assert (weights[i, :, len(row) :] == 0).all()
+        own = net.translate(alone, max_length=7)[0]
+        assert translation[i, : len(own)].tolist() == own.tolist()
+        assert (translation[i, len(own) :] == 0).all()
+        total += rec.translation_loss(net, (alone, own_target)) * (len(words) - 1)
+        count += len(words) - 1
+    close(rec.translation_loss(net, (source, target)), total / count)
+
+
+@pytest.mark.parametrize(("cell", "attention"), VARIANTS)
+def test_padding_gets_no_gradient(cell, attention):
+    net = model(cell, attention)
+    gradients = []
+    for source, target in (
+        (torch.tensor([[3, 4, 2]]), torch.tensor([[1, 5, 2]])),
+        (torch.tensor([[3, 4, 2, 0, 0]]), torch.tensor([[1, 5, 2, 0]])),
+    ):
+        net.zero_grad()
+        rec.translation_loss(net, (source, target)).backward()
+        gradients.append([p.grad.clone() for p in net.parameters()])
+    for a, b in zip(*gradients, strict=True):
+        close(a, b)
+
+
+def test_source_errors():
+    net = model()
+    with pytest.raises(TypeError, match="source: se esperaba un tensor de enteros"):
+        net.encode(torch.randn(2, 3))
+    with pytest.raises(ValueError, match=r"source: se esperaba la forma \(batch, source\)"):
+        net.encode(torch.tensor([3, 4]))
+    with pytest.raises(ValueError, match="frases vacías"):
+        net.encode(torch.tensor([[3, 4], [0, 0]]))
+    with pytest.raises(ValueError, match="relleno debe ir al final"):
+        net.encode(torch.tensor([[3, 0, 4]]))
+    with pytest.raises(TypeError, match="target: se esperaba un tensor de enteros"):
+        net(torch.tensor([[3, 2]]), torch.randn(1, 2))
+    with types.checked(), pytest.raises(ValueError, match="target: el eje «batch»"):
+        net(torch.tensor([[3, 2]]), torch.tensor([[1], [1]]))
+
+
+def test_translate_restores_training_mode():
+    net = model(dropout=0.5).train()
+    a, b = (net.translate(torch.tensor([[3, 4, 2]]), max_length=5) for _ in range(2))
+    assert net.training and a.tolist() == b.tolist()
+
+
+@pytest.mark.parametrize("attention", [True, False])
+def test_learns_to_copy_one_word(attention, device):
+    """Cincuenta pasos bastan para que la pérdida baje mucho: el gradiente llega a todas partes."""
+    net = rec.RecurrentSeq2Seq(config(attention=attention)).to(device)
+    source = torch.randint(3, 11, (64, 2), device=device)
+    target = torch.cat([torch.ones_like(source[:, :1]), source, torch.full_like(source[:, :1], 2)], 1)
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.02)
+    losses = []
+    for _ in range(60):
+        loss = rec.translation_loss(net, (source, target))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.5 * losses[0]
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in net.parameters())
