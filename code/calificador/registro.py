@@ -72,7 +72,11 @@ class Ejercicio:
     prohibido: nombres que la entrega no puede usar (por ejemplo ``"scaled_dot_product_attention"``): son una ayuda
         para el lector honrado, no una defensa; se dicen en el enunciado.
     variante: parámetros de clase que cambian la función pedida, con su valor por defecto; vacío si no los hay.
-        La referencia los recibe como argumentos con nombre a través de los casos.
+        Son valores por defecto de argumentos con nombre (de la función o de ``__init__``). La referencia los recibe
+        a través de los casos; si un caso lleva justo el valor de la clase, a la entrega no se le pasa: lo tiene
+        escrito por defecto, y por eso la solución pública no vale en una clase con otros parámetros.
+    alternativas: para cada parámetro de ``variante``, los valores entre los que elige una clase; sin ellos, un
+        número cercano al público.
     """
 
     id: str
@@ -90,6 +94,7 @@ class Ejercicio:
     comprueba: Callable[[Caso, Any, Any], str | None] | None = None
     prohibido: tuple[str, ...] = ()
     variante: Mapping[str, Any] = field(default_factory=dict)
+    alternativas: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[1-9]\d?\.[1-9]\d?", self.id):

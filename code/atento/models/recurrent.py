@@ -167,7 +167,7 @@ def _select(keep: Tensor, new, old):
 class RecurrentConfig:
     """Dimensiones de :class:`RecurrentSeq2Seq`.
 
-    ``d_model`` es la anchura de las incrustaciones; ``d_hidden``, la del decodificador (el codificador, bidireccional,
+    ``d_model`` es la anchura de los embeddings; ``d_hidden``, la del decodificador (el codificador, bidireccional,
     usa la mitad en cada sentido); ``d_attention``, la de la capa oculta de la puntuación aditiva.
     """
 

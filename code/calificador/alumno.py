@@ -1,0 +1,260 @@
+"""El lado de la entrega: lee peticiones, ejecuta el código del estudiante y contesta. Nunca pone nota.
+
+Es el único módulo que corre junto al código ajeno. Se usa igual dentro de la jaula (lo llama el cigoto) y, para
+código de confianza (referencias y mutantes), en el propio proceso. No importa el registro ni las soluciones.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from calificador import marcos
+
+SEMILLA_DE_LLAMADA = 20170612
+Respuesta = tuple[dict[str, Any], dict[str, Any]]
+
+
+def nombre_de_celda(indice: int) -> str:
+    """Nombre de fichero con el que se compila cada celda: sirve para situar los errores."""
+    return f"<entrega {indice}>"
+
+
+# --- Análisis: antes de ejecutar nada ---------------------------------------------------------------------------
+
+
+def solo_definiciones(arbol: ast.Module) -> ast.Module:
+    """Deja de una celda de cuaderno las definiciones, las importaciones y las constantes escritas a mano."""
+    conservadas = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+    cuerpo = [n for n in arbol.body if isinstance(n, conservadas) or _constante(n)]
+    return ast.Module(body=cuerpo, type_ignores=[])
+
+
+def _constante(nodo: ast.stmt) -> bool:
+    """¿Es ``NOMBRE = literal``? Nada de eso llama a funciones."""
+    if not isinstance(nodo, (ast.Assign, ast.AnnAssign)) or nodo.value is None:
+        return False
+    prohibidos = (ast.Call, ast.Attribute, ast.Subscript, ast.comprehension, ast.Await, ast.Yield, ast.NamedExpr)
+    return not any(isinstance(n, prohibidos) for n in ast.walk(nodo.value))
+
+
+def sin_magias(texto: str) -> str:
+    """Cambia las órdenes de IPython (``%``, ``!``, ``?``) por líneas vacías: los números de línea no se mueven."""
+    lineas = texto.splitlines()
+    if lineas and lineas[0].lstrip().startswith("%%"):
+        return ""
+    return "\n".join("pass" if linea.startswith(("%", "!", "?")) else linea for linea in lineas)
+
+
+def nombres_usados(arboles: list[ast.Module], nombre: str) -> set[str]:
+    """Nombres que usa la definición pedida, también a través de otras definiciones de la misma entrega."""
+    definiciones: dict[str, ast.stmt] = {}
+    alias: dict[str, set[str]] = {}
+    for arbol in arboles:
+        for nodo in arbol.body:
+            if isinstance(nodo, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                definiciones[nodo.name] = nodo
+            elif isinstance(nodo, (ast.Import, ast.ImportFrom)):
+                for cosa in nodo.names:
+                    alias[cosa.asname or cosa.name.split(".")[0]] = set(cosa.name.split("."))
+            elif isinstance(nodo, ast.Assign):
+                definiciones.update({d.id: nodo for d in nodo.targets if isinstance(d, ast.Name)})
+    vistos: set[str] = set()
+    pendientes = [nombre]
+    while pendientes:
+        actual = pendientes.pop()
+        if actual in vistos:
+            continue
+        vistos.add(actual)
+        pendientes += alias.get(actual, ())
+        if actual in definiciones:
+            pendientes += _nombres(definiciones[actual])
+    return vistos
+
+
+def _nombres(nodo: ast.AST) -> set[str]:
+    encontrados: set[str] = set()
+    for hijo in ast.walk(nodo):
+        if isinstance(hijo, ast.Name):
+            encontrados.add(hijo.id)
+        elif isinstance(hijo, ast.Attribute):
+            encontrados.add(hijo.attr)
+        elif isinstance(hijo, ast.alias):
+            encontrados.update(hijo.name.split("."))
+    return encontrados
+
+
+# --- La sesión: una entrega y sus peticiones -----------------------------------------------------------------------
+
+
+class Sesion:
+    """Atiende las peticiones de un ejercicio sobre una entrega: ``analiza``, ``carga`` y ``llama``."""
+
+    def __init__(self, modulo: str = "entrega") -> None:
+        self.modulo = types.ModuleType(modulo)
+        self.arboles: list[tuple[str, ast.Module]] = []
+        self.nombre = ""
+        self.con_texto = False
+
+    def atiende(self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any]) -> Respuesta:
+        """Contesta a una petición. Todo fallo de la entrega vuelve como un mensaje, nunca como excepción."""
+        ordenes = {"analiza": self._analiza, "carga": self._carga, "llama": self._llama}
+        try:
+            return ordenes[mensaje["orden"]](mensaje, tensores)
+        except BaseException as error:  # noqa: BLE001 - una entrega puede levantar cualquier cosa
+            return self._error(error), {}
+
+    def _analiza(self, mensaje: Mapping[str, Any], _: Any) -> Respuesta:
+        self.nombre = mensaje["nombre"]
+        self.con_texto = bool(mensaje.get("con_texto"))
+        for indice, (texto, entera) in enumerate(mensaje["celdas"]):
+            donde = nombre_de_celda(indice)
+            texto = texto if entera else sin_magias(texto)
+            linecache.cache[donde] = (len(texto), None, texto.splitlines(keepends=True), donde)
+            try:
+                arbol = ast.parse(texto, donde)
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                if not entera and self.nombre not in texto:
+                    continue
+                return {"error": "sintaxis", "celda": indice, "linea": getattr(error, "lineno", None) or 0}, {}
+            self.arboles.append((donde, arbol if entera else solo_definiciones(arbol)))
+        usados = nombres_usados([a for _, a in self.arboles], self.nombre)
+        return {"usa": sorted(usados & set(mensaje["prohibido"]))}, {}
+
+    def _carga(self, _: Any, __: Any) -> Respuesta:
+        import torch
+
+        sys.modules[self.modulo.__name__] = self.modulo
+        torch.set_default_dtype(torch.float64)
+        torch.manual_seed(SEMILLA_DE_LLAMADA)
+        for donde, arbol in self.arboles:
+            exec(compile(arbol, donde, "exec", dont_inherit=True), self.modulo.__dict__)
+        return {"definido": self.nombre in self.modulo.__dict__}, {}
+
+    def _llama(self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any]) -> Respuesta:
+        import torch
+
+        torch.set_default_dtype(torch.float64)
+        objeto = self.modulo.__dict__[self.nombre]
+        args = marcos.descodifica(mensaje["args"], tensores)
+        kwargs = marcos.descodifica(mensaje["kwargs"], tensores)
+        hojas: list[Any] = []
+        if mensaje["gradiente"]:
+            args, kwargs = hojas_con_gradiente(args, hojas), hojas_con_gradiente(kwargs, hojas)
+        parametros: dict[str, Any] = {}
+        if mensaje["init"] is not None:
+            objeto = self._construye(objeto, mensaje, tensores)
+            if isinstance(objeto, dict):
+                return objeto, {}
+            parametros = dict(objeto.named_parameters())
+        torch.manual_seed(SEMILLA_DE_LLAMADA)
+        valor = objeto(*args, **kwargs) if callable(objeto) else objeto
+        return respuesta_de(valor, mensaje, tensores, hojas, parametros)
+
+    def _construye(self, clase: Any, mensaje: Mapping[str, Any], tensores: Mapping[str, Any]) -> Any:
+        """El módulo con los pesos de la referencia o, si no encajan, un mensaje con los que tiene."""
+        import torch
+
+        torch.manual_seed(SEMILLA_DE_LLAMADA)
+        modulo = clase(**marcos.descodifica(mensaje["init"], tensores))
+        estado = marcos.descodifica(mensaje["estado"], tensores)
+        propios = {k: tuple(v.shape) for k, v in modulo.named_parameters()}
+        if propios != {k: tuple(estado[k].shape) for k in mensaje["parametros"]}:
+            return {"error": "estado", "tiene": [[str(k)[:120], list(v)] for k, v in list(propios.items())[:100]]}
+        actual = modulo.state_dict()
+        comunes = {k: v for k, v in estado.items() if k in actual and actual[k].shape == v.shape}
+        modulo.load_state_dict(comunes, strict=False)
+        return modulo.to(torch.float64).eval()
+
+    def _error(self, error: BaseException) -> dict[str, Any]:
+        celda, linea = -1, 0
+        rastro = error.__traceback__
+        while rastro is not None:
+            fichero = rastro.tb_frame.f_code.co_filename
+            if fichero.startswith("<entrega "):
+                celda, linea = int(fichero[9:-1]), rastro.tb_lineno
+            rastro = rastro.tb_next
+        respuesta = {"error": "excepcion", "tipo": type(error).__name__[:80], "celda": celda, "linea": linea}
+        if self.con_texto:
+            respuesta["texto"] = str(error)[:400]
+        return respuesta
+
+
+def hojas_con_gradiente(valor: Any, hojas: list[Any]) -> Any:
+    """Copia el árbol de argumentos y deja en ``hojas`` los tensores reales, con gradiente.
+
+    La entrega recibe un clon de cada hoja: así también puede escribir encima sin romper la derivada.
+    """
+    import torch
+
+    if isinstance(valor, torch.Tensor) and valor.is_floating_point():
+        hojas.append(valor.detach().clone().requires_grad_())
+        return hojas[-1].clone()
+    if isinstance(valor, (list, tuple)):
+        return type(valor)(hojas_con_gradiente(v, hojas) for v in valor)
+    if isinstance(valor, dict):
+        return {k: hojas_con_gradiente(v, hojas) for k, v in valor.items()}
+    return valor
+
+
+def tensores_reales(valor: Any) -> list[Any]:
+    """Los tensores de coma flotante de una salida, en orden."""
+    import torch
+
+    if isinstance(valor, torch.Tensor):
+        return [valor] if valor.is_floating_point() else []
+    if isinstance(valor, dict):
+        valor = list(valor.values())
+    if isinstance(valor, (list, tuple)):
+        return [t for v in valor for t in tensores_reales(v)]
+    return []
+
+
+def respuesta_de(valor: Any, mensaje: Mapping, tensores: Mapping, hojas: list, parametros: dict) -> Respuesta:
+    """Codifica la salida y, si se piden, los gradientes de las entradas y de los parámetros."""
+    salida: dict[str, Any] = {}
+    respuesta: dict[str, Any] = {"valor": marcos.codifica(valor, salida)}
+    if mensaje["gradiente"] and mensaje["cotangentes"] is not None:
+        cotangentes = marcos.descodifica(mensaje["cotangentes"], tensores)
+        gradientes = _gradientes(valor, cotangentes, hojas + list(parametros.values()))
+        if gradientes is not None:
+            respuesta["grad_entradas"] = marcos.codifica(gradientes[: len(hojas)], salida)
+            respuesta["grad_parametros"] = marcos.codifica(
+                dict(zip(parametros, gradientes[len(hojas) :], strict=True)), salida
+            )
+    return respuesta, salida
+
+
+def _gradientes(valor: Any, cotangentes: list[Any], respecto: list[Any]) -> list[Any] | None:
+    import torch
+
+    salidas = tensores_reales(valor)
+    if len(salidas) != len(cotangentes) or any(s.shape != c.shape for s, c in zip(salidas, cotangentes, strict=True)):
+        return None
+    pares = [(s, c) for s, c in zip(salidas, cotangentes, strict=True) if s.requires_grad]
+    if not pares or not respecto:
+        return [None] * len(respecto)
+    utiles = [r for r in respecto if r.requires_grad]
+    hallados = torch.autograd.grad([s for s, _ in pares], utiles, [c.to(s.dtype) for s, c in pares], allow_unused=True)
+    por_tensor = {id(u): g for u, g in zip(utiles, hallados, strict=True)}
+    return [por_tensor.get(id(r)) for r in respecto]
+
+
+def bucle(lee: Callable[[int], bytes], escribe: Callable[[bytes], None]) -> None:
+    """Atiende marcos hasta que se cierre la tubería."""
+    sesion = Sesion()
+    while True:
+        try:
+            mensaje, tensores = marcos.desempaqueta(lee)
+        except EOFError:
+            return
+        respuesta, salida = sesion.atiende(mensaje, tensores)
+        try:
+            marco = marcos.empaqueta(respuesta, salida)
+        except marcos.MarcoInvalido:
+            marco = marcos.empaqueta({"error": "grande"})
+        escribe(marco)

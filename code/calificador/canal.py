@@ -1,0 +1,363 @@
+"""El lado del padre: abre un hijo enjaulado, le manda marcos y lee los suyos con reloj, peso y disco vigilados."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from calificador import jaula, marcos
+
+PREFIJO = "calificador-"
+LATIDO = 0.02
+
+
+class Agotado(Exception):
+    """La entrega no contestó a tiempo, o llenó su carpeta."""
+
+
+class Roto(Exception):
+    """La entrega terminó su proceso o escribió algo que no es un marco."""
+
+
+class FalloDeEntorno(Exception):
+    """El calificador no puede trabajar aquí; el mensaje dice qué hacer."""
+
+
+# --- Carpetas de trabajo --------------------------------------------------------------------------------------------
+
+
+def carpeta_nueva() -> str:
+    """Carpeta propia de una entrega; el nombre lleva el proceso que la creó, para poder barrerla si muere."""
+    return tempfile.mkdtemp(prefix=f"{PREFIJO}{os.getpid()}-")
+
+
+def barre() -> int:
+    """Borra las carpetas que dejaron calificadores muertos. Devuelve cuántas."""
+    barridas = 0
+    for carpeta in Path(tempfile.gettempdir()).glob(f"{PREFIJO}*-*"):
+        numero = carpeta.name.removeprefix(PREFIJO).split("-")[0]
+        if numero.isdigit() and not _vivo(int(numero)) and carpeta.is_dir() and not carpeta.is_symlink():
+            shutil.rmtree(carpeta, ignore_errors=True)
+            barridas += 1
+    return barridas
+
+
+def _vivo(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def ocupa(carpeta: str) -> tuple[int, int]:
+    """Bytes y ficheros de una carpeta, sin seguir enlaces."""
+    total = cuantos = 0
+    with contextlib.suppress(OSError), os.scandir(carpeta) as entradas:
+        for entrada in entradas:
+            cuantos += 1
+            with contextlib.suppress(OSError):
+                total += entrada.stat(follow_symlinks=False).st_blocks * 512
+            if cuantos > 10_000:
+                break
+    return total, cuantos
+
+
+def entorno_limpio() -> dict[str, str]:
+    """Las variables que ve una entrega: ninguna del usuario, salvo las que hacen falta para arrancar Python."""
+    heredadas = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "ATENTO_CURSO")
+    raices = [str(Path(__file__).resolve().parents[1])]
+    raices += [r for r in sys.path if Path(r).name in ("site-packages", "dist-packages")]  # nunca la carpeta actual
+    return {n: os.environ[n] for n in heredadas if n in os.environ} | {
+        "PYTHONPATH": os.pathsep.join(dict.fromkeys(raices)),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+        "LANG": "C.UTF-8",
+        "MPLBACKEND": "Agg",
+        "ATENTO_DEVICE": "cpu",
+        **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"),
+    }
+
+
+# --- El canal -------------------------------------------------------------------------------------------------------
+
+
+class Canal:
+    """Una entrega abierta. ``pide`` manda una petición y devuelve la respuesta o levanta Agotado o Roto."""
+
+    def __init__(self, lectura: int, escritura: int, carpeta: str, limites: jaula.Limites) -> None:
+        self.lectura, self.escritura, self.carpeta, self.limites = lectura, escritura, carpeta, limites
+        self._virgen = True
+        self._disco_vigilado = True
+        for descriptor in (lectura, escritura):
+            os.set_blocking(descriptor, False)
+
+    def pide(self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any], segundos: float) -> tuple[dict, dict]:
+        """Una pregunta y su respuesta, en ``segundos`` como mucho."""
+        fin = time.monotonic() + segundos
+        try:
+            self._escribe(marcos.empaqueta(mensaje, tensores), fin)
+            respuesta = marcos.desempaqueta(lambda n: self._lee(n, fin))
+        except marcos.MarcoInvalido as error:
+            raise Roto(str(error)) from error
+        except (EOFError, BrokenPipeError) as error:
+            raise Roto("terminó su proceso") from error
+        self._virgen = False
+        return respuesta
+
+    def _escribe(self, datos: bytes, fin: float) -> None:
+        vista = memoryview(datos)
+        while vista:
+            self._espera(self.escritura, select.POLLOUT, fin)
+            with contextlib.suppress(BlockingIOError):
+                vista = vista[os.write(self.escritura, vista) :]
+
+    def _lee(self, cuantos: int, fin: float) -> bytes:
+        datos = bytearray()
+        while len(datos) < cuantos:
+            self._espera(self.lectura, select.POLLIN, fin)
+            with contextlib.suppress(BlockingIOError):
+                trozo = os.read(self.lectura, min(cuantos - len(datos), 1 << 20))
+                if not trozo:
+                    raise EOFError
+                datos += trozo
+            if self._virgen and bytes(datos[:6]) == b"JAULA ":
+                # Solo antes de la primera respuesta: después ya ha corrido código ajeno.
+                with contextlib.suppress(BlockingIOError):
+                    datos += os.read(self.lectura, 400)
+                raise FalloDeEntorno("no se puede cerrar la jaula: " + datos[6:].decode("utf-8", "replace"))
+        return bytes(datos)
+
+    def _espera(self, descriptor: int, que: int, fin: float) -> None:
+        sondeo = select.poll()
+        sondeo.register(descriptor, que)
+        while True:
+            queda = fin - time.monotonic()
+            if queda <= 0:
+                raise Agotado("no contestó a tiempo")
+            if sondeo.poll(min(queda, LATIDO) * 1000):
+                return
+            if self._disco_vigilado:
+                self._vigila_disco()
+
+    def _vigila_disco(self) -> None:
+        bytes_, ficheros = ocupa(self.carpeta)
+        if bytes_ > self.limites.disco or ficheros > self.limites.ficheros:
+            raise Agotado("llenó su carpeta de trabajo")
+
+    def cierra(self) -> None:
+        """Cierra las tuberías; el hijo ve el final y muere."""
+        for descriptor in (self.lectura, self.escritura):
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+
+
+# --- El cigoto visto desde el padre ---------------------------------------------------------------------------------
+
+
+class Zigoto:
+    """Arranca un cigoto y abre en él una entrega cada vez. Se usa con ``with`` o se cierra con ``cierra``."""
+
+    def __init__(self, nivel: str, *, completo: bool = False) -> None:
+        self.nivel = nivel
+        propio, ajeno = socket.socketpair()
+        orden = [sys.executable, "-P", "-m", "calificador.zigoto", nivel, str(ajeno.fileno())]
+        self._proceso = subprocess.Popen(
+            orden + (["completo"] if completo else []),
+            pass_fds=[ajeno.fileno()], env=entorno_limpio(), cwd=tempfile.gettempdir(),
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        ajeno.close()
+        self._control = propio
+        self._listo = False
+        self.pid = self._proceso.pid
+
+    def abre(self, limites: jaula.Limites) -> Canal:
+        """Un hijo enjaulado con su carpeta recién creada."""
+        self._espera_listo()
+        carpeta = carpeta_nueva()
+        hijo_lee, padre_escribe = os.pipe()
+        padre_lee, hijo_escribe = os.pipe()
+        orden = {"orden": "abre", "carpeta": carpeta, "limites": limites.como_json()}
+        try:
+            self._manda(orden, [hijo_lee, hijo_escribe])
+            self._recibe()
+        except FalloDeEntorno:
+            os.close(padre_lee)
+            os.close(padre_escribe)
+            shutil.rmtree(carpeta, ignore_errors=True)
+            raise
+        finally:
+            os.close(hijo_lee)
+            os.close(hijo_escribe)
+        return Canal(padre_lee, padre_escribe, carpeta, limites)
+
+    def acaba(self, canal: Canal) -> dict[str, Any]:
+        """Mata al hijo y a lo que dejó, borra su carpeta y dice cómo acabó."""
+        canal.cierra()
+        try:
+            self._manda({"orden": "cierra"}, [])
+            return self._recibe()
+        finally:
+            shutil.rmtree(canal.carpeta, ignore_errors=True)
+
+    def _manda(self, orden: dict[str, Any], descriptores: list[int]) -> None:
+        try:
+            socket.send_fds(self._control, [json.dumps(orden).encode()], descriptores)
+        except OSError as error:
+            raise FalloDeEntorno("el proceso que prepara las entregas ha muerto; vuelve a lanzar la orden") from error
+
+    def _espera_listo(self) -> None:
+        if not self._listo:
+            mensaje = self._recibe()
+            if "fallo" in mensaje:
+                raise FalloDeEntorno(mensaje["fallo"])
+            self._listo = True
+
+    def _recibe(self) -> dict[str, Any]:
+        datos = b""
+        while not datos.endswith(b"\n"):
+            try:
+                trozo = self._control.recv(65536)
+            except ConnectionError:
+                trozo = b""
+            if not trozo:
+                raise FalloDeEntorno("el proceso que prepara las entregas ha muerto; vuelve a lanzar la orden")
+            datos += trozo
+        return json.loads(datos)
+
+    def cierra(self) -> None:
+        """Termina el cigoto y, con él, cualquier entrega abierta."""
+        self._control.close()
+        try:
+            self._proceso.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._proceso.kill()
+            self._proceso.wait()
+
+
+class ArranqueFrio:
+    """Sin ``fork`` (Windows): un intérprete nuevo por entrega. Lento y solo nivel básico.
+
+    Las tuberías de Windows no se pueden sondear: un reloj mata el proceso y la lectura acaba sola.
+    """
+
+    nivel = "basica"
+    pid = 0
+
+    def abre(self, limites: jaula.Limites) -> CanalFrio:
+        """Un intérprete nuevo."""
+        return CanalFrio(carpeta_nueva(), limites)
+
+    def acaba(self, canal: CanalFrio) -> dict[str, Any]:
+        """Lo mata y borra su carpeta."""
+        canal.cierra()
+        shutil.rmtree(canal.carpeta, ignore_errors=True)
+        return {"codigo": canal.proceso.returncode or 0}
+
+    def cierra(self) -> None:
+        """No hay nada que cerrar."""
+
+
+class CanalFrio:
+    """Como :class:`Canal`, con lecturas que bloquean y un reloj que mata el proceso."""
+
+    def __init__(self, carpeta: str, limites: jaula.Limites) -> None:
+        self.carpeta, self.limites = carpeta, limites
+        self._vencido = False
+        self._primera = True
+        entorno = entorno_limpio() | {n: carpeta for n in ("HOME", "TMPDIR", "TEMP", "TMP", "MPLCONFIGDIR")}
+        self.proceso = subprocess.Popen(
+            [sys.executable, "-P", "-m", "calificador.zigoto", "frio"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env=entorno, cwd=carpeta, start_new_session=True,
+        )  # fmt: skip
+
+    def pide(self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any], segundos: float) -> tuple[dict, dict]:
+        """Una pregunta y su respuesta; la primera incluye el arranque de Python y torch."""
+        reloj = threading.Timer(segundos + (30 if self._primera else 0), self._vence)
+        reloj.start()
+        self._primera = False
+        try:
+            self.proceso.stdin.write(marcos.empaqueta(mensaje, tensores))
+            self.proceso.stdin.flush()
+            return marcos.desempaqueta(self._lee)
+        except marcos.MarcoInvalido as error:
+            raise Roto(str(error)) from error
+        except (EOFError, OSError) as error:
+            raise (Agotado("no contestó a tiempo") if self._vencido else Roto("terminó su proceso")) from error
+        finally:
+            reloj.cancel()
+
+    def _lee(self, cuantos: int) -> bytes:
+        datos = self.proceso.stdout.read(cuantos)
+        if len(datos) < cuantos:
+            raise EOFError
+        return datos
+
+    def _vence(self) -> None:
+        self._vencido = True
+        self.proceso.kill()
+
+    def cierra(self) -> None:
+        """Mata el proceso."""
+        self.proceso.kill()
+        for tuberia in (self.proceso.stdin, self.proceso.stdout):
+            with contextlib.suppress(OSError):
+                tuberia.close()
+        self.proceso.wait()
+
+
+# --- Qué nivel hay aquí ---------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=3)
+def prueba_nivel(nivel: str) -> str | None:
+    """``None`` si el nivel funciona en esta máquina; si no, por qué."""
+    if not hasattr(os, "fork"):
+        return None if nivel == "basica" else "este sistema no tiene fork: solo hay nivel básico"
+    zigoto = Zigoto(nivel)
+    try:
+        canal = zigoto.abre(jaula.Limites())
+        try:
+            canal.pide({"orden": "analiza", "celdas": [], "nombre": "x", "prohibido": []}, {}, 20)
+        finally:
+            zigoto.acaba(canal)
+    except (FalloDeEntorno, Roto, Agotado) as error:
+        return str(error) or type(error).__name__
+    finally:
+        zigoto.cierra()
+    return None
+
+
+def mejor_nivel() -> str:
+    """El nivel por defecto aquí, sin arrancar nada: ``media`` si el núcleo y libseccomp lo permiten."""
+    if not jaula.EN_LINUX:
+        return "basica"
+    from calificador import landlock, seccomp
+
+    return "media" if landlock.version() >= 1 and seccomp.biblioteca() is not None else "basica"
+
+
+def arranca(nivel: str, *, completo: bool = False) -> Zigoto | ArranqueFrio:
+    """El cigoto del nivel pedido, o el arranque en frío si el sistema no tiene ``fork``."""
+    if not hasattr(os, "fork"):
+        if nivel != "basica":
+            raise FalloDeEntorno(f"la jaula {nivel} solo existe en Linux: no des --nivel para corregirte en casa")
+        return ArranqueFrio()
+    return Zigoto(nivel, completo=completo)

@@ -1,0 +1,254 @@
+"""Lo que se va a preguntar en un ejercicio: casos, respuestas de la referencia y errores conocidos.
+
+Todo se calcula aquí, en el proceso de confianza: la entrega solo recibe las entradas (y, en los módulos, los pesos).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from calificador import alumno, marcos
+from calificador.carga import Curso, CursoRoto
+from calificador.compara import Contestacion, ejes_de
+from calificador.fuente import Fuente
+from calificador.registro import Caso, Ejercicio, Mutante
+
+EXCEPCIONES_PREVISTAS = ("ValueError", "TypeError", "IndexError", "KeyError")
+Peticion = tuple[dict[str, Any], dict[str, Any]]
+_numeros = itertools.count()
+
+
+@contextlib.contextmanager
+def en_float64() -> Iterator[None]:
+    """Durante el bloque, los tensores nuevos son float64; después, lo que hubiera."""
+    import torch
+
+    antes, azar = torch.get_default_dtype(), torch.get_rng_state()
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(antes)
+        torch.set_rng_state(azar)
+
+
+def generador(semilla: object, *partes: object) -> Any:
+    """Un generador de torch sembrado con la semilla de la clase y lo que distingue este uso."""
+    import torch
+
+    resumen = hashlib.sha256(":".join(map(str, (semilla, *partes))).encode()).digest()
+    return torch.Generator().manual_seed(int.from_bytes(resumen[:7], "big"))
+
+
+class SesionLocal:
+    """Una sesión en el propio proceso, para código de confianza: mismas peticiones y mismos marcos que la jaula."""
+
+    def __init__(self) -> None:
+        self.sesion = alumno.Sesion(f"_local_{next(_numeros)}")
+
+    def pide(self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any], segundos: float = 0) -> Peticion:
+        """Atiende la petición aquí mismo."""
+        import torch
+
+        with en_float64(), torch.enable_grad():
+            return self.sesion.atiende(mensaje, {k: v.clone() for k, v in tensores.items()})
+
+    def acaba(self) -> None:
+        """Olvida el módulo."""
+        sys.modules.pop(self.sesion.modulo.__name__, None)
+
+
+def peticion_de_analisis(ejercicio: Ejercicio, fuente: Fuente, con_texto: bool) -> dict[str, Any]:
+    """La primera petición: leer el código sin ejecutarlo."""
+    return {
+        "orden": "analiza",
+        "celdas": [[c.texto, c.entera] for c in fuente.celdas],
+        "nombre": ejercicio.nombre,
+        "prohibido": list(ejercicio.prohibido),
+        "con_texto": con_texto,
+    }
+
+
+def contestacion(mensaje: Mapping[str, Any], tensores: Mapping[str, Any]) -> Contestacion:
+    """Lee la respuesta a una llamada, sin fiarse de ella."""
+    if "valor" in mensaje:
+        baja = {k: marcos.descodifica(mensaje[k], tensores) for k in mensaje if k.startswith(("valor", "grad_"))}
+        parametros = baja.get("grad_parametros")
+        return Contestacion(
+            "valor", baja["valor"], baja.get("grad_entradas"), parametros if isinstance(parametros, dict) else None
+        )
+    clase = mensaje.get("error")
+    if clase == "estado":
+        return Contestacion("estado", tiene=_parametros(mensaje.get("tiene")))
+    if clase == "excepcion":
+        return Contestacion("excepcion", **_excepcion(mensaje))
+    if clase == "grande":
+        return Contestacion("grande")
+    raise marcos.MarcoInvalido("una respuesta que no se entiende")
+
+
+def _excepcion(mensaje: Mapping[str, Any]) -> dict[str, Any]:
+    celda, linea = mensaje.get("celda"), mensaje.get("linea")
+    return {
+        "tipo": str(mensaje.get("tipo"))[:80],
+        "celda": celda if isinstance(celda, int) else -1,
+        "linea": linea if isinstance(linea, int) and 0 <= linea < 10**6 else 0,
+        "texto": str(mensaje.get("texto") or "")[:400],
+    }
+
+
+def _parametros(pares: Any) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    try:
+        return tuple((str(n)[:120], tuple(int(x) for x in tamano)) for n, tamano in pares)
+    except (TypeError, ValueError) as error:
+        raise marcos.MarcoInvalido("unos parámetros que no se entienden") from error
+
+
+@dataclass
+class Examen:
+    """Un ejercicio con sus casos, sus peticiones y lo que contesta la referencia."""
+
+    ejercicio: Ejercicio
+    casos: list[Caso]
+    peticiones: list[Peticion]
+    esperadas: list[Contestacion]
+    ejes: list[list[str]]
+    _completas: list[Peticion]
+    _mutantes: dict[str, Any] = field(default_factory=dict)
+    publica: list[Contestacion] | None = None
+
+    def de_mutante(self, mutante: Mutante) -> Any:
+        """Lo que contesta un error conocido: una lista de contestaciones, o la clase de fallo al cargar."""
+        if mutante.nombre not in self._mutantes:
+            self._mutantes[mutante.nombre] = self._ejecuta(Fuente.de_texto(mutante.codigo))
+        return self._mutantes[mutante.nombre]
+
+    def _ejecuta(self, fuente: Fuente) -> Any:
+        sesion = SesionLocal()
+        try:
+            fallo = abre_local(sesion, self.ejercicio, fuente)
+            if fallo:
+                return fallo
+            return [self._contesta(sesion, i) for i in range(len(self.casos))]
+        finally:
+            sesion.acaba()
+
+    def _contesta(self, sesion: SesionLocal, indice: int) -> Contestacion:
+        """Un mutante puede aceptar los parámetros de la clase o, como una entrega, llevarlos escritos."""
+        dada = contestacion(*sesion.pide(*self._completas[indice]))
+        if dada.tipo == "TypeError" and self._completas[indice] is not self.peticiones[indice]:
+            return contestacion(*sesion.pide(*self.peticiones[indice]))
+        return dada
+
+
+def abre_local(sesion: SesionLocal, ejercicio: Ejercicio, fuente: Fuente) -> str:
+    """Analiza y carga código de confianza. Devuelve la clase de fallo, o la cadena vacía."""
+    mensaje, _ = sesion.pide(peticion_de_analisis(ejercicio, fuente, True), {})
+    if mensaje.get("usa"):
+        return "prohibido"
+    if "error" not in mensaje:
+        mensaje, _ = sesion.pide({"orden": "carga"}, {})
+    if "error" in mensaje:
+        return mensaje["error"]
+    return "" if mensaje["definido"] else "ausente"
+
+
+def prepara(curso: Curso, ejercicio: Ejercicio, semilla: object, variante: Mapping[str, Any] | None = None) -> Examen:
+    """Genera los casos, ejecuta la referencia y deja listas las peticiones."""
+    parametros = {**ejercicio.variante, **(variante or {})}
+    solucion = curso.solucion(ejercicio.capitulo)
+    sesion = SesionLocal()
+    try:
+        fallo = abre_local(sesion, ejercicio, Fuente.de_texto(solucion))
+        if fallo and fallo != "prohibido":
+            raise CursoRoto(f"la solución de {ejercicio.id} no define {ejercicio.nombre} ({fallo})")
+        with en_float64():
+            casos = list(ejercicio.casos(generador(semilla, ejercicio.id), **parametros))
+            _comprueba_casos(ejercicio, casos)
+            completas, esperadas = [], []
+            for indice, caso in enumerate(casos):
+                azar = generador(semilla, ejercicio.id, "pesos", indice)
+                peticion, esperada = _pregunta_a_la_referencia(sesion, ejercicio, caso, azar)
+                completas.append(peticion)
+                esperadas.append(esperada)
+        peticiones = [_sin_variante(p, c, parametros) for p, c in zip(completas, casos, strict=True)]
+        examen = Examen(ejercicio, casos, peticiones, esperadas, ejes_de(solucion, ejercicio.nombre), completas)
+        if variante and parametros != dict(ejercicio.variante):
+            examen.publica = [contestacion(*sesion.pide(*p)) for p in peticiones]
+        return examen
+    finally:
+        sesion.acaba()
+
+
+def _comprueba_casos(ejercicio: Ejercicio, casos: list[Caso]) -> None:
+    nombradas = {c.propiedad for c in casos}
+    if nombradas != set(ejercicio.propiedades):
+        raise CursoRoto(
+            f"{ejercicio.id}: los casos nombran {sorted(nombradas)}; se esperaba {list(ejercicio.propiedades)}"
+        )
+
+
+def _pregunta_a_la_referencia(
+    sesion: SesionLocal, ejercicio: Ejercicio, caso: Caso, azar: Any
+) -> tuple[Peticion, Contestacion]:
+    import torch
+
+    tensores: dict[str, Any] = {}
+    con_gradiente = caso.gradiente or caso.init is not None
+    mensaje: dict[str, Any] = {
+        "orden": "llama", "gradiente": con_gradiente, "cotangentes": None, "init": None,
+        "args": marcos.codifica(tuple(caso.args), tensores), "kwargs": marcos.codifica(dict(caso.kwargs), tensores),
+    }  # fmt: skip
+    parametros: tuple = ()
+    if caso.init is not None:
+        estado, nombres = _pesos(sesion, ejercicio, caso, azar)
+        parametros = tuple((n, tuple(estado[n].shape)) for n in nombres)
+        mensaje |= {"init": marcos.codifica(dict(caso.init), tensores), "parametros": nombres}
+        mensaje["estado"] = marcos.codifica(estado, tensores)
+    esperada = _esperada(sesion, ejercicio, mensaje, tensores)
+    if con_gradiente and esperada.clase == "valor":
+        salidas = alumno.tensores_reales(esperada.valor)
+        cotangentes = [torch.randn(s.shape, generator=azar, dtype=torch.float64) for s in salidas]
+        mensaje["cotangentes"] = marcos.codifica(cotangentes, tensores)
+        esperada = _esperada(sesion, ejercicio, mensaje, tensores)
+    return (mensaje, tensores), replace(esperada, tiene=parametros)
+
+
+def _esperada(sesion: SesionLocal, ejercicio: Ejercicio, mensaje: dict, tensores: dict) -> Contestacion:
+    respuesta = contestacion(*sesion.pide(mensaje, tensores))
+    if respuesta.clase == "valor" or respuesta.tipo in EXCEPCIONES_PREVISTAS:
+        return respuesta
+    raise CursoRoto(f"la referencia de {ejercicio.id} falla: {respuesta.tipo} {respuesta.texto}")
+
+
+def _pesos(sesion: SesionLocal, ejercicio: Ejercicio, caso: Caso, azar: Any) -> tuple[dict[str, Any], list[str]]:
+    """Los pesos de la referencia, movidos al azar: unos iniciales a cero o a uno esconderían errores."""
+    import torch
+
+    torch.manual_seed(alumno.SEMILLA_DE_LLAMADA)
+    modulo = sesion.sesion.modulo.__dict__[ejercicio.nombre](**caso.init)
+    nombres = [n for n, _ in modulo.named_parameters()]
+    with torch.no_grad():
+        for parametro in modulo.parameters():
+            if parametro.is_floating_point():
+                parametro.add_(0.2 * torch.randn(parametro.shape, generator=azar, dtype=parametro.dtype))
+    return dict(modulo.state_dict()), nombres
+
+
+def _sin_variante(peticion: Peticion, caso: Caso, parametros: Mapping[str, Any]) -> Peticion:
+    """Quita los argumentos que llevan justo el valor de la clase: la entrega los tiene escritos por defecto."""
+    mensaje, tensores = peticion
+    nuevo = dict(mensaje)
+    for clave, dados in (("kwargs", caso.kwargs), ("init", caso.init or {})):
+        sobran = {
+            n for n, v in dados.items() if n in parametros and type(v) is type(parametros[n]) and v == parametros[n]
+        }
+        if sobran:
+            nuevo[clave] = {"dict": [par for par in mensaje[clave]["dict"] if par[0].get("str") not in sobran]}
+    return (nuevo, tensores) if nuevo != mensaje else peticion

@@ -1,0 +1,178 @@
+"""El cigoto: un proceso que importa torch una vez, no calcula nada y da a luz hijos enjaulados.
+
+Tiene un solo hilo (un proceso que ha calculado con dos cuelga a sus hijos) y un solo hijo vivo a la vez. Habla con
+el padre por un socket: ``abre`` trae dos tuberías y contesta con un hijo nuevo; ``cierra`` mata lo que quede de él.
+Si el padre muere, el socket se cierra y el cigoto muere tras matar a su hijo.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from calificador import alumno, jaula
+
+NECESARIOS = ("torch", "safetensors.torch", "numpy.ctypeslib", "calificador.marcos", "resource", "fcntl", "site")
+GRADIENTES = ("torch.fx.experimental.symbolic_shapes",)  # autograd.grad lo importa tarde: 0.2 s por hijo
+DE_PASO = ("einops", "jaxtyping", "beartype", "atento.types", "atento.masks", "atento.similarity", "atento.attention")
+PEREZOSOS = ("torch._dynamo", "torch.distributions", "atento.notebook", "matplotlib.pyplot")
+
+
+def importa(modulos: tuple[str, ...]) -> None:
+    """Importa lo que se pueda de una lista."""
+    for modulo in modulos:
+        with contextlib.suppress(Exception):
+            importlib.import_module(modulo)
+
+
+def lee_exacto(descriptor: int, cuantos: int) -> bytes:
+    """Lee justo ``cuantos`` bytes; si la tubería se cierra, ``EOFError``."""
+    trozos = bytearray()
+    while len(trozos) < cuantos:
+        trozo = os.read(descriptor, min(cuantos - len(trozos), 1 << 20))
+        if not trozo:
+            raise EOFError
+        trozos += trozo
+    return bytes(trozos)
+
+
+def escribe_todo(descriptor: int, datos: bytes) -> None:
+    """Escribe todos los bytes."""
+    vista = memoryview(datos)
+    while vista:
+        vista = vista[os.write(descriptor, vista) :]
+
+
+def atiende(lectura: int, escritura: int) -> None:
+    """El bucle del hijo: del primer marco al cierre de la tubería."""
+    import torch
+
+    torch.set_num_threads(1)
+    alumno.bucle(lambda n: lee_exacto(lectura, n), lambda datos: escribe_todo(escritura, datos))
+
+
+def _hijo(encierro: jaula.Jaula, orden: dict[str, Any], tuberias: tuple[int, int]) -> None:
+    try:
+        for nombre in ("HOME", "TMPDIR", "MPLCONFIGDIR", "XDG_CACHE_HOME", "TORCHINDUCTOR_CACHE_DIR"):
+            os.environ[nombre] = orden["carpeta"]
+        tempfile.tempdir = orden["carpeta"]  # buscarla borra un fichero de prueba, y en media no se puede borrar
+        atiende(*encierro.encierra(orden["carpeta"], orden["limites"], tuberias))
+    except BrokenPipeError:
+        pass
+    except OSError as error:
+        # Falló la jaula o el canal: se dice por la tubería si aún se puede; sin jaula no se ejecuta nada.
+        with contextlib.suppress(OSError):
+            os.write(tuberias[1], b"JAULA " + str(error).encode()[:400])
+    finally:
+        os._exit(0)
+
+
+def _hijos() -> list[int]:
+    """Procesos cuyo padre es este."""
+    propio, hijos = str(os.getpid()), []
+    for carpeta in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (carpeta / "stat").read_text().rpartition(")")[2].split()[1] == propio:
+                hijos.append(int(carpeta.name))
+    return hijos
+
+
+def mata(pid: int) -> dict[str, Any]:
+    """Mata al hijo y a todo lo que dejó; vuelve cuando no queda nada vivo. Dice cómo acabó."""
+    for objetivo in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            objetivo(pid, signal.SIGKILL)
+    _, estado, uso = os.wait4(pid, 0)
+    while True:
+        try:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                for huerfano in _hijos():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(huerfano, signal.SIGKILL)
+                select.select([], [], [], 0.002)
+        except ChildProcessError:
+            break
+    return {"codigo": os.waitstatus_to_exitcode(estado), "cpu": uso.ru_utime + uso.ru_stime, "memoria": uso.ru_maxrss}
+
+
+class Cigoto:
+    """El bucle que atiende al padre."""
+
+    def __init__(self, control: socket.socket, nivel: str) -> None:
+        self.control = control
+        self.encierro = jaula.Jaula(nivel)
+        self.hijo: int | None = None
+
+    def vive(self) -> None:
+        """Atiende órdenes hasta que el padre cierre el socket."""
+        gc.collect()
+        gc.freeze()
+        self._contesta({"listo": True})
+        while True:
+            datos, descriptores, _, _ = socket.recv_fds(self.control, 65536, 2)
+            if not datos:
+                break
+            orden = json.loads(datos)
+            self._contesta(self._abre(orden, descriptores) if orden["orden"] == "abre" else self._cierra())
+        self._cierra()
+
+    def _abre(self, orden: dict[str, Any], tuberias: list[int]) -> dict[str, Any]:
+        self._cierra()
+        pid = os.fork()
+        if pid == 0:
+            _hijo(self.encierro, orden, (tuberias[0], tuberias[1]))
+        for descriptor in tuberias:
+            os.close(descriptor)
+        self.hijo = pid
+        return {"pid": pid}
+
+    def _cierra(self) -> dict[str, Any]:
+        if self.hijo is None:
+            return {}
+        pid, self.hijo = self.hijo, None
+        return mata(pid)
+
+    def _contesta(self, mensaje: dict[str, Any]) -> None:
+        self.control.sendall(json.dumps(mensaje).encode() + b"\n")
+
+
+def main() -> None:
+    """``python -m calificador.zigoto NIVEL DESCRIPTOR [completo]``, o ``frio`` para una sola entrega por stdin.
+
+    ``completo`` importa también lo que los ejercicios suelen importar tarde: compensa si se van a corregir muchos.
+    """
+    if sys.argv[1] == "frio":
+        lectura, escritura = os.dup(0), os.dup(1)
+        nulo = os.open(os.devnull, os.O_RDWR)
+        for destino in (0, 1, 2):
+            os.dup2(nulo, destino)
+        with contextlib.suppress(ImportError):
+            jaula.limita(jaula.Limites().como_json(), jaula.memoria_virtual())
+        atiende(lectura, escritura)
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    control = socket.socket(fileno=int(sys.argv[2]))
+    jaula.adopta_huerfanos()
+    importa(NECESARIOS + GRADIENTES + DE_PASO + (PEREZOSOS if "completo" in sys.argv[3:] else ()))
+    try:
+        cigoto = Cigoto(control, sys.argv[1])
+    except (OSError, ValueError) as error:
+        control.sendall(json.dumps({"fallo": str(error)}).encode() + b"\n")
+        return
+    with contextlib.suppress(ConnectionError, BrokenPipeError):
+        cigoto.vive()
+    os._exit(0)  # no hay nada que guardar, y desmontar torch con orden tarda
+
+
+if __name__ == "__main__":
+    main()

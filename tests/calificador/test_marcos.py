@@ -1,0 +1,108 @@
+"""Los marcos: ida y vuelta exactas, y todo lo que no es un marco se rechaza sin daño."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import pytest
+import torch
+
+from calificador import marcos
+
+
+def ida_y_vuelta(valor):
+    tensores = {}
+    arbol = marcos.codifica(valor, tensores)
+    marco = marcos.empaqueta({"v": arbol}, tensores)
+    flujo = io.BytesIO(marco)
+    mensaje, leidos = marcos.desempaqueta(flujo.read)
+    return marcos.descodifica(mensaje["v"], leidos)
+
+
+@pytest.mark.parametrize(
+    "valor",
+    [None, True, 0, -(10**40), 0.1, math.inf, "añ\n\x00", [], (1, [2.5, (None,)]), {"a": 1, 2: (3,)}, torch.float32],
+)
+def test_los_valores_vuelven_iguales(valor):
+    vuelto = ida_y_vuelta(valor)
+    assert vuelto == valor and type(vuelto) is type(valor)
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.randn(2, 3, dtype=torch.float64), torch.zeros(0, 3), torch.tensor(1.5), torch.arange(6).reshape(2, 3).T,
+        torch.tensor([True, False]), torch.randn(2, dtype=torch.complex128), torch.ones(3).expand(2, 3),
+        torch.eye(3).to_sparse(), torch.randn(3, requires_grad=True), torch.ones(2, dtype=torch.bfloat16),
+    ],
+    ids=range(10),
+)  # fmt: skip
+def test_los_tensores_vuelven_iguales(tensor):
+    vuelto = ida_y_vuelta(tensor)
+    assert vuelto.dtype == tensor.dtype and vuelto.shape == tensor.shape
+    assert torch.equal(vuelto, tensor.detach().to_dense() if tensor.layout != torch.strided else tensor.detach())
+
+
+def test_lo_que_no_viaja_solo_dice_su_tipo():
+    assert ida_y_vuelta(object()) == marcos.Otro("object")
+    assert ida_y_vuelta(torch.empty(2, device="meta")) == marcos.Otro("un tensor float32 sin datos")
+    assert math.isnan(ida_y_vuelta(math.nan))
+
+
+def test_dos_tensores_que_comparten_memoria_viajan_los_dos():
+    uno = torch.randn(4)
+    a, b = ida_y_vuelta((uno, uno[1:]))
+    assert torch.equal(a, uno) and torch.equal(b, uno[1:])
+
+
+CABEZA = marcos.CABECERA.pack
+SAFE = (len(b'{"t":{"dtype":"F64","shape":[9],"data_offsets":[0,8]}}')).to_bytes(8, "little")
+
+
+@pytest.mark.parametrize(
+    "bytes_",
+    [
+        CABEZA(2**32 - 1, 0), CABEZA(10, 2**32 - 1), CABEZA(3, 0) + b"nop", CABEZA(2, 0) + b"[]",
+        CABEZA(4, 0) + b"\xff\xfe\x00\x01",
+        CABEZA(200_000, 0) + b"[" * 200_000, CABEZA(2, 8) + b"{}" + b"\xff" * 8,
+        CABEZA(2, 62) + b"{}" + SAFE + b'{"t":{"dtype":"F64","shape":[9],"data_offsets":[0,8]}}',
+        CABEZA(5000, 0) + b"1" * 5000,
+    ],
+    ids=range(9),
+)  # fmt: skip
+def test_un_marco_falso_se_rechaza(bytes_):
+    flujo = io.BytesIO(bytes_)
+    with pytest.raises(marcos.MarcoInvalido):
+        marcos.desempaqueta(flujo.read)
+
+
+@pytest.mark.parametrize(
+    "arbol",
+    [
+        [], {}, 3, "x", {"raro": 1}, {"int": "x"}, {"float": "x"}, {"tensor": "t9"}, {"tensor": ["t0"]}, {"list": 3},
+        {"dict": [[1]]}, {"dict": [[{"list": []}]]}, {"int": None}, {"float": "0x1p99999"},
+        {"tensor": "t0", "dtype": "complex64"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_un_arbol_falso_se_rechaza(arbol):
+    with pytest.raises(marcos.MarcoInvalido):
+        marcos.descodifica(arbol, {"t0": torch.ones(3)})
+
+
+def test_la_profundidad_tiene_tope():
+    arbol = None
+    for _ in range(500):
+        arbol = {"list": [arbol]}
+    with pytest.raises(marcos.MarcoInvalido):
+        marcos.descodifica(arbol, {})
+    profundo = []
+    for _ in range(500):
+        profundo = [profundo]
+    assert ida_y_vuelta(profundo)
+
+
+def test_lo_demasiado_grande_no_se_manda():
+    with pytest.raises(marcos.MarcoInvalido):
+        marcos.empaqueta({"x": "a" * (marcos.MAXIMO_JSON + 1)})
