@@ -298,7 +298,7 @@ def lote(
     jaula_ = _nivel(nivel)
     if jaula_ == "basica" and not acepta_basica:
         raise Cura(
-            "la jaula básica no protege de código ajeno: corrige en Linux, o añade «--acepta-basica» si te fías de él"
+            "la jaula básica no protege de código ajeno: corrige en Linux, o añade `--acepta-basica` si te fías de él"
         )
     curso, elegidos = carga.curso(), _elige(ejercicios)
     elegida = _clase(clase, semilla)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from calificador import carga
@@ -60,21 +62,38 @@ def test_una_variante_hace_fallar_la_solucion_publica():
     assert verifica(ejercicio, mutante.codigo, "clase", examen=examen).puntos == 0
 
 
-def test_las_variantes_del_libro_tambien():
-    """Con los parámetros de una clase nueva, la solución pública de cada ejercicio con variante pierde puntos."""
+def con_otros_defectos(fuente, nombre, parametros):
+    """La solución con los valores por defecto de la clase, como la escribiría quien ha leído el enunciado."""
+    arbol = ast.parse(fuente)
+    cosa = next(n for n in arbol.body if getattr(n, "name", None) == nombre)
+    if isinstance(cosa, ast.ClassDef):
+        cosa = next(n for n in cosa.body if getattr(n, "name", None) == "__init__")
+    posicionales = cosa.args.posonlyargs + cosa.args.args
+    for nombres, valores in (
+        (posicionales[len(posicionales) - len(cosa.args.defaults) :], cosa.args.defaults),
+        (cosa.args.kwonlyargs, cosa.args.kw_defaults),
+    ):
+        for i, argumento in enumerate(nombres):
+            if argumento.arg in parametros:
+                valores[i] = ast.Constant(parametros[argumento.arg])
+    return ast.unparse(ast.fix_missing_locations(arbol))
+
+
+VARIANTES = [e for e in LIBRO.ejercicios.values() if e.variante]
+
+
+@pytest.mark.parametrize("ejercicio", VARIANTES, ids=lambda e: e.id)
+def test_las_variantes_del_libro_tambien(ejercicio):
+    """Con los parámetros de una clase, la solución pública pierde puntos y la que los lleva escritos los tiene todos."""
     from calificador import clase
 
-    nueva = clase.nueva("prueba", LIBRO)
-    for id_, parametros in nueva.variantes.items():
-        ejercicio = LIBRO.ejercicios[id_]
-        if dict(ejercicio.variante) == parametros:
-            continue  # no hay otro valor que elegir: el registro no da alternativas
-        for semilla in SEMILLAS:
-            try:
-                examen = prepara(LIBRO, ejercicio, semilla, parametros)
-            except carga.CursoRoto as error:
-                pytest.fail(f"{id_} con {parametros}: {error}")
-            assert (
-                verifica(ejercicio, LIBRO.solucion(ejercicio.capitulo), semilla, examen=examen).puntos
-                <= ejercicio.puntos
-            )
+    solucion = LIBRO.solucion(ejercicio.capitulo)
+    parametros = clase.nueva("prueba", LIBRO).variantes[ejercicio.id]
+    assert parametros.keys() == ejercicio.variante.keys() and parametros != dict(ejercicio.variante)
+    propia = con_otros_defectos(solucion, ejercicio.nombre, parametros)
+    publicas = []
+    for semilla in SEMILLAS:
+        examen = prepara(LIBRO, ejercicio, semilla, parametros)
+        publicas.append(verifica(ejercicio, solucion, semilla, examen=examen).puntos)
+        assert verifica(ejercicio, propia, semilla, examen=examen).estado == "superado", (semilla, parametros)
+    assert max(publicas) < ejercicio.puntos, (parametros, publicas)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
+from calificador.generadores import entero, normal, uniforme
 from calificador.registro import Caso, Ejercicio, Mutante
 
 if TYPE_CHECKING:
@@ -18,30 +19,12 @@ def _mutante(nombre: str, codigo: str, pista: str) -> Mutante:
     return Mutante(nombre, _CABECERA + dedent(codigo).strip() + "\n", pista)
 
 
-def _entero(rng: torch.Generator, minimo: int, maximo: int) -> int:
-    import torch
-
-    return int(torch.randint(minimo, maximo + 1, (), generator=rng))
-
-
-def _normal(rng: torch.Generator, *forma: int) -> torch.Tensor:
-    import torch
-
-    return torch.randn(forma, generator=rng, dtype=torch.float64)
-
-
-def _uniforme(rng: torch.Generator, minimo: float, maximo: float, *forma: int) -> torch.Tensor:
-    import torch
-
-    return minimo + (maximo - minimo) * torch.rand(forma, generator=rng, dtype=torch.float64)
-
-
 # --- 4.1 -------------------------------------------------------------------------------------------------------------
 
 
 def _casos_formas(rng: torch.Generator) -> list[Caso]:
-    n, m, d_k, d_v = (_entero(rng, 2, 6), _entero(rng, 7, 11), _entero(rng, 12, 16), _entero(rng, 17, 21))
-    lote, cabezas, otro = _entero(rng, 22, 30), _entero(rng, 31, 40), _entero(rng, 41, 50)
+    n, m, d_k, d_v = (entero(rng, 2, 6), entero(rng, 7, 11), entero(rng, 12, 16), entero(rng, 17, 21))
+    lote, cabezas, otro = entero(rng, 22, 30), entero(rng, 31, 40), entero(rng, 41, 50)
     return [
         Caso("sin lote", ([n, d_k], [m, d_k], [m, d_v])),
         Caso("con lote", ([lote, n, d_k], [lote, m, d_k], [lote, m, d_v])),
@@ -133,17 +116,17 @@ _FORMAS = Ejercicio(
 
 
 def _nula(rng: torch.Generator) -> float:
-    return float(_uniforme(rng, 0.5, 2.0)) * (1 if _entero(rng, 0, 1) else -1)
+    return float(uniforme(rng, 0.5, 2.0)) * (1 if entero(rng, 0, 1) else -1)
 
 
 def _casos_nula(rng: torch.Generator) -> list[Caso]:
-    n, m = _entero(rng, 3, 6), _entero(rng, 7, 10)
-    grandes = 1e4 * _normal(rng, n, m)
+    n, m = entero(rng, 3, 6), entero(rng, 7, 10)
+    grandes = 1e4 * normal(rng, n, m)
     grandes[0] = -grandes[0].abs()
     grandes[1, :2] = 1e4
     return [
-        Caso("una fila", (2 * _normal(rng, m), _nula(rng))),
-        Caso("varios ejes", (2 * _normal(rng, _entero(rng, 2, 4), n, m), _nula(rng))),
+        Caso("una fila", (2 * normal(rng, m), _nula(rng))),
+        Caso("varios ejes", (2 * normal(rng, entero(rng, 2, 4), n, m), _nula(rng))),
         Caso("puntuaciones enormes", (grandes, _nula(rng))),
     ]
 
@@ -235,18 +218,18 @@ _NULA = Ejercicio(
 
 def _casos_temperatura(rng: torch.Generator) -> list[Caso]:
     def entrada(lote: int, n: int, m: int, constante: bool = False):
-        d_k, d_v = _entero(rng, 3, 6), _entero(rng, 2, 5)
-        tau = _uniforme(rng, 0.3, 0.8, lote, n) * (2.0 ** _entero(rng, 0, 2))
+        d_k, d_v = entero(rng, 3, 6), entero(rng, 2, 5)
+        tau = uniforme(rng, 0.3, 0.8, lote, n) * (2.0 ** entero(rng, 0, 2))
         if constante:
             tau = tau[:1, :1].expand(lote, n).clone()
-        return _normal(rng, lote, n, d_k), _normal(rng, lote, m, d_k), _normal(rng, lote, m, d_v), tau
+        return normal(rng, lote, n, d_k), normal(rng, lote, m, d_k), normal(rng, lote, m, d_v), tau
 
-    cuadrado = _entero(rng, 4, 6)
+    cuadrado = entero(rng, 4, 6)
     return [
-        Caso("la misma para todas", entrada(2, _entero(rng, 2, 4), _entero(rng, 5, 7), constante=True)),
-        Caso("una por consulta", entrada(_entero(rng, 2, 3), _entero(rng, 2, 4), _entero(rng, 5, 7))),
+        Caso("la misma para todas", entrada(2, entero(rng, 2, 4), entero(rng, 5, 7), constante=True)),
+        Caso("una por consulta", entrada(entero(rng, 2, 3), entero(rng, 2, 4), entero(rng, 5, 7))),
         Caso("una por consulta", entrada(2, cuadrado, cuadrado)),
-        Caso("gradiente", entrada(2, _entero(rng, 2, 4), _entero(rng, 5, 7)), gradiente=True),
+        Caso("gradiente", entrada(2, entero(rng, 2, 4), entero(rng, 5, 7)), gradiente=True),
     ]
 
 
@@ -325,19 +308,19 @@ def _casos_gaussiano(rng: torch.Generator) -> list[Caso]:
     import torch
 
     def entrada(ancho: float, densidad: float = 1.0, tapadas: int = 0):
-        n, m, d, d_v = _entero(rng, 4, 6), _entero(rng, 7, 9), _entero(rng, 2, 4), _entero(rng, 2, 4)
+        n, m, d, d_v = entero(rng, 4, 6), entero(rng, 7, 9), entero(rng, 2, 4), entero(rng, 2, 4)
         mask = torch.rand(n, m, generator=rng) < densidad
         mask[torch.arange(n), torch.randint(m, (n,), generator=rng)] = True
         mask[:tapadas] = False
-        return _normal(rng, n, d), _normal(rng, m, d), _normal(rng, m, d_v), ancho, mask
+        return normal(rng, n, d), normal(rng, m, d), normal(rng, m, d_v), ancho, mask
 
     def ancho() -> float:
-        return float(_uniforme(rng, 0.6, 0.9))
+        return float(uniforme(rng, 0.6, 0.9))
 
     return [
         Caso("sin tapar", entrada(ancho())),
         Caso("con máscara", entrada(ancho(), 0.5)),
-        Caso("fila tapada", entrada(ancho(), 0.6, _entero(rng, 1, 2))),
+        Caso("fila tapada", entrada(ancho(), 0.6, entero(rng, 1, 2))),
         Caso("ancho pequeño", entrada(0.01)),
     ]
 
@@ -430,15 +413,15 @@ _GAUSSIANO = Ejercicio(
 
 def _casos_columnas(rng: torch.Generator) -> list[Caso]:
     def entrada(l_x: int, l_z: int):
-        d, d_v = _entero(rng, 8, 12), _entero(rng, 2, 4)
-        return _normal(rng, d, l_x), _normal(rng, d, l_z), _normal(rng, d_v, l_z)
+        d, d_v = entero(rng, 8, 12), entero(rng, 2, 4)
+        return normal(rng, d, l_x), normal(rng, d, l_z), normal(rng, d_v, l_z)
 
-    igual = _entero(rng, 4, 6)
+    igual = entero(rng, 4, 6)
     return [
         Caso("autoatención", entrada(igual, igual)),
         Caso("autoatención", entrada(igual + 1, igual + 1)),
-        Caso("atención cruzada", entrada(_entero(rng, 2, 3), _entero(rng, 4, 6))),
-        Caso("atención cruzada", entrada(_entero(rng, 4, 6), _entero(rng, 2, 3))),
+        Caso("atención cruzada", entrada(entero(rng, 2, 3), entero(rng, 4, 6))),
+        Caso("atención cruzada", entrada(entero(rng, 4, 6), entero(rng, 2, 3))),
     ]
 
 
@@ -518,14 +501,14 @@ _COLUMNAS = Ejercicio(
 
 def _casos_escala(rng: torch.Generator) -> list[Caso]:
     def muestras(n: int, d: int, mezcla: bool):
-        x = _normal(rng, n, d)
+        x = normal(rng, n, d)
         if mezcla:
-            x = x @ _normal(rng, d, d)
-        return x + 2 * _normal(rng, d)
+            x = x @ normal(rng, d, d)
+        return x + 2 * normal(rng, d)
 
     def entrada(mezcla_q: bool, mezcla_k: bool):
-        d = _entero(rng, 3, 7)
-        return muestras(_entero(rng, 20, 40), d, mezcla_q), muestras(_entero(rng, 41, 60), d, mezcla_k)
+        d = entero(rng, 3, 7)
+        return muestras(entero(rng, 20, 40), d, mezcla_q), muestras(entero(rng, 41, 60), d, mezcla_k)
 
     return [
         Caso("componentes incorreladas", entrada(False, False)),
@@ -601,14 +584,14 @@ _ESCALA = Ejercicio(
 
 def _casos_jacobiana(rng: torch.Generator) -> list[Caso]:
     def entrada(beta: float, *forma: int):
-        return 2 * _normal(rng, *forma), _normal(rng, *forma), beta
+        return 2 * normal(rng, *forma), normal(rng, *forma), beta
 
-    n, m = _entero(rng, 2, 4), _entero(rng, 5, 8)
+    n, m = entero(rng, 2, 4), entero(rng, 5, 8)
     return [
         Caso("beta uno", entrada(1.0, m)),
-        Caso("otra beta", entrada(float(_uniforme(rng, 1.5, 3.0)), m)),
-        Caso("varias filas", entrada(float(_uniforme(rng, 0.3, 0.7)), n, m)),
-        Caso("varias filas", entrada(float(_uniforme(rng, 1.5, 3.0)), 2, n, m)),
+        Caso("otra beta", entrada(float(uniforme(rng, 1.5, 3.0)), m)),
+        Caso("varias filas", entrada(float(uniforme(rng, 0.3, 0.7)), n, m)),
+        Caso("varias filas", entrada(float(uniforme(rng, 1.5, 3.0)), 2, n, m)),
     ]
 
 
@@ -682,10 +665,10 @@ def _casos_entropia(rng: torch.Generator) -> list[Caso]:
     import torch
 
     def entrada(tamano: float, minimo: float, maximo: float):
-        n, m = _entero(rng, 3, 5), _entero(rng, 5, 9)
+        n, m = entero(rng, 3, 5), entero(rng, 5, 9)
         filas = [torch.randperm(m, generator=rng).double() for _ in range(n)]
-        scores = tamano * (torch.stack(filas) + _uniforme(rng, -0.3, 0.3, n, m))
-        return scores, math.log(m) * _uniforme(rng, minimo, maximo, n)
+        scores = tamano * (torch.stack(filas) + uniforme(rng, -0.3, 0.3, n, m))
+        return scores, math.log(m) * uniforme(rng, minimo, maximo, n)
 
     return [
         Caso("entropía media", entrada(1.0, 0.4, 0.7)),
@@ -788,18 +771,18 @@ _ENTROPIA = Ejercicio(
 
 def _casos_trozos(rng: torch.Generator) -> list[Caso]:
     def entrada(bloques: int, resto: int, tamano: float = 1.0, creciente: bool = False):
-        chunk, n, d, d_v = _entero(rng, 3, 4), _entero(rng, 2, 4), _entero(rng, 5, 8), _entero(rng, 2, 4)
+        chunk, n, d, d_v = entero(rng, 3, 4), entero(rng, 2, 4), entero(rng, 5, 8), entero(rng, 2, 4)
         m = chunk * bloques + resto
-        query, keys = tamano * _normal(rng, n, d), _normal(rng, m, d)
+        query, keys = tamano * normal(rng, n, d), normal(rng, m, d)
         if creciente:
-            keys = keys.abs() * _uniforme(rng, 0.9, 1.0, m).sort().values[:, None]
+            keys = keys.abs() * uniforme(rng, 0.9, 1.0, m).sort().values[:, None]
             query = query.abs()
-        return query, keys, _normal(rng, m, d_v), chunk
+        return query, keys, normal(rng, m, d_v), chunk
 
     return [
         Caso("un solo bloque", entrada(1, 0)),
         Caso("varios bloques", entrada(3, 0)),
-        Caso("último bloque incompleto", entrada(2, _entero(rng, 1, 2))),
+        Caso("último bloque incompleto", entrada(2, entero(rng, 1, 2))),
         Caso("puntuaciones enormes", entrada(3, 1, 3000.0)),
         Caso("puntuaciones enormes", entrada(3, 0, 3000.0, creciente=True)),
     ]
@@ -928,13 +911,13 @@ def _casos_pocas(rng: torch.Generator, keep: int = 3, power: float = 0.5) -> lis
     variante = {"keep": keep, "power": power}
 
     def entrada(n: int, m: int):
-        d, d_v = _entero(rng, 8, 12), _entero(rng, 2, 4)
-        return _normal(rng, n, d), _normal(rng, m, d), _normal(rng, m, d_v)
+        d, d_v = entero(rng, 8, 12), entero(rng, 2, 4)
+        return normal(rng, n, d), normal(rng, m, d), normal(rng, m, d_v)
 
     return [
-        Caso("muchas claves", entrada(_entero(rng, 3, 5), keep + _entero(rng, 4, 7)), variante),
-        Caso("muchas claves", entrada(_entero(rng, 3, 5), keep + _entero(rng, 4, 7)), variante),
-        Caso("justo las necesarias", entrada(_entero(rng, 2, 4), keep), variante),
+        Caso("muchas claves", entrada(entero(rng, 3, 5), keep + entero(rng, 4, 7)), variante),
+        Caso("muchas claves", entrada(entero(rng, 3, 5), keep + entero(rng, 4, 7)), variante),
+        Caso("justo las necesarias", entrada(entero(rng, 2, 4), keep), variante),
     ]
 
 

@@ -5,27 +5,8 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import Any
 
+from calificador.generadores import distintos, entero, normal
 from calificador.registro import Caso, Ejercicio, Mutante
-
-
-def _entero(rng: Any, bajo: int, alto: int) -> int:
-    """Un entero al azar entre ``bajo`` y ``alto``, los dos incluidos."""
-    import torch
-
-    return int(torch.randint(bajo, alto + 1, (), generator=rng))
-
-
-def _distintos(rng: Any, bajo: int, alto: int, cuantos: int) -> list[int]:
-    """Enteros distintos entre ``bajo`` y ``alto``: así no se confunde un eje con otro."""
-    import torch
-
-    return [bajo + int(i) for i in torch.randperm(alto - bajo + 1, generator=rng)[:cuantos]]
-
-
-def _normal(rng: Any, *forma: int) -> Any:
-    import torch
-
-    return torch.randn(*forma, generator=rng, dtype=torch.float64)
 
 
 def _mutante(nombre: str, pista: str, codigo: str) -> Mutante:
@@ -39,7 +20,7 @@ def _casos_formas(rng: Any) -> list[Caso]:
     casos = []
     for propiedad in ("autoatención", "atención cruzada"):
         for _ in range(2):
-            n, m, d_model, d_k, d_v = _distintos(rng, 2, 90, 5)
+            n, m, d_model, d_k, d_v = distintos(rng, 2, 90, 5)
             casos.append(Caso(propiedad, (n, n if propiedad == "autoatención" else m, d_model, d_k, d_v)))
     return casos
 
@@ -106,9 +87,9 @@ FORMAS = Ejercicio(
 def _casos_espejo(rng: Any) -> list[Caso]:
     casos = []
     for propiedad, lotes in (("una secuencia", 0), ("una secuencia", 0), ("con lote", 1), ("con lote", 2)):
-        d_model, d_s, d_c, n = _distintos(rng, 3, 9, 4)
-        lote = _distintos(rng, 2, 4, lotes)
-        args = (_normal(rng, *lote, n, d_model), _normal(rng, d_model, d_s), _normal(rng, d_model, d_c))
+        d_model, d_s, d_c, n = distintos(rng, 3, 9, 4)
+        lote = distintos(rng, 2, 4, lotes)
+        args = (normal(rng, *lote, n, d_model), normal(rng, d_model, d_s), normal(rng, d_model, d_c))
         casos.append(Caso(propiedad, args, gradiente=propiedad == "con lote"))
     return casos
 
@@ -193,13 +174,13 @@ def _casos_cabeza(rng: Any, *, bonus: float = 2.0) -> list[Caso]:
     import torch
 
     casos = []
-    for propiedad, r in (("piedra, tijera, papel", 3), ("otras reglas", _entero(rng, 4, 6)), ("otras reglas", 5)):
+    for propiedad, r in (("piedra, tijera, papel", 3), ("otras reglas", entero(rng, 4, 6)), ("otras reglas", 5)):
         orden = torch.randperm(r, generator=rng).tolist()  # un ciclo al azar: cada una gana a la siguiente del orden
         gana = [0] * r
         for uno, otro in zip(orden, orden[1:] + orden[:1], strict=True):
             gana[uno] = otro
         gana = [1, 2, 0] if r == 3 else gana
-        bits, colores = _distintos(rng, 2, 8, 2)
+        bits, colores = distintos(rng, 2, 8, 2)
         distinto = 1.5 * (len(casos) == 2)  # en el último, un valor que no es el de la clase
         casos.append(Caso(propiedad, (bits, gana, colores), {"bonus": bonus + distinto}))
     return casos
@@ -306,14 +287,14 @@ CABEZA = Ejercicio(
 def _casos_fundida(rng: Any, *, order: str = "qkv") -> list[Caso]:
     casos = []
     for propiedad in ("autoatención", "autoatención", "atención cruzada", "otro orden"):
-        d_model, d_k, d_v = _distintos(rng, 2, 7, 3)
-        n, m = _distintos(rng, 2, 6, 2)
+        d_model, d_k, d_v = distintos(rng, 2, 7, 3)
+        n, m = distintos(rng, 2, 6, 2)
         orden = order
         if propiedad == "otro orden":
-            orden = [o for o in ("qkv", "qvk", "kqv", "kvq", "vqk", "vkq") if o != order][_entero(rng, 0, 4)]
-        args = [_normal(rng, *([3] * (propiedad != "autoatención")), n, d_model)]
+            orden = [o for o in ("qkv", "qvk", "kqv", "kvq", "vqk", "vkq") if o != order][entero(rng, 0, 4)]
+        args = [normal(rng, *([3] * (propiedad != "autoatención")), n, d_model)]
         if propiedad == "atención cruzada":
-            args.append(_normal(rng, 3, m, d_model))
+            args.append(normal(rng, 3, m, d_model))
         casos.append(Caso(propiedad, tuple(args), init={"d_model": d_model, "d_k": d_k, "d_v": d_v, "order": orden}))
     return casos
 
@@ -406,14 +387,14 @@ FUNDIDA = Ejercicio(
 def _casos_averiada(rng: Any) -> list[Caso]:
     casos = []
     for propiedad, lotes in (("sin lote", 0), ("sin lote", 0), ("con lote", 1), ("con lote", 2)):
-        n, m, d_model, d_k, d_v = _distintos(rng, 2, 9, 5)
-        lote = _distintos(rng, 2, 4, lotes)
+        n, m, d_model, d_k, d_v = distintos(rng, 2, 9, 5)
+        lote = distintos(rng, 2, 4, lotes)
         args = (
-            _normal(rng, *lote, n, d_model),
-            _normal(rng, *lote, m, d_model),
-            _normal(rng, d_model, d_k),
-            _normal(rng, d_model, d_k),
-            _normal(rng, d_model, d_v),
+            normal(rng, *lote, n, d_model),
+            normal(rng, *lote, m, d_model),
+            normal(rng, d_model, d_k),
+            normal(rng, d_model, d_k),
+            normal(rng, d_model, d_v),
         )
         casos.append(Caso(propiedad, args, gradiente=propiedad == "con lote"))
     return casos
@@ -498,8 +479,8 @@ def _casos_flujo(rng: Any) -> list[Caso]:
 
     casos = []
     for propiedad, largo in (("ciclo de tres", 3), ("ciclo largo", 5), ("ciclo largo", 6), ("pesos reversibles", 4)):
-        n = largo + _entero(rng, 1, 3)
-        puntos = _normal(rng, n, n)
+        n = largo + entero(rng, 1, 3)
+        puntos = normal(rng, n, n)
         if propiedad == "pesos reversibles":
             puntos = puntos + puntos.T
         ciclo = torch.randperm(n, generator=rng)[:largo].tolist()
@@ -572,15 +553,15 @@ def _casos_anchura(rng: Any) -> list[Caso]:
 
     casos = []
     for _ in range(2):
-        n, m = _entero(rng, 9, 14), _entero(rng, 9, 14)
-        r = _entero(rng, 2, 6)
-        escala = 10.0 ** _entero(rng, 1, 2)
-        casos.append(Caso("rango exacto", (escala * _normal(rng, n, r) @ _normal(rng, r, m), 1e-6)))
+        n, m = entero(rng, 9, 14), entero(rng, 9, 14)
+        r = entero(rng, 2, 6)
+        escala = 10.0 ** entero(rng, 1, 2)
+        casos.append(Caso("rango exacto", (escala * normal(rng, n, r) @ normal(rng, r, m), 1e-6)))
     for tolerancia in (0.05, 0.15, 0.3, 0.5):
-        n, m = _entero(rng, 10, 16), _entero(rng, 10, 16)
-        izquierda, derecha = torch.linalg.qr(_normal(rng, n, 10))[0], torch.linalg.qr(_normal(rng, m, 10))[0]
-        tamanos = (3 + _entero(rng, 0, 3)) * torch.linspace(1.0, 0.06, 10, dtype=torch.float64)
-        casos.append(Caso("aproximada", (izquierda * tamanos @ derecha.T, tolerancia + _entero(rng, 0, 4) / 500)))
+        n, m = entero(rng, 10, 16), entero(rng, 10, 16)
+        izquierda, derecha = torch.linalg.qr(normal(rng, n, 10))[0], torch.linalg.qr(normal(rng, m, 10))[0]
+        tamanos = (3 + entero(rng, 0, 3)) * torch.linspace(1.0, 0.06, 10, dtype=torch.float64)
+        casos.append(Caso("aproximada", (izquierda * tamanos @ derecha.T, tolerancia + entero(rng, 0, 4) / 500)))
     return casos
 
 
@@ -654,9 +635,9 @@ ANCHURA = Ejercicio(
 def _casos_comprimir(rng: Any) -> list[Caso]:
     casos = []
     for propiedad in ("circuito óptimo", "circuito óptimo", "equilibrio"):
-        d_k = _entero(rng, 4, 6)
-        d_model, ancho = d_k + _entero(rng, 3, 8), _entero(rng, 2, d_k - 1)
-        casos.append(Caso(propiedad, (_normal(rng, d_model, d_k), 3 * _normal(rng, d_model, d_k), ancho)))
+        d_k = entero(rng, 4, 6)
+        d_model, ancho = d_k + entero(rng, 3, 8), entero(rng, 2, d_k - 1)
+        casos.append(Caso(propiedad, (normal(rng, d_model, d_k), 3 * normal(rng, d_model, d_k), ancho)))
     return casos
 
 
