@@ -313,7 +313,7 @@ _INVERSION = Ejercicio(
     pistas=(
         "Primero, la columna a la que más mira cada fila; después se comparan filas seguidas.",
         "Inversión: la fila t mira a la columna siguiente de la que mira la fila t + 1.",
-        "Las columnas no válidas se tapan con un número menor que cualquier peso, antes de argmax.",
+        "Las columnas no válidas se tapan con un número menor que cualquier peso antes de buscar el mayor.",
     ),
     mutantes=(
         _mutante("sin-tapar", _inversion("weights.argmax(-1)"), "El mayor peso puede caer en el relleno: hay que taparlo antes."),
