@@ -1,6 +1,6 @@
 """Repite las otras semillas y las ejecuciones largas de los capítulos y guarda sus resultados.
 
-Uso: ``python tools/semillas.py [capítulo …]`` (sin argumentos, todos). Escribe ``book/datos/semillas-NN.json`` con la
+Uso: ``python tools/semillas.py [capítulo …]`` (sin argumentos, todos). Escribe ``code/atento/datos/semillas-NN.json`` con la
 orden, la fecha, la máquina y las versiones. Un hilo, para que los segundos de procesador se puedan comparar.
 """
 
@@ -34,7 +34,7 @@ from atento.models.recurrent import (
 from atento.tasks import translation
 from atento.training import fit, warmup_cosine
 
-DATOS = Path(__file__).resolve().parents[1] / "book" / "datos"
+DATOS = Path(__file__).resolve().parents[1] / "code" / "atento" / "datos"
 
 # --- Capítulo 3: traducir con redes recurrentes -----------------------------------------------------------------
 

@@ -1,0 +1,35 @@
+"""Piso 1: resultados guardados de las ejecuciones largas, las que no caben en una página.
+
+Cada ``atento/datos/semillas-NN.json`` lleva la orden que lo repite, la fecha, la máquina y las versiones; viaja dentro del
+paquete, así que se lee igual desde el repositorio, desde una instalación o desde Colab.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+_PREFIX, _SUFFIX = "semillas-", ".json"
+
+
+def chapters() -> list[str]:
+    """Capítulos con resultados guardados, como ``["03"]``."""
+    folder = files("atento") / "datos"
+    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    return sorted(
+        name.removeprefix(_PREFIX).removesuffix(_SUFFIX)
+        for name in names
+        if name.startswith(_PREFIX) and name.endswith(_SUFFIX)
+    )
+
+
+def runs(chapter: str) -> dict[str, Any]:
+    """Devuelve lo guardado para un capítulo (``"03"``): ``command``, ``date``, ``machine``, ``versions``, ``runs``…
+
+    Cada llamada da una copia nueva. ValueError si ese capítulo no tiene nada guardado.
+    """
+    if chapter not in chapters():
+        options = ", ".join(chapters()) or "ninguno"
+        raise ValueError(f"chapter: no hay resultados guardados de {chapter!r}; los hay de: {options}.")
+    return json.loads((files("atento") / "datos" / f"{_PREFIX}{chapter}{_SUFFIX}").read_text(encoding="utf-8"))

@@ -1,0 +1,35 @@
+"""Los resultados guardados: se leen, dicen de dónde salen y cumplen lo que el capítulo afirma con ellos."""
+
+from __future__ import annotations
+
+import pytest
+
+from atento import stored
+
+
+def test_lo_guardado_dice_de_donde_sale():
+    saved = stored.runs("03")
+    assert saved["command"] == "python tools/semillas.py 03"
+    assert {"processor", "architecture", "cores", "threads", "system"} <= set(saved["machine"])
+    assert {"python", "torch", "numpy", "sacrebleu"} <= set(saved["versions"])
+    assert len(saved["date"]) == 10
+    assert "03" in stored.chapters()
+
+
+def test_tres_semillas_de_cada_ejecucion():
+    seeds: dict[str, set[int]] = {}
+    for run in stored.runs("03")["runs"]:
+        seeds.setdefault(run["model"], set()).add(run["seed"])
+    assert set(seeds) == {"attention", "plain", "plain-longer", "attention-up-to-three"}
+    assert all(found == {0, 1, 2} for found in seeds.values())
+
+
+def test_cada_llamada_da_una_copia():
+    stored.runs("03")["runs"].clear()
+    assert stored.runs("03")["runs"]
+
+
+@pytest.mark.parametrize("chapter", ["99", "", "../03", 3])
+def test_un_capitulo_sin_nada_guardado_dice_cuales_hay(chapter):
+    with pytest.raises(ValueError, match="chapter: no hay resultados guardados.*03"):
+        stored.runs(chapter)
