@@ -40,7 +40,7 @@ from capitulos import CONSTRUIDO, LIBRO, Capitulo, abre_cache, capitulos, docume
 
 # isort: split
 # capitulos.py ya ha puesto book/_ext en la ruta.
-from libro.citas import _ante_i
+from libro.citas import Y
 from libro.didactica import _buscar, _sin_docstring
 from libro.ejercicios import DIFICULTAD, TIPO
 from libro.numeracion import capitulo as numero_de_capitulo
@@ -534,7 +534,7 @@ def _autores(obra: Entry) -> str:
     nombres = [" ".join([*p.prelast_names, *p.last_names]).replace("{", "").replace("}", "") for p in personas]
     if not nombres:
         return obra.fields["title"].replace("{", "").replace("}", "")
-    return f"{nombres[0]} et al." if len(nombres) > 2 else _ante_i(" y ".join(nombres))
+    return f"{nombres[0]} et al." if len(nombres) > 2 else Y.join(nombres)
 
 
 def _direccion(obra: Entry) -> str:

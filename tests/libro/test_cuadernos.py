@@ -130,7 +130,7 @@ Una nota.
 BIBLIOGRAFIA = """\
 @article{vaswani2017, author = {Vaswani, A. and Shazeer, N. and Parmar, N.}, year = {2017}, url = {https://e.org/v}}
 @article{bahdanau2015, author = {Bahdanau, D. and Cho, K.}, year = {2015}, doi = {10.1/b}}
-@article{luong2015, author = {Luong, M. and Isola, C.}, year = {2015}}
+@article{luong2015, author = {Luong, M. and Manning, C.}, year = {2015}}
 """
 
 
@@ -189,7 +189,7 @@ def test_sample_becomes_plain_markdown(libro):
         "$$\n\\operatorname{E}[x] = 0\n\\tag{4.2}\n$$",
         "1. Primero:\n\n   $$\n   y = \\operatorname{Var}(x)\n   $$\n\n2. Después",
         "([Vaswani et al., 2017](https://e.org/v); [Bahdanau y Cho, 2015](https://doi.org/10.1/b))",
-        "Luong e Isola (2015)",
+        "Luong y Manning (2015)",
         f"[aquí]({pagina}#c04-problema) y [Portada]({base}/intro.html)",
         "> **Teorema 4.1 (De la suma)**\n>\n> Todo suma.",
         "> **Demostración**\n>\n> Es claro. ∎",
