@@ -1,16 +1,13 @@
-import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atento import rng
+from atento import rng, stored
 from atento.tasks import translation as tr
 
-STORED = Path(__file__).parents[2] / "book" / "datos" / "semillas-03.json"
 FORMS = {form: (noun, plural) for noun in tr.NOUNS for plural, form in enumerate(noun.source)}
 ADJECTIVE_FORMS = {form for adjective in tr.ADJECTIVES for form in adjective.forms}
 VERB_FORMS = {form for verb in tr.VERBS for form in verb.forms} | set(tr._SER + tr._ESTAR + tr._TENER)
@@ -270,9 +267,9 @@ def test_request_errors():
 
 def test_stored_seeds_meet_the_bars():
     """Los resultados guardados cumplen lo que el capítulo promete, con las tres semillas."""
-    stored = json.loads(STORED.read_text(encoding="utf-8"))
-    assert stored["command"] and stored["date"] and stored["machine"] and stored["versions"]["torch"]
-    runs = {(r["model"], r["seed"]): r for r in stored["runs"]}
+    saved = stored.runs("03")
+    assert saved["command"] and saved["date"] and saved["machine"] and saved["versions"]["torch"]
+    runs = {(r["model"], r["seed"]): r for r in saved["runs"]}
     for seed in (0, 1, 2):
         attention, plain, longer = (runs[m, seed] for m in ("attention", "plain", "plain-longer"))
         exact = attention["exact"]["unseen"]

@@ -105,6 +105,7 @@ def _construir(carpeta: Path, capitulo: str) -> tuple[int, str, Path]:
         (carpeta / nombre).symlink_to(LIBRO / nombre)
     (carpeta / "extra").mkdir()
     (carpeta / "references.bib").write_text("", "utf8")
+    (carpeta / "tiempos.json").write_text('{"04": 1.0}', "utf8")
     (carpeta / "intro.md").write_text("# Portada\n\nHola.\n", "utf8")
     (carpeta / "04-prueba.md").write_text(capitulo, "utf8")
     (carpeta / "_toc.yml").write_text("format: jb-book\nroot: intro\nchapters:\n  - file: 04-prueba\n", "utf8")

@@ -42,10 +42,13 @@ def test_lo_correcto_pasa_y_se_guarda_ejecutado(tmp_path):
         celda("print(2 + 2)", "4\n"),
         celda("from IPython.display import HTML\nprint('tarda 0.31 s en cuda:0')", "tarda 12 s en cpu\n"),
         celda("1 / 0", None, ["raises-exception", "nbval-ignore-output"]),
+        celda("HTML('<b>figura</b>')", None, ["nbval-ignore-output"]),
     )
     assert proceso.returncode == 0, proceso.stdout
     ejecutado = nbformat.read(tmp_path / "hechos" / "01-prueba.ipynb", as_version=4)
     assert ejecutado.cells[0].outputs[0].text == "4\n"
+    assert "tarda 0.31 s" in ejecutado.cells[1].outputs[0].text, "se guarda lo ejecutado, no la referencia"
+    assert ejecutado.cells[3].outputs[0].data["text/html"] == "<b>figura</b>"
     assert ejecutado.metadata["segundos"] > 0
 
 

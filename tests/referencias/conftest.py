@@ -33,16 +33,16 @@ def pytest_runtest_call(item):
     fichero.hechas[item.cell_num] = item.test_outputs
     codigo = [c for c in fichero.nb.cells if c.cell_type == "code"]
     if len(fichero.hechas) == len(codigo):
-        guarda(fichero, codigo)
+        guarda(fichero)
 
 
-def guarda(fichero, codigo):
+def guarda(fichero):
     """Escribe el cuaderno ejecutado en la carpeta que pide ``ATENTO_EJECUTADOS``."""
     carpeta = os.environ.get("ATENTO_EJECUTADOS")
     if not carpeta:
         return
     cuaderno = nbformat.from_dict(fichero.nb.copy())
-    for numero, celda in enumerate(codigo):
+    for numero, celda in enumerate(c for c in cuaderno.cells if c.cell_type == "code"):
         celda.outputs = [nbformat.from_dict(dict(salida)) for salida in fichero.hechas[numero]]
         celda.execution_count = numero + 1
     cuaderno.metadata["segundos"] = round(fichero.segundos, 3)
