@@ -247,7 +247,7 @@ class DecoderState:
 
 
 class AdditiveAttention(nn.Module):
-    r"""Atención aditiva: pesos :math:`\mathrm{softmax}_k(v^\top\tanh(W_q^\top q + W_k^\top k))` y media de los estados.
+    r"""Atención aditiva: pesos :math:`\mathrm{softmax}_k(v^{\mathsf T}\tanh(W_q^{\mathsf T} q + W_k^{\mathsf T} k))` y media de los estados.
 
     Las claves se proyectan una vez por frase (:meth:`project`). Fuente: Bahdanau et al. (2015), § 3.1 y A.1.2.
     """
@@ -315,7 +315,7 @@ class Decoder(nn.Module):
     def forward(
         self, target: Int[Tensor, "batch target"], memory: Memory
     ) -> tuple[Float[Tensor, "batch target vocab"], Float[Tensor, "batch target source"] | None]:
-        """Puntuaciones y pesos con enseñanza forzada: en cada paso entra la palabra correcta, no la generada."""
+        """Puntuaciones y pesos con forzado del profesor: en cada paso entra la palabra correcta, no la generada."""
         x = self.dropout(self.embedding(target))
         state, hiddens, contexts, rows = self.initial(memory), [], [], []
         for t in range(target.shape[1]):
@@ -392,7 +392,7 @@ class RecurrentSeq2Seq(nn.Module):
 def translation_loss(model: RecurrentSeq2Seq, batch: tuple[Tensor, Tensor]) -> Float[Tensor, ""]:
     """Entropía cruzada media (nats por palabra) de un lote: ``source`` (batch, source) y ``target`` (batch, target).
 
-    El decodificador recibe ``target`` sin la última columna y debe predecirlo sin la primera (enseñanza forzada). El
+    El decodificador recibe ``target`` sin la última columna y debe predecirlo sin la primera (forzado del profesor). El
     relleno no cuenta: ni como acierto ni como error.
     """
     source, target = batch
