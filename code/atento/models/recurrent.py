@@ -247,7 +247,9 @@ class DecoderState:
 
 
 class AdditiveAttention(nn.Module):
-    r"""Atención aditiva: pesos :math:`\mathrm{softmax}_k(v^{\mathsf T}\tanh(W_q^{\mathsf T} q + W_k^{\mathsf T} k))` y media de los estados.
+    r"""Atención aditiva: los pesos y la media de los estados con ellos.
+
+    Los pesos son :math:`\mathrm{softmax}_k(v^{\mathsf T}\tanh(W_q^{\mathsf T} q + W_k^{\mathsf T} k))`.
 
     Las claves se proyectan una vez por frase (:meth:`project`). Fuente: Bahdanau et al. (2015), § 3.1 y A.1.2.
     """
