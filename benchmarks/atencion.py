@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from rich.console import Console
 from rich.table import Table
 
-from atento import device, rng, types
+from atento import device, rng, shapes
 from atento.attention import fused_attention, scaled_dot_product_attention
 from atento.masks import causal_mask
 
@@ -106,7 +106,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Mide el sobrecoste de la atención de atento.")
     parser.add_argument("--parejas", type=int, default=60, help="parejas intercaladas por medida")
     pairs = parser.parse_args().parejas
-    types.disable()
+    shapes.disable()
     where = device.pick()
     with torch.inference_mode():
         rows = measure(pairs, where)

@@ -48,7 +48,9 @@ def mediana(funcion, veces: int) -> float:
 
 def un_ejercicio(tabla: Table, veces: int) -> None:
     """En caliente, en cada nivel, y sin protección."""
-    from calificador import canal, carga, examen, oraculo
+    from calificador import carga
+    from calificador.correccion import examen, oraculo
+    from calificador.jaula import canal
 
     curso = carga.curso_en(str(CURSO))
     ejercicio, fuente = curso.ejercicios["91.1"], curso.solucion(91)
@@ -72,7 +74,7 @@ def en_frio(tabla: Table, veces: int) -> None:
         mios = Path(carpeta) / "mis-ejercicios"
         mios.mkdir()
         (mios / "cap91.py").write_text((CURSO / "solutions" / "cap91.py").read_text("utf-8"), "utf-8")
-        orden = [sys.executable, "-m", "calificador.ordenes", "calificar", "91.1"]
+        orden = [sys.executable, "-m", "calificador.uso.ordenes", "calificar", "91.1"]
         tardanza = mediana(lambda: subprocess.run(orden, cwd=carpeta, check=True, capture_output=True), veces)
     tabla.add_row("atento calificar 91.1, en frío", f"{tardanza:.2f} s", "≤ 2.5 s")
 
@@ -88,13 +90,13 @@ def prepara_lote(carpeta: Path, cuantas: int) -> None:
 
 def orden_de_lote(entregas: Path, salida: Path) -> list[str]:
     """La orden que corrige un ejercicio con dos trabajadores."""
-    orden = [sys.executable, "-m", "calificador.ordenes", "lote", str(entregas), "--salida", str(salida)]
+    orden = [sys.executable, "-m", "calificador.uso.ordenes", "lote", str(entregas), "--salida", str(salida)]
     return orden + ["--ejercicio", "91.1", "--trabajos", "2", "--semilla", "s", "--nivel", "media"]
 
 
 def puntos(salida: Path) -> dict[str, int]:
     """Entrega → puntos."""
-    from calificador.lote import lee_notas
+    from calificador.uso.lote import lee_notas
 
     return {c.id: c.puntos for c in lee_notas(salida)}
 
@@ -125,9 +127,10 @@ def un_lote(tabla: Table, cuantas: int) -> None:
 
 def los_ataques(tabla: Table) -> None:
     """Cuántos consiguen algún punto, en cada nivel."""
-    from calificador import canal, carga
-    from calificador.jaula import Limites
-    from calificador.oraculo import Corrector
+    from calificador import carga
+    from calificador.correccion.oraculo import Corrector
+    from calificador.jaula import canal
+    from calificador.jaula.encierro import Limites
 
     curso = carga.curso_en(str(CURSO))
     limites = Limites(carga=2, caso=1.5, total=2.5, cpu=4)
@@ -142,8 +145,8 @@ def los_ataques(tabla: Table) -> None:
 def los_correctores(tabla: Table) -> None:
     """Referencias, esqueletos y mutantes de todos los ejercicios, con cinco semillas."""
     from calificador import carga
-    from calificador.examen import prepara
-    from calificador.oraculo import verifica
+    from calificador.correccion.examen import prepara
+    from calificador.correccion.oraculo import verifica
 
     bien = {"referencias con todo": [0, 0], "esqueletos con nada": [0, 0], "mutantes con su pista": [0, 0]}
     libro = carga.curso_en("")

@@ -2,7 +2,7 @@
 
 Cada módulo importa solo de los pisos inferiores; el orden es el del libro:
 
-1. ``device``, ``rng``, ``types``: dónde se calcula, con qué semilla y con qué formas.
+1. ``device``, ``rng``, ``shapes``: dónde se calcula, con qué semilla y con qué formas.
 2. ``masks``, ``similarity``: quién puede atender a quién y cuánto se parecen.
 3. ``attention``: la atención por producto escalar escalado y la multicabeza.
 """

@@ -18,8 +18,8 @@ from einops import rearrange
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from atento import masks, similarity, types
-from atento.types import typed
+from atento import masks, shapes, similarity
+from atento.shapes import typed
 
 # --- La puerta: qué se acepta ---------------------------------------------------------------------
 
@@ -29,8 +29,8 @@ def _require_mask(
 ) -> None:
     if mask is None:
         return
-    types.require_boolean(mask, name="mask")
-    types.require_broadcastable(mask, scores_shape, name="mask", axes=axes)
+    shapes.require_boolean(mask, name="mask")
+    shapes.require_broadcastable(mask, scores_shape, name="mask", axes=axes)
     if mask.device != like.device:
         raise ValueError(
             f"mask: está en {mask.device} y query en {like.device}; muévela con "
@@ -40,8 +40,8 @@ def _require_mask(
 
 def _require_inputs(query, key, value, mask, scale, dropout) -> None:
     similarity.require_pair(query, key)
-    types.require_floating(value, name="value")
-    types.require_same_kind(value, key, name="value", reference_name="key")
+    shapes.require_floating(value, name="value")
+    shapes.require_same_kind(value, key, name="value", reference_name="key")
     if value.shape[:-1] != key.shape[:-1]:
         raise ValueError(
             f"value: se esperaba un valor por clave, con los ejes (…, key) = "
@@ -49,17 +49,17 @@ def _require_inputs(query, key, value, mask, scale, dropout) -> None:
         )
     _require_mask(mask, (*query.shape[:-1], key.shape[-2]), query, "(…, query, key)")
     if scale is not None:
-        types.require_positive(scale, name="scale")
-    types.require_probability(dropout, name="dropout")
+        shapes.require_positive(scale, name="scale")
+    shapes.require_probability(dropout, name="dropout")
 
 
 def _require_finite(query: Tensor, key: Tensor, value: Tensor) -> None:
     for name, tensor in (("query", query), ("key", key), ("value", value)):
-        types.require_finite(tensor, name=name)
+        shapes.require_finite(tensor, name=name)
 
 
 def _check_scores(scores=None) -> None:
-    types.require_floating(scores, name="scores")
+    shapes.require_floating(scores, name="scores")
 
 
 def _check_explicit(
@@ -73,7 +73,7 @@ def _check_fused(
     query=None, key=None, value=None, mask=None, *, causal=False, scale=None, dropout=0.0
 ) -> None:
     _require_inputs(query, key, value, mask, scale, dropout)
-    if types.is_enabled():  # mirar el contenido cuesta una pasada
+    if shapes.is_enabled():  # mirar el contenido cuesta una pasada
         _require_finite(query, key, value)
     if causal and query.shape[-2] > key.shape[-2]:
         raise ValueError(
@@ -95,18 +95,18 @@ def _check_forward(
         raise TypeError(f"cache: se esperaba un KVCache; llegó {type(cache).__name__}.")
     n_keys = key.shape[-2] + (0 if cache is None else len(cache))
     _require_head_mask(mask, query, (*query.shape[:-2], module.n_heads, query.shape[-2], n_keys))
-    if need_weights or types.is_enabled():
+    if need_weights or shapes.is_enabled():
         _require_finite(query, key, value)
 
 
 def _require_module_inputs(module, query: Tensor, key: Tensor, value: Tensor) -> None:
     for name, tensor in (("query", query), ("key", key), ("value", value)):
-        types.require_axis(
+        shapes.require_axis(
             tensor, -1, module.d_model, name=name, label="d_model", like="el constructor"
         )
     if not torch.is_autocast_enabled(query.device.type):
         weight = module.project_query.weight
-        types.require_same_kind(query, weight, name="query", reference_name="project_query.weight")
+        shapes.require_same_kind(query, weight, name="query", reference_name="project_query.weight")
 
 
 def _require_head_mask(mask: Tensor | None, query: Tensor, goal: tuple[int, ...]) -> None:
@@ -130,7 +130,7 @@ def normalize(scores: Float[Tensor, "*batch query key"]) -> Float[Tensor, "*batc
     Errores: ``TypeError`` si ``scores`` no es un tensor de coma flotante.
     """
     weights = scores.softmax(dim=-1)
-    if types.is_readable(weights) and not weights[..., :1].isnan().any():
+    if shapes.is_readable(weights) and not weights[..., :1].isnan().any():
         return weights
     alone = (scores == float("-inf")).all(dim=-1, keepdim=True)  # consultas sin ninguna clave
     return scores.masked_fill(alone, 0.0).softmax(dim=-1).masked_fill(alone, 0.0)
@@ -249,7 +249,7 @@ class KVCache:
 
 
 def _require_like(new: Tensor, stored: Tensor, name: str) -> None:
-    types.require_same_kind(new, stored, name=f"{name} (nuevo)", reference_name="cache")
+    shapes.require_same_kind(new, stored, name=f"{name} (nuevo)", reference_name="cache")
     old, came = tuple(stored.shape), tuple(new.shape)
     if (*old[:-2], old[-1]) != (*came[:-2], came[-1]):
         raise ValueError(
@@ -273,10 +273,10 @@ class MultiHeadAttention(nn.Module):
     def __init__(
         self, d_model: int, n_heads: int, *, bias: bool = True, dropout: float = 0.0
     ) -> None:
-        types.require_size(d_model, name="d_model")
-        types.require_size(n_heads, name="n_heads")
-        types.require_divisible(d_model, n_heads, name="d_model", divisor_name="n_heads")
-        types.require_probability(dropout, name="dropout")
+        shapes.require_size(d_model, name="d_model")
+        shapes.require_size(n_heads, name="n_heads")
+        shapes.require_divisible(d_model, n_heads, name="d_model", divisor_name="n_heads")
+        shapes.require_probability(dropout, name="dropout")
         super().__init__()
         self.d_model, self.n_heads, self.d_head = d_model, n_heads, d_model // n_heads
         self.dropout = dropout

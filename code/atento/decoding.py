@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from atento.types import require_integer, require_size, require_tensor
+from atento.shapes import require_integer, require_size, require_tensor
 
 Step = Callable[[Tensor, Any], tuple[Tensor, Any]]
 

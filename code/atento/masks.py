@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from atento.types import require_boolean, require_integer, require_size, typed
+from atento.shapes import require_boolean, require_integer, require_size, typed
 
 
 def causal_mask(n: int, *, device: torch.device | str | None = None) -> Bool[Tensor, "query key"]:

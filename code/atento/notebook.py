@@ -24,11 +24,11 @@ def start(seed: int = 0) -> None:
     import numpy as np
     import torch
 
-    from . import rng, types
+    from . import rng, shapes
 
     _glued.clear()
     rng.seed_all(seed)
-    types.enable()
+    shapes.enable()
     use_style()
     torch.set_printoptions(precision=4, sci_mode=False, linewidth=100)
     np.set_printoptions(precision=4, suppress=True, linewidth=100)

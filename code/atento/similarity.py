@@ -10,7 +10,7 @@ from collections.abc import Callable
 from jaxtyping import Float
 from torch import Tensor
 
-from atento.types import require_axis, require_floating, require_positive, require_same_kind, typed
+from atento.shapes import require_axis, require_floating, require_positive, require_same_kind, typed
 
 
 def require_pair(query: Tensor, key: Tensor, *, same_width: bool = True) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jaxtyping import Float
 from torch import Tensor
 
-from atento.types import typed
+from atento.shapes import typed
 
 
 @typed

@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
-from atento import rng, types
+from atento import rng, shapes
 
 settings.register_profile(
     "atento",
@@ -22,10 +22,10 @@ DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
 @pytest.fixture(autouse=True)
 def _seeded():
     """Cada prueba empieza con la misma semilla y con la comprobación apagada."""
-    types.disable()
+    shapes.disable()
     rng.seed_all(0)
     yield
-    types.disable()
+    shapes.disable()
 
 
 @pytest.fixture(params=DEVICES)
@@ -35,5 +35,5 @@ def device(request):
 
 @pytest.fixture(params=[False, True], ids=["sin-formas", "con-formas"])
 def shape_checks(request):
-    with types.checked(request.param):
+    with shapes.checked(request.param):
         yield request.param

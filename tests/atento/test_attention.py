@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from atento import masks, similarity, types
+from atento import masks, shapes, similarity
 from atento.attention import (
     KVCache,
     MultiHeadAttention,
@@ -89,7 +89,7 @@ def test_equals_pytorch_with_gradients(form, problem):
 def test_both_forms_agree_with_shape_checks(problem):
     (batch, n, m, d, d_value, dtype), mask = problem
     inputs = qkv(batch, n, m, d, d_value, dtype)
-    with types.checked():
+    with shapes.checked():
         same_with_gradients(explicit(*inputs, mask), fused_attention(*inputs, mask), inputs)
 
 
@@ -381,7 +381,7 @@ def test_both_paths_of_the_module_agree(heads, d_head, n, m):
     query = torch.randn(2, n, heads * d_head, dtype=F64)
     key, value = torch.randn(2, 2, m, heads * d_head, dtype=F64)
     mask = torch.rand(2, 1, n, m) > 0.3
-    with types.checked():
+    with shapes.checked():
         fused, none = module(query, key, value, mask)
         output, weights = module(query, key, value, mask, need_weights=True)
     assert none is None and weights.shape == (2, heads, n, m)
@@ -582,9 +582,9 @@ def test_non_finite_inputs_are_named(position, poison):
     inputs[position][0, 1, 2] = poison
     name = ("query", "key", "value")[position]
     for checks in (False, True):
-        with types.checked(checks), pytest.raises(ValueError, match=f"^{name}: .*finitos"):
+        with shapes.checked(checks), pytest.raises(ValueError, match=f"^{name}: .*finitos"):
             explicit(*inputs)
-    with types.checked(), pytest.raises(ValueError, match=f"^{name}: .*finitos"):
+    with shapes.checked(), pytest.raises(ValueError, match=f"^{name}: .*finitos"):
         fused_attention(*inputs)
     fused_attention(*inputs)  # en la forma fusionada y sin comprobación, no se miran
 

@@ -67,19 +67,19 @@ def test_a_key_has_one_value():
 
 
 def test_start_seeds_checks_shapes_and_forgets_keys():
-    from atento import types
+    from atento import shapes
 
     notebook._glued.clear()
     notebook.glue("c04-pasos", 100)
-    was = types.is_enabled()
+    was = shapes.is_enabled()
     try:
         assert notebook.start(seed=3) is None
         first = torch.rand(3)
         notebook.start(seed=3)
-        assert torch.equal(first, torch.rand(3)) and types.is_enabled()
+        assert torch.equal(first, torch.rand(3)) and shapes.is_enabled()
         notebook.glue("c04-pasos", 200)
     finally:
-        types.enable() if was else types.disable()
+        shapes.enable() if was else shapes.disable()
         torch.set_printoptions(profile="default")
         np.set_printoptions(edgeitems=3, precision=8, suppress=False, linewidth=75)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from atento import similarity, types
+from atento import shapes, similarity
 from atento.models import recurrent as rec
 
 F64 = torch.float64
@@ -231,7 +231,7 @@ def test_source_errors():
         net.encode(torch.tensor([[3, 0, 4]]))
     with pytest.raises(TypeError, match="target: se esperaba un tensor de enteros"):
         net(torch.tensor([[3, 2]]), torch.randn(1, 2))
-    with types.checked(), pytest.raises(ValueError, match="target: el eje «batch»"):
+    with shapes.checked(), pytest.raises(ValueError, match="target: el eje «batch»"):
         net(torch.tensor([[3, 2]]), torch.tensor([[1], [1]]))
 
 

@@ -37,7 +37,7 @@ def curso(entorno):
 @pytest.fixture(scope="session", params=["media", "fuerte"])
 def nivel(request, entorno):
     """Cada nivel que protege de código ajeno; si no está en esta máquina, se dice y se sigue."""
-    from calificador import canal
+    from calificador.jaula import canal
 
     motivo = canal.prueba_nivel(request.param)
     if motivo is not None:
@@ -47,8 +47,8 @@ def nivel(request, entorno):
 
 @pytest.fixture(scope="session")
 def corrector(nivel, curso):
-    from calificador.jaula import Limites
-    from calificador.oraculo import Corrector
+    from calificador.correccion.oraculo import Corrector
+    from calificador.jaula.encierro import Limites
 
     # Un segundo de margen para lo honrado (tarda 0.03 s) y poca espera por cada ataque que se cuelga.
     limites = Limites(carga=2.0, caso=1.5, total=2.5, cpu=4, memoria=400 << 20)

@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from calificador import canal
+from calificador.jaula import canal
 
 
 def _lee_ataques() -> dict[str, str]:
@@ -131,8 +131,8 @@ def test_el_cigoto_no_lleva_el_registro_ni_hilos_de_mas(corrector):
         dicho = corrector.califica(corrector.curso.ejercicios["91.1"], fuente).mensaje
     finally:
         corrector.con_texto = False
-    assert "calificador.alumno" in dicho
-    assert not {"calificador.oraculo", "calificador.examen", "calificador.carga"} & set(dicho.split())
+    assert "calificador.jaula.alumno" in dicho
+    assert not {"calificador.correccion.oraculo", "calificador.correccion.examen", "calificador.carga"} & set(dicho.split())
 
 
 def test_un_padre_muerto_no_deja_nada(nivel, tmp_path):
@@ -142,7 +142,7 @@ def test_un_padre_muerto_no_deja_nada(nivel, tmp_path):
     import sys
 
     guion = (
-        "import sys\nfrom calificador import carga\nfrom calificador.oraculo import Corrector\n"
+        "import sys\nfrom calificador import carga\nfrom calificador.correccion.oraculo import Corrector\n"
         f"c = Corrector({nivel!r}, 's')\nprint(c.pid, flush=True)\n"
         "c.califica(carga.curso().ejercicios['91.1'], 'while True: pass\\n')\n"
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from calificador.compara import Contestacion, Contexto, diferencia, ejes_de, explica, iguales
-from calificador.marcos import Otro
-from calificador.resultado import limpia
+from calificador.correccion.compara import Contestacion, Contexto, diferencia, ejes_de, explica, iguales
+from calificador.correccion.resultado import limpia
+from calificador.jaula.marcos import Otro
 
 T = torch.tensor
 UNO = torch.ones(2, 3, dtype=torch.float64)

@@ -7,8 +7,8 @@ import ast
 import pytest
 
 from calificador import carga
-from calificador.examen import prepara
-from calificador.oraculo import Corrector, verifica
+from calificador.correccion.examen import prepara
+from calificador.correccion.oraculo import Corrector, verifica
 
 SEMILLAS = range(5)
 LIBRO = carga.curso_en("")
@@ -86,7 +86,7 @@ VARIANTES = [e for e in LIBRO.ejercicios.values() if e.variante]
 @pytest.mark.parametrize("ejercicio", VARIANTES, ids=lambda e: e.id)
 def test_las_variantes_del_libro_tambien(ejercicio):
     """Con los parámetros de una clase, la solución pública pierde puntos y la que los lleva escritos los tiene todos."""
-    from calificador import clase
+    from calificador.uso import clase
 
     solucion = LIBRO.solucion(ejercicio.capitulo)
     parametros = clase.nueva("prueba", LIBRO).variantes[ejercicio.id]

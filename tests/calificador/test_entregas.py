@@ -10,7 +10,7 @@ import zipfile
 
 import pytest
 
-from calificador.entregas import decodifica, lee_carpeta, lee_ruta
+from calificador.uso.entregas import decodifica, lee_carpeta, lee_ruta
 
 BUENO = "def output_shape(a, b, c):\n    return (a, c)\n"
 

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 from junitparser import JUnitXml
 
-from calificador import exporta, lote
-from calificador.resultado import FALLADO, SIN_ENTREGA, SUPERADO, Propiedad, Resultado
+from calificador.correccion.resultado import FALLADO, SIN_ENTREGA, SUPERADO, Propiedad, Resultado
+from calificador.uso import exporta, lote
 
 GRADESCOPE = {
     "type": "object",

@@ -119,7 +119,7 @@ def test_una_entrega_honrada_pasa(ejercicio, variante, nivel, curso, honesto):
 @pytest.fixture(scope="session")
 def honesto(nivel, curso):
     """Un corrector con los límites de verdad."""
-    from calificador.oraculo import Corrector
+    from calificador.correccion.oraculo import Corrector
 
     with Corrector(nivel, "honradas", del_curso=curso, con_texto=True) as abierto:
         yield abierto
@@ -144,11 +144,11 @@ def test_si_muere_en_una_propiedad_las_demas_cuentan(honesto, curso):
 
 def test_el_arranque_en_frio_tambien_corrige(curso):
     """Lo que se usa donde no hay ``fork``: un intérprete nuevo por entrega, con su reloj."""
-    from calificador import canal
-    from calificador.examen import prepara
+    from calificador.correccion.examen import prepara
+    from calificador.correccion.oraculo import interroga, puntua
     from calificador.fuente import Fuente
-    from calificador.jaula import Limites
-    from calificador.oraculo import interroga, puntua
+    from calificador.jaula import canal
+    from calificador.jaula.encierro import Limites
 
     frio, ejercicio = canal.ArranqueFrio(), curso.ejercicios["91.1"]
     examen = prepara(curso, ejercicio, 1)
@@ -161,8 +161,8 @@ def test_el_arranque_en_frio_tambien_corrige(curso):
 def test_la_basica_corrige_y_no_deja_procesos(curso):
     import psutil
 
-    from calificador.jaula import Limites
-    from calificador.oraculo import Corrector
+    from calificador.correccion.oraculo import Corrector
+    from calificador.jaula.encierro import Limites
 
     huidos = (
         "import os, time\nfor _ in range(5):\n    if os.fork() == 0:\n        os.setsid()\n        if os.fork() == 0:\n"

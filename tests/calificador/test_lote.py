@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from calificador import clase, lote
+from calificador.uso import clase, lote
 
 BUENA = "def output_shape(a, b, c):\n    return (a, c)\n"
 MALAS = {
@@ -46,14 +46,14 @@ def puntos(salida: Path) -> dict[str, int]:
 
 
 def orden(entregas: Path, salida: Path, trabajos: int = 2) -> list[str]:
-    return [sys.executable, "-m", "calificador.ordenes", "lote", str(entregas), "--salida", str(salida),
+    return [sys.executable, "-m", "calificador.uso.ordenes", "lote", str(entregas), "--salida", str(salida),
             "--ejercicio", "91.3",
             "--semilla", "s", "--trabajos", str(trabajos), "--nivel", "media"]  # fmt: skip
 
 
 @pytest.mark.lento
 def test_tres_kill_no_pierden_nada(tmp_path, curso):
-    from calificador import canal
+    from calificador.jaula import canal
 
     if canal.prueba_nivel("media"):
         pytest.skip(f"la jaula media no está disponible aquí: {canal.prueba_nivel('media')}")
@@ -140,7 +140,7 @@ def test_sin_entregas_se_dice(tmp_path, curso):
 @pytest.fixture
 def corrector_en_serie(entorno):
     """Las tareas corren en este proceso; al acabar se cierra su cigoto."""
-    from calificador import canal
+    from calificador.jaula import canal
 
     motivo = canal.prueba_nivel("media")
     if motivo:

@@ -8,7 +8,7 @@ import math
 import pytest
 import torch
 
-from calificador import marcos
+from calificador.jaula import marcos
 
 
 def ida_y_vuelta(valor):

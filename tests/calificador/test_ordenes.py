@@ -18,7 +18,7 @@ ENTORNO = {"COLUMNS": "100", "PYTHONUTF8": "1", "OMP_NUM_THREADS": "1"}
 
 def atento(*args, en: Path, **entorno):
     return subprocess.run(
-        [sys.executable, "-m", "calificador.ordenes", *map(str, args)],
+        [sys.executable, "-m", "calificador.uso.ordenes", *map(str, args)],
         cwd=en, capture_output=True, text=True, timeout=120, env={**os.environ, **ENTORNO, **entorno},
     )  # fmt: skip
 
@@ -165,7 +165,7 @@ def test_de_la_clase_a_moodle(tmp_path, curso):
 
 def test_vigila_vuelve_a_calificar(trabajo, curso):
     mio = trabajo / "mis-ejercicios" / "cap92.py"
-    orden = [sys.executable, "-m", "calificador.ordenes", "calificar", "92.2", "--vigila", "--json"]
+    orden = [sys.executable, "-m", "calificador.uso.ordenes", "calificar", "92.2", "--vigila", "--json"]
     entorno = {**os.environ, **ENTORNO}
     salida = trabajo / "salida.txt"
     with salida.open("w") as fichero, subprocess.Popen(orden, cwd=trabajo, stdout=fichero, env=entorno) as proceso:
@@ -192,5 +192,5 @@ def test_el_paquete_instalado_lleva_sus_datos():
     proyecto = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())
     incluido = proyecto["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     assert incluido == {"exercises": "calificador/datos/exercises", "solutions": "calificador/datos/solutions"}
-    assert proyecto["project"]["scripts"]["atento"] == "calificador.ordenes:main"
+    assert proyecto["project"]["scripts"]["atento"] == "calificador.uso.ordenes:main"
     assert carga.curso_en("").capitulos()

@@ -38,6 +38,6 @@ def test_sus_ordenes_funcionan(orden, tmp_path, curso):
     """Se ejecutan tal como están, en un repositorio con los ejercicios resueltos."""
     (tmp_path / "mis-ejercicios").mkdir()
     (tmp_path / "mis-ejercicios" / "cap92.py").write_text(curso.solucion(92))
-    guion = orden.replace("atento", f"{shlex.quote(sys.executable)} -m calificador.ordenes", 1)
+    guion = orden.replace("atento", f"{shlex.quote(sys.executable)} -m calificador.uso.ordenes", 1)
     hecho = subprocess.run(["bash", "-ec", guion], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert hecho.returncode == 0, hecho.stdout + hecho.stderr

@@ -7,9 +7,9 @@ import stat
 
 import pytest
 
-from calificador import atomico, clase
-from calificador.progreso import FICHERO, Progreso
-from calificador.resultado import FALLADO, PENDIENTE, SUPERADO, Resultado
+from calificador.correccion.resultado import FALLADO, PENDIENTE, SUPERADO, Resultado
+from calificador.uso import atomico, clase
+from calificador.uso.progreso import FICHERO, Progreso
 
 
 def resultado(puntos, estado=None):

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from atento import stored
+from calificador.correccion.oraculo import verifica
 from calificador.ejercicios.cap03 import EJERCICIOS
-from calificador.oraculo import verifica
 
 RAIZ = Path(__file__).resolve().parents[2]
 CAPITULO = RAIZ / "book" / "1-origenes" / "03-traducir-con-redes-recurrentes.md"

@@ -12,7 +12,7 @@ from myst import RAIZ, informe, relativa
 
 CODIGO = RAIZ / "code"
 PISOS = {
-    1: ["device", "rng", "types", "plots", "stored"],
+    1: ["device", "rng", "shapes", "plots", "stored"],
     2: ["masks", "positions", "layers", "similarity", "notebook"],
     3: ["attention"],
     4: ["blocks"],
@@ -252,7 +252,7 @@ def test_mensajes_en_espanol() -> None:
 
 
 def test_caza_pisos() -> None:
-    assert not faltas_de_pisos({"attention": "from atento.masks import combine\nfrom atento import types\n"})
+    assert not faltas_de_pisos({"attention": "from atento.masks import combine\nfrom atento import shapes\n"})
     assert faltas_de_pisos({"masks": "from atento import attention\n"})
     assert faltas_de_pisos({"masks": "from .attention import x\n"})
     assert faltas_de_pisos({"masks": "from atento import similarity\n"})

@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from calificador import canal, marcos
 from calificador.carga import Curso, curso
-from calificador.compara import Contestacion, Contexto, explica, iguales
-from calificador.examen import Examen, SesionLocal, contestacion, peticion_de_analisis, prepara
+from calificador.correccion.compara import Contestacion, Contexto, explica, iguales
+from calificador.correccion.examen import Examen, SesionLocal, contestacion, peticion_de_analisis, prepara
+from calificador.correccion.resultado import FALLADO, PARCIAL, PENDIENTE, SUPERADO, Propiedad, Resultado, limpia
 from calificador.fuente import Fuente
-from calificador.jaula import Limites
+from calificador.jaula import canal, marcos
+from calificador.jaula.encierro import Limites
 from calificador.registro import Ejercicio, Mutante
-from calificador.resultado import FALLADO, PARCIAL, PENDIENTE, SUPERADO, Propiedad, Resultado, limpia
 
 SEMILLA_PUBLICA = "practica"
 OMITIDO = Contestacion("omitido")

@@ -78,7 +78,7 @@ def muere_con_el_padre() -> None:
 
 def carpetas_vedadas() -> list[Path]:
     """Lo que una entrega no debe poder abrir: el calificador, las soluciones, los esqueletos y el curso propio."""
-    paquete = Path(__file__).resolve().parent
+    paquete = Path(__file__).resolve().parents[1]
     vedadas = [paquete, paquete.parents[1] / "exercises", paquete.parents[1] / "solutions"]
     if os.environ.get("ATENTO_CURSO"):
         vedadas.append(Path(os.environ["ATENTO_CURSO"]).resolve())
@@ -113,13 +113,13 @@ class Jaula:
         self._vedadas = carpetas_vedadas()
         os.environ.pop("ATENTO_CURSO", None)  # ya se sabe qué vedar; la entrega no necesita saber dónde está
         if nivel != "basica":
-            from calificador.seccomp import Filtro
+            from calificador.jaula.seccomp import Filtro
 
             self._filtro = Filtro()
             self._abre_rutas()
 
     def _abre_rutas(self) -> None:
-        from calificador import landlock
+        from calificador.jaula import landlock
 
         if landlock.version() < 1:
             raise OSError("el núcleo no tiene Landlock (hace falta Linux 5.13 o posterior, con lsm=landlock)")
@@ -152,7 +152,7 @@ class Jaula:
         return finales
 
     def _cierra_ficheros(self, carpeta: str) -> None:
-        from calificador import landlock
+        from calificador.jaula import landlock
 
         reglas = landlock.crea()
         for descriptor, que in self._abiertas:

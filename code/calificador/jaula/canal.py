@@ -18,7 +18,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from calificador import jaula, marcos
+from calificador.jaula import encierro as jaula
+from calificador.jaula import marcos
 
 PREFIJO = "calificador-"
 LATIDO = 0.02
@@ -81,7 +82,7 @@ def ocupa(carpeta: str) -> tuple[int, int]:
 def entorno_limpio() -> dict[str, str]:
     """Las variables que ve una entrega: ninguna del usuario, salvo las que hacen falta para arrancar Python."""
     heredadas = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "ATENTO_CURSO")
-    raices = [str(Path(__file__).resolve().parents[1])]
+    raices = [str(Path(__file__).resolve().parents[2])]
     raices += [r for r in sys.path if Path(r).name in ("site-packages", "dist-packages")]  # nunca la carpeta actual
     return {n: os.environ[n] for n in heredadas if n in os.environ} | {
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(raices)),
@@ -176,7 +177,7 @@ class Zigoto:
     def __init__(self, nivel: str, *, completo: bool = False) -> None:
         self.nivel = nivel
         propio, ajeno = socket.socketpair()
-        orden = [sys.executable, "-P", "-m", "calificador.zigoto", nivel, str(ajeno.fileno())]
+        orden = [sys.executable, "-P", "-m", "calificador.jaula.zigoto", nivel, str(ajeno.fileno())]
         self._proceso = subprocess.Popen(
             orden + (["completo"] if completo else []),
             pass_fds=[ajeno.fileno()], env=entorno_limpio(), cwd=tempfile.gettempdir(),
@@ -283,7 +284,7 @@ class CanalFrio:
         self._primera = True
         entorno = entorno_limpio() | {n: carpeta for n in ("HOME", "TMPDIR", "TEMP", "TMP", "MPLCONFIGDIR")}
         self.proceso = subprocess.Popen(
-            [sys.executable, "-P", "-m", "calificador.zigoto", "frio"],
+            [sys.executable, "-P", "-m", "calificador.jaula.zigoto", "frio"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             env=entorno, cwd=carpeta, start_new_session=True,
         )  # fmt: skip
@@ -349,7 +350,7 @@ def mejor_nivel() -> str:
     """El nivel por defecto aquí, sin arrancar nada: ``media`` si el núcleo y libseccomp lo permiten."""
     if not jaula.EN_LINUX:
         return "basica"
-    from calificador import landlock, seccomp
+    from calificador.jaula import landlock, seccomp
 
     return "media" if landlock.version() >= 1 and seccomp.biblioteca() is not None else "basica"
 

@@ -17,14 +17,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from calificador import atomico, carga
-from calificador.canal import FalloDeEntorno
-from calificador.clase import Clase
-from calificador.entregas import Entrega, lee_carpeta
+from calificador import carga
+from calificador.correccion.oraculo import Corrector
+from calificador.correccion.resultado import Resultado, limpia, sin_entrega
 from calificador.fuente import Fuente
-from calificador.oraculo import Corrector
+from calificador.jaula.canal import FalloDeEntorno
 from calificador.registro import Ejercicio
-from calificador.resultado import Resultado, limpia, sin_entrega
+from calificador.uso import atomico
+from calificador.uso.clase import Clase
+from calificador.uso.entregas import Entrega, lee_carpeta
 
 FORMATO = 1
 COMPENSA = 50

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from calificador import alumno, marcos
 from calificador.carga import Curso, CursoRoto
-from calificador.compara import Contestacion, ejes_de
+from calificador.correccion.compara import Contestacion, ejes_de
 from calificador.fuente import Fuente
+from calificador.jaula import alumno, marcos
 from calificador.registro import Caso, Ejercicio, Mutante
 
 EXCEPCIONES_PREVISTAS = ("ValueError", "TypeError", "IndexError", "KeyError")

@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from atento import types
-from atento.types import checked, typed
+from atento import shapes
+from atento.shapes import checked, typed
 
 
 @typed
@@ -58,7 +58,7 @@ def test_violation_in_spanish(args, kind, pieces):
 
 
 def test_axis_meaning_is_told():
-    with checked(), pytest.raises(ValueError, match=re.escape(types.AXES["d_head"])):
+    with checked(), pytest.raises(ValueError, match=re.escape(shapes.AXES["d_head"])):
         scores(ones(2, 3, 4), ones(2, 5, 3))
 
 
@@ -73,18 +73,18 @@ def test_fixed_sizes_are_named():
 
 def test_switch_is_read_at_every_call():
     wrong = (ones(3, 4), ones(5, 4), None, 2)
-    assert not types.is_enabled()
+    assert not shapes.is_enabled()
     assert scores(*wrong).shape == (3, 4)
-    types.enable()
+    shapes.enable()
     with pytest.raises(ValueError):
         scores(*wrong)
     with checked(False):
         scores(*wrong)
-    assert types.is_enabled()
-    types.disable()
+    assert shapes.is_enabled()
+    shapes.disable()
     with pytest.raises(ZeroDivisionError), checked():
         raise ZeroDivisionError
-    assert not types.is_enabled()
+    assert not shapes.is_enabled()
     scores(*wrong)
 
 
@@ -154,7 +154,7 @@ def test_postponed_annotations_are_resolved():
 
 def test_axes_have_a_spanish_description():
     names = {"batch", "query", "key", "head", "d_model", "d_head", "d_ff", "vocab"}
-    assert names <= set(types.AXES) and all(types.AXES.values())
+    assert names <= set(shapes.AXES) and all(shapes.AXES.values())
 
 
 NAN, INF = float("nan"), float("inf")
@@ -163,57 +163,57 @@ NAN, INF = float("nan"), float("inf")
 @pytest.mark.parametrize(
     ("call", "kind", "pieces"),
     [
-        (lambda: types.require_tensor([1], name="x"), TypeError, ["list", "as_tensor(x)"]),
+        (lambda: shapes.require_tensor([1], name="x"), TypeError, ["list", "as_tensor(x)"]),
         (
-            lambda: types.require_floating(ones(2).int(), name="x"),
+            lambda: shapes.require_floating(ones(2).int(), name="x"),
             TypeError,
             ["int32", "x.float()"],
         ),
-        (lambda: types.require_floating(ones(2).bool(), name="x"), TypeError, ["bool"]),
-        (lambda: types.require_integer(ones(2), name="x"), TypeError, ["float32", "x.long()"]),
-        (lambda: types.require_integer(ones(2).bool(), name="x"), TypeError, ["bool"]),
-        (lambda: types.require_boolean(ones(2), name="x"), TypeError, ["float32", "True donde"]),
-        (lambda: types.require_finite(ones(2) * NAN, name="x"), ValueError, ["2 NaN"]),
-        (lambda: types.require_finite(ones(3) * -INF, name="x"), ValueError, ["3 infinitos"]),
-        (lambda: types.require_size(2.0, name="x"), TypeError, ["float", "2.0"]),
-        (lambda: types.require_size(True, name="x"), TypeError, ["bool"]),
-        (lambda: types.require_size(0, name="x"), ValueError, ["mayor o igual que 1", "llegó 0"]),
-        (lambda: types.require_probability(1.0, name="x"), ValueError, ["[0, 1)", "1.0"]),
-        (lambda: types.require_probability("0", name="x"), TypeError, ["str"]),
-        (lambda: types.require_positive(0, name="x"), ValueError, ["mayor que 0"]),
-        (lambda: types.require_positive(INF, name="x"), ValueError, ["finito"]),
-        (lambda: types.require_positive(None, name="x"), TypeError, ["NoneType"]),
+        (lambda: shapes.require_floating(ones(2).bool(), name="x"), TypeError, ["bool"]),
+        (lambda: shapes.require_integer(ones(2), name="x"), TypeError, ["float32", "x.long()"]),
+        (lambda: shapes.require_integer(ones(2).bool(), name="x"), TypeError, ["bool"]),
+        (lambda: shapes.require_boolean(ones(2), name="x"), TypeError, ["float32", "True donde"]),
+        (lambda: shapes.require_finite(ones(2) * NAN, name="x"), ValueError, ["2 NaN"]),
+        (lambda: shapes.require_finite(ones(3) * -INF, name="x"), ValueError, ["3 infinitos"]),
+        (lambda: shapes.require_size(2.0, name="x"), TypeError, ["float", "2.0"]),
+        (lambda: shapes.require_size(True, name="x"), TypeError, ["bool"]),
+        (lambda: shapes.require_size(0, name="x"), ValueError, ["mayor o igual que 1", "llegó 0"]),
+        (lambda: shapes.require_probability(1.0, name="x"), ValueError, ["[0, 1)", "1.0"]),
+        (lambda: shapes.require_probability("0", name="x"), TypeError, ["str"]),
+        (lambda: shapes.require_positive(0, name="x"), ValueError, ["mayor que 0"]),
+        (lambda: shapes.require_positive(INF, name="x"), ValueError, ["finito"]),
+        (lambda: shapes.require_positive(None, name="x"), TypeError, ["NoneType"]),
         (
-            lambda: types.require_divisible(10, 3, name="x", divisor_name="n_heads"),
+            lambda: shapes.require_divisible(10, 3, name="x", divisor_name="n_heads"),
             ValueError,
             ["múltiplo de n_heads = 3", "llegó 10", "resto es 1"],
         ),
         (
-            lambda: types.require_same_kind(
+            lambda: shapes.require_same_kind(
                 ones(1).double(), ones(1), name="x", reference_name="y"
             ),
             TypeError,
             ["float32, como y", "float64"],
         ),
         (
-            lambda: types.require_same_kind(
+            lambda: shapes.require_same_kind(
                 ones(1).to("meta"), ones(1), name="x", reference_name="y"
             ),
             ValueError,
             ["meta", "cpu", "x.to(y.device)"],
         ),
         (
-            lambda: types.require_broadcastable(ones(2, 3), (4, 3), name="x", axes="(query, key)"),
+            lambda: shapes.require_broadcastable(ones(2, 3), (4, 3), name="x", axes="(query, key)"),
             ValueError,
             ["(query, key) = (4, 3)", "(2, 3)"],
         ),
         (
-            lambda: types.require_broadcastable(ones(1, 4, 3), (4, 3), name="x", axes="(a, b)"),
+            lambda: shapes.require_broadcastable(ones(1, 4, 3), (4, 3), name="x", axes="(a, b)"),
             ValueError,
             ["(1, 4, 3)"],
         ),
         (
-            lambda: types.require_axis(ones(2, 3), -1, 4, name="x", label="d_model", like="w"),
+            lambda: shapes.require_axis(ones(2, 3), -1, 4, name="x", label="d_model", like="w"),
             ValueError,
             ["«d_model»", "mide 3", "según w debe medir 4"],
         ),
@@ -228,14 +228,14 @@ def test_validators(call, kind, pieces):
 
 
 def test_finite_numbers_whose_sum_overflows_are_finite():
-    types.require_finite(torch.full((4,), 60000.0, dtype=torch.float16), name="x")
-    types.require_finite(torch.tensor([1e38, 3e38, 3e38]), name="x")
-    types.require_finite(torch.empty(0), name="x")
+    shapes.require_finite(torch.full((4,), 60000.0, dtype=torch.float16), name="x")
+    shapes.require_finite(torch.tensor([1e38, 3e38, 3e38]), name="x")
+    shapes.require_finite(torch.empty(0), name="x")
 
 
 def test_contents_are_not_read_inside_vmap():
     def function(x):
-        types.require_finite(x, name="x")
+        shapes.require_finite(x, name="x")
         return x.sum()
 
     assert torch.func.vmap(function)(ones(3, 2)).tolist() == [2.0, 2.0, 2.0]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from calificador import atomico
-from calificador.resultado import PENDIENTE, SIN_ENTREGA, Resultado
+from calificador.correccion.resultado import PENDIENTE, SIN_ENTREGA, Resultado
+from calificador.uso import atomico
 
 FORMATO = 1
 FICHERO = ".progreso.json"

@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from calificador import marcos
+from calificador.jaula import marcos
 
 SEMILLA_DE_LLAMADA = 20170612
 Respuesta = tuple[dict[str, Any], dict[str, Any]]

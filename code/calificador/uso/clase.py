@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from calificador import atomico
 from calificador.carga import Curso
 from calificador.registro import Ejercicio
+from calificador.uso import atomico
 
 FORMATO = 1
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from calificador.marcos import Otro
-from calificador.resultado import limpia
+from calificador.correccion.resultado import limpia
+from calificador.jaula.marcos import Otro
 
 
 @dataclass(frozen=True)

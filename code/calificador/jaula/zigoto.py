@@ -20,11 +20,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from calificador import alumno, jaula
+from calificador.jaula import alumno
+from calificador.jaula import encierro as jaula
 
-NECESARIOS = ("torch", "safetensors.torch", "numpy.ctypeslib", "calificador.marcos", "resource", "fcntl", "site")
+NECESARIOS = ("torch", "safetensors.torch", "numpy.ctypeslib", "calificador.jaula.marcos", "resource", "fcntl", "site")
 GRADIENTES = ("torch.fx.experimental.symbolic_shapes",)  # autograd.grad lo importa tarde: 0.2 s por hijo
-DE_PASO = ("einops", "jaxtyping", "beartype", "atento.types", "atento.masks", "atento.similarity", "atento.attention")
+DE_PASO = ("einops", "jaxtyping", "beartype", "atento.shapes", "atento.masks", "atento.similarity", "atento.attention")
 PEREZOSOS = ("torch._dynamo", "torch.distributions", "atento.notebook", "matplotlib.pyplot")
 
 
@@ -147,7 +148,7 @@ class Cigoto:
 
 
 def main() -> None:
-    """``python -m calificador.zigoto NIVEL DESCRIPTOR [completo]``, o ``frio`` para una sola entrega por stdin.
+    """``python -m calificador.jaula.zigoto NIVEL DESCRIPTOR [completo]``, o ``frio`` para una sola entrega por stdin.
 
     ``completo`` importa también lo que los ejercicios suelen importar tarde: compensa si se van a corregir muchos.
     """

@@ -13,9 +13,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from calificador import atomico
-from calificador.lote import Corregida
-from calificador.resultado import SIN_ENTREGA, SUPERADO, Resultado, limpia
+from calificador.correccion.resultado import SIN_ENTREGA, SUPERADO, Resultado, limpia
+from calificador.uso import atomico
+from calificador.uso.lote import Corregida
 
 COLUMNAS_DE_ID = ("idnumber", "número de id", "numero de id", "id", "username", "nombre de usuario")
 _GRADESCOPE = {SUPERADO: "passed"}

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from calificador.carga import Curso
+from calificador.correccion.resultado import limpia
 from calificador.fuente import Celda, Fuente
-from calificador.resultado import limpia
 
 MAXIMO_FICHERO = 1 << 20
 MAXIMO_CUADERNO = 8 << 20

@@ -21,14 +21,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from calificador import carga, jaula
-from calificador.resultado import FALLADO, PARCIAL, PENDIENTE, SIN_ENTREGA, SUPERADO, Resultado, limpia
+from calificador import carga
+from calificador.correccion.resultado import FALLADO, PARCIAL, PENDIENTE, SIN_ENTREGA, SUPERADO, Resultado, limpia
+from calificador.jaula import encierro as jaula
 
 if TYPE_CHECKING:
-    from calificador.clase import Clase
-    from calificador.oraculo import Corrector
-    from calificador.progreso import Progreso
+    from calificador.correccion.oraculo import Corrector
     from calificador.registro import Ejercicio
+    from calificador.uso.clase import Clase
+    from calificador.uso.progreso import Progreso
 
 MIS_EJERCICIOS = Path("mis-ejercicios")
 MARCAS = {SUPERADO: "[green]✓[/]", PARCIAL: "[yellow]◐[/]", FALLADO: "[red]✗[/]", PENDIENTE: "·", SIN_ENTREGA: "·"}
@@ -52,7 +53,7 @@ class Cura(Exception):
 
 
 def _nivel(pedido: str) -> str:
-    from calificador import canal
+    from calificador.jaula import canal
 
     if pedido and pedido not in jaula.NIVELES:
         raise Cura(f"--nivel {pedido}: se esperaba {', '.join(jaula.NIVELES)}")
@@ -67,8 +68,8 @@ def _elige(que: list[str] | None) -> list[Ejercicio]:
 
 
 def _clase(ruta: Path | None, semilla: str | None) -> Clase:
-    from calificador import clase
-    from calificador.oraculo import SEMILLA_PUBLICA
+    from calificador.correccion.oraculo import SEMILLA_PUBLICA
+    from calificador.uso import clase
 
     if ruta is None:
         return clase.Clase("", semilla or SEMILLA_PUBLICA)
@@ -117,7 +118,7 @@ def calificar(
     semilla: Annotated[str | None, typer.Option(help="Semilla de los casos.")] = None,
 ) -> None:
     """Corrige lo resuelto: puntos, qué falla y una pista."""
-    from calificador.oraculo import Corrector
+    from calificador.correccion.oraculo import Corrector
 
     ejercicios = _elige(que)
     if not carpeta.exists():
@@ -135,9 +136,9 @@ def calificar(
 def _una_vuelta(
     corrector: Corrector, ejercicios: list[Ejercicio], carpeta: Path, detalle: bool, en_json: bool
 ) -> list[Resultado]:
-    from calificador import exporta
-    from calificador.entregas import lee_ruta
-    from calificador.progreso import Progreso
+    from calificador.uso import exporta
+    from calificador.uso.entregas import lee_ruta
+    from calificador.uso.progreso import Progreso
 
     entrega = lee_ruta(carpeta, carga.curso())
     progreso = Progreso.abre(carpeta if carpeta.is_dir() else carpeta.parent)
@@ -165,7 +166,7 @@ def _una_vuelta(
 
 
 def _uno(corrector: Corrector, ejercicio: Ejercicio, fuente: Any, progreso: Progreso) -> Resultado:
-    from calificador.resultado import sin_entrega
+    from calificador.correccion.resultado import sin_entrega
 
     if fuente is None:
         return sin_entrega(ejercicio)
@@ -259,7 +260,7 @@ def entrega(
     carpeta: Carpeta = MIS_EJERCICIOS,
 ) -> None:
     """Reúne en un zip lo resuelto, listo para entregar."""
-    from calificador import atomico
+    from calificador.uso import atomico
 
     ficheros = sorted([*carpeta.glob("*.py"), *carpeta.glob("*.ipynb")]) if carpeta.is_dir() else []
     if not ficheros:
@@ -293,7 +294,7 @@ def lote(
     ] = False,
 ) -> None:
     """Corrige una carpeta de entregas ajenas. Si se interrumpe, la misma orden sigue donde estaba."""
-    from calificador import lote as lotes
+    from calificador.uso import lote as lotes
 
     jaula_ = _nivel(nivel)
     if jaula_ == "basica" and not acepta_basica:
@@ -334,8 +335,8 @@ def exporta(
     tarea: Annotated[str, typer.Option(help="Nombre de la tarea (nbgrader).")] = "",
 ) -> None:
     """Escribe las notas en el formato de otro programa."""
-    from calificador import exporta as exportador
-    from calificador.lote import lee_notas
+    from calificador.uso import exporta as exportador
+    from calificador.uso.lote import lee_notas
 
     if formato not in exportador.FORMATOS:
         raise Cura(f"--formato {formato}: se esperaba {', '.join(exportador.FORMATOS)}")
@@ -356,7 +357,7 @@ def clase_nueva(
     carpeta: Annotated[Path, typer.Option(help="Dónde se guarda.")] = Path("clase"),
 ) -> None:
     """Crea una clase: semilla secreta y parámetros de los ejercicios con variante."""
-    from calificador import clase as clases
+    from calificador.uso import clase as clases
 
     nueva = clases.nueva(nombre, carga.curso())
     try:
@@ -428,7 +429,7 @@ def _error_de_uso(error: Exception) -> str:
 
 def main() -> None:
     """Punto de entrada de ``atento``."""
-    from calificador.canal import FalloDeEntorno
+    from calificador.jaula.canal import FalloDeEntorno
 
     jaula.no_inspeccionable()
     _en_espanol()

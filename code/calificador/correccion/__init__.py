@@ -1,0 +1,1 @@
+"""La corrección: del examen a los puntos y las pistas."""

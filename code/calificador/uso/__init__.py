@@ -1,0 +1,1 @@
+"""Lo que usan las personas: órdenes, lotes, entregas, exportación y clases."""
