@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from atento import plots
+from atento.plots.svg import SVG
 
 ALT = "La fila «negro» reparte el 54 % de su peso en «el» y el resto entre las demás palabras."
 WORDS = ["el", "gato", "negro", "duerme"]
@@ -24,7 +25,7 @@ def svg(ax_or_fig, name: str = "fig-prueba") -> ET.Element:
 
 
 def texts(root: ET.Element) -> list[str]:
-    return ["".join(node.itertext()) for node in root.iter(f"{plots._SVG}text")]
+    return ["".join(node.itertext()) for node in root.iter(f"{SVG}text")]
 
 
 def test_accessible_deterministic_and_without_leaks():
@@ -90,7 +91,7 @@ def test_attention_map_frames_hatches_and_accepts_gradients():
     masked = torch.softmax(weights().masked_fill(~mask, -torch.inf), dim=-1).requires_grad_()
     ax = plots.attention_map(masked, WORDS, WORDS, mask=mask, frame_row=-1)
     root = svg(ax)
-    assert len(list(root.iter(f"{plots._SVG}pattern"))) == 1
+    assert len(list(root.iter(f"{SVG}pattern"))) == 1
     assert sum(bool(re.fullmatch(r"\d\.\d\d", text)) for text in texts(root)) == 10
     assert [label.get_fontweight() for label in ax.get_yticklabels()][-1] == "bold"
     assert "1.00" not in texts(svg(plots.attention_map(masked, WORDS, WORDS, values=False)))
@@ -130,8 +131,8 @@ def test_numbers_on_cells_have_contrast_in_both_modes():
     by_light = {token["light"]: token for token in plots.TOKENS.values()}
     for mode in ("light", "dark"):
         for weight in np.linspace(0, 1, 201):
-            cell = luminance(plots.TOKENS["ink"][mode], plots.TOKENS["paper"][mode], weight)
-            ink = luminance(by_light[plots._on_cell(weight)][mode])
+            cell = luminance(plots.TOKENS["weight"][mode], plots.TOKENS["paper"][mode], weight)
+            ink = luminance(by_light[plots.on_cell(weight)][mode])
             assert (max(cell, ink) + 0.05) / (min(cell, ink) + 0.05) >= 4.5, (mode, weight)
 
 
@@ -141,7 +142,7 @@ def test_semantic_colours_have_contrast():
         linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
         return float(linear @ [0.2126, 0.7152, 0.0722])
 
-    for name in ("query", "key", "value", "position", "muted", "ink"):
+    for name in ("query", "key", "value", "position", "weight", "muted", "ink"):
         for mode in ("light", "dark"):
             one, other = luminance(plots.TOKENS[name][mode]), luminance(plots.TOKENS["paper"][mode])
             assert (max(one, other) + 0.05) / (min(one, other) + 0.05) >= 4.5, (name, mode)

@@ -13,7 +13,7 @@ from myst import RAIZ, informe, relativa
 CODIGO = RAIZ / "code"
 PISOS = {
     1: ["device", "rng", "shapes", "plots", "stored"],
-    2: ["masks", "positions", "layers", "similarity", "notebook"],
+    2: ["masks", "positions", "layers", "similarity", "notebook", "diagrams"],
     3: ["attention"],
     4: ["blocks"],
     5: ["decoding", "training", "tokenizers", "word_vectors", "efficient", "moe", "quantize", "hopfield", "audio",
@@ -23,7 +23,7 @@ PISOS = {
     8: ["explorers"],
 }
 PISO = {nombre: piso for piso, nombres in PISOS.items() for nombre in nombres}
-PAQUETES = {"models", "tasks"}      # sus módulos pueden usarse entre sí, sin círculos
+PAQUETES = {"models", "tasks", "plots", "diagrams"}      # sus módulos pueden usarse entre sí, sin círculos
 INGLES = re.compile(
     r"\b(the|this|that|which|returns?|raises?|should|must|with|from|expected|got|given|of|is|are|be|not found|"
     r"invalid|missing|cannot|unknown)\b", re.I)
