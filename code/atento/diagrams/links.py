@@ -1,0 +1,274 @@
+"""Quién atiende a quién: arcos entre las palabras de una frase, hilos entre dos listas y triángulos."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.path import Path
+
+from atento.diagrams.canvas import (
+    INK,
+    MUTED,
+    PAGE,
+    PAPER,
+    SIZE,
+    SMALL,
+    WEIGHT,
+    Canvas,
+    Point,
+    as_index,
+    as_matrix,
+    as_weights,
+    as_words,
+    measure,
+    number,
+)
+
+
+def arcs(
+    words: Sequence[str],
+    weights: Any,
+    *,
+    onto: Sequence[str] | None = None,
+    row: int | None = None,
+    threshold: float = 0.05,
+    numbers: bool | None = None,
+    labels: tuple[str, str] = ("", ""),
+) -> Figure:
+    """Arcos de quien atiende a quien es atendida, tan gruesos como el peso, sobre las palabras de una frase.
+
+    words: (n) palabras; weights: (n, n) pesos de 0 a 1, o una lista de n índices (a quién atiende cada una).
+    onto: (m) palabras de abajo: hilos de dos listas (alineamiento de una traducción, permutación), weights (n, m).
+    row: la palabra que se explica: solo sus arcos, con el peso escrito; numbers: escribe (o no) los pesos.
+    threshold: los pesos menores no se dibujan; labels: rótulos de la lista de arriba y de la de abajo.
+
+    Errores: ``ValueError`` si las formas no casan, si un peso no está entre 0 y 1 o si las palabras no caben.
+    Ejemplo: ``diagrams.arcs(["la", "gata", "negra", "duerme"], A, row=2)``.
+    """
+    names = as_words(words, "words")
+    below = names if onto is None else as_words(onto, "onto")
+    table = _table(weights, len(names), len(below))
+    row = as_index(row, len(names), "row")
+    if not 0 <= threshold < 1:
+        raise ValueError(f"threshold: llegó {threshold}; se esperaba un número desde 0 y menor que 1")
+    if onto is not None:
+        return _threads(names, below, table, row, threshold, labels)
+    return _sentence(names, table, row, threshold, row is not None if numbers is None else numbers)
+
+
+def _table(weights: Any, rows: int, cols: int) -> np.ndarray:
+    """Los pesos, también cuando llegan como índices."""
+    if isinstance(weights, Sequence) and all(isinstance(item, int | np.integer) for item in weights):
+        if len(weights) != rows or not all(0 <= item < cols for item in weights):
+            raise ValueError(f"weights: llegó {list(weights)}; se esperaban {rows} índices de 0 a {cols - 1}")
+        return np.eye(cols)[list(weights)]
+    return as_weights(weights, "weights", (rows, cols))
+
+
+def _spots(words: list[str], bold: bool = False) -> tuple[list[float], bool]:
+    """Centro de cada palabra y si se escriben giradas porque no caben en una línea."""
+    widths = [measure(word, SIZE, bold) for word in words]
+    room = PAGE - 16
+    if sum(widths) + 9 * (len(words) - 1) <= room:
+        gap = min(30.0, (room - sum(widths)) / max(len(words) - 1, 1))
+        x, centers = (PAGE - sum(widths) - gap * (len(words) - 1)) / 2, []
+        for width in widths:
+            centers.append(x + width / 2)
+            x += width + gap
+        return centers, False
+    step = (PAGE - 44) / max(len(words) - 1, 1)
+    if step < 14:
+        raise ValueError(f"words: {len(words)} palabras no caben en una figura; conviene una frase más corta")
+    return [22 + step * index for index in range(len(words))], True
+
+
+def _sentence(names: list[str], table: np.ndarray, row: int | None, threshold: float, numbers: bool) -> Figure:
+    """La forma de una sola frase: arcos por encima."""
+    centers, turned = _spots(names, bold=True)
+    pairs = [(i, j) for i, j in np.argwhere(table > threshold) if row in (None, i)]
+    reach = max((abs(centers[i] - centers[j]) for i, j in pairs), default=60.0)
+    top = min(0.36 * max(reach, 70.0), 120.0)
+    base = top + 34
+    canvas = Canvas()
+    for i, j in sorted(pairs, key=lambda pair: table[tuple(pair)]):
+        _arc(canvas, (centers[i], base), centers[j], float(table[i, j]), top / max(reach, 70.0))
+    if numbers:
+        _numbers(canvas, centers, table, pairs, base, turned)
+    for index, (name, x) in enumerate(zip(names, centers, strict=True)):
+        lit = row is None or index == row or table[row, index] > threshold
+        style = {"color": INK if lit else MUTED, "bold": index == row}
+        if turned:
+            canvas.text(x + 4, base + 14, name, ha="right", rotation=50, **style)
+        else:
+            canvas.text(x, base + 14, name, **style)
+    extra = 0.8 * max(map(measure, names)) + 6 if turned else 14
+    return canvas.finish(base + 12 + extra + 4)
+
+
+def _arc(canvas: Canvas, start: Point, to: float, weight: float, lift: float) -> None:
+    """Un arco con punta en quien es atendida; si es ella misma, un lazo."""
+    x, y = start
+    width = 0.9 + 5.2 * weight
+    alpha = round(0.35 + 0.65 * weight, 2)
+    if x == to:
+        points = [(x - 5, y), (x - 20, y - 32), (x + 20, y - 32), (x + 5, y)]
+    else:
+        side = 1 if to > x else -1
+        height = 1.33 * lift * abs(to - x) + 14
+        points = [(x + 4 * side, y), (x + 6 * side, y - height), (to - 8 * side, y - height), (to - 4 * side, y)]
+    canvas.arrow(points, curved=True, color=WEIGHT, width=width, alpha=alpha, order=1 + weight, head=7 + 6 * weight)
+
+
+def _numbers(
+    canvas: Canvas, centers: list[float], table: np.ndarray, pairs: list[Any], base: float, turned: bool
+) -> None:
+    """El peso, debajo de la palabra atendida."""
+    chosen = {j: float(table[i, j]) for i, j in sorted(pairs, key=lambda pair: table[tuple(pair)])}
+    for j, weight in chosen.items():
+        text = number(weight, ".2f")
+        x = centers[j]
+        if turned or any(abs(centers[k] - x) < measure(text, SMALL) + 3 for k in chosen if k != j):
+            continue
+        canvas.text(x, base + 31, text, size=SMALL, color=WEIGHT)
+
+
+def _threads(
+    names: list[str], below: list[str], table: np.ndarray, row: int | None, threshold: float, labels: tuple[str, str]
+) -> Figure:
+    """Dos listas, una encima de otra, y un hilo por peso."""
+    canvas = Canvas()
+    (upper, turn_up), (lower, turn_down) = _spots(names), _spots(below)
+    head = 22.0 if labels[0] else 4.0
+    y_up = head + (0.8 * max(map(measure, names)) + 8 if turn_up else 18)
+    y_down = y_up + 96
+    for i, j in sorted(np.argwhere(table > threshold).tolist(), key=lambda pair: table[tuple(pair)]):
+        weight, lit = float(table[i, j]), row in (None, i)
+        color = WEIGHT if lit else MUTED
+        path = Path([(upper[i], y_up), (upper[i], y_up + 42), (lower[j], y_down - 42), (lower[j], y_down)], [1, 4, 4, 4])
+        alpha = round((0.25 + 0.75 * weight) * (1 if lit else 0.4), 2)
+        canvas.path(path, color=color, width=0.8 + 4.2 * weight, edge_alpha=alpha, order=1 + weight)
+    for index, (name, x) in enumerate(zip(names, upper, strict=True)):
+        angle = {"rotation": 50, "ha": "left"} if turn_up else {}
+        canvas.text(x, y_up - (6 if turn_up else 11), name, color=INK if row in (None, index) else MUTED, **angle)
+    for name, x in zip(below, lower, strict=True):
+        angle = {"rotation": 50, "ha": "right"} if turn_down else {}
+        canvas.text(x + (4 if turn_down else 0), y_down + (12 if turn_down else 11), name, **angle)
+    bottom = y_down + (0.8 * max(map(measure, below)) + 14 if turn_down else 22)
+    if labels[0]:
+        canvas.text(6, 8, labels[0], ha="left", size=SMALL, color=MUTED)
+    if labels[1]:
+        canvas.text(6, bottom + 8, labels[1], ha="left", size=SMALL, color=MUTED)
+    return canvas.finish(bottom + (18 if labels[1] else 2))
+
+
+def shuffle(items: Sequence[str], order: Sequence[int], *, middle: str = "atención") -> Figure:
+    """Filas barajadas: entradas y salidas unidas por los mismos hilos, antes y después de la operación.
+
+    items: (n) nombres de las filas; order: (n) permutación, la fila i de la baraja era la ``order[i]``.
+    middle: nombre de la operación, que se aplica a los dos órdenes.
+
+    Errores: ``ValueError`` si ``order`` no es una permutación de 0, …, n − 1.
+    Ejemplo: ``diagrams.shuffle(["la", "gata", "negra", "duerme"], [2, 0, 3, 1])``.
+    """
+    names, order = as_words(items, "items"), [int(index) for index in order]
+    if sorted(order) != list(range(len(names))):
+        raise ValueError(f"order: llegó {order}; se esperaba una permutación de 0 a {len(names) - 1}")
+    wide = max(map(measure, names)) + 16
+    if 2 * wide + 2 * (wide + 10) > PAGE - 80:
+        raise ValueError("items: los nombres no caben; conviene acortarlos")
+    canvas, step, top = Canvas(), 30.0, 46.0
+    room = PAGE - 4 * wide - 8
+    xs = [4 + wide / 2, 4 + 1.5 * wide + 0.27 * room, 4 + 2.5 * wide + 0.73 * room, 4 + 3.5 * wide + room]
+    columns = [[names[i] for i in range(len(names))], [names[i] for i in order]]
+    bottom = top + step * len(names)
+    for k, (x, rows) in enumerate(zip(xs, [columns[0], columns[1], columns[1], columns[0]], strict=True)):
+        color = INK if k < 2 else WEIGHT
+        for index, name in enumerate(rows):
+            y = top + step * index
+            canvas.rect(x - wide / 2, y - 11, wide, 22, color=color, fill=color, alpha=0.07 if k < 2 else 0.18, radius=4)
+            canvas.text(x, y, name if k < 2 else f"{name}′")
+    for start, end, flip in ((0, 1, False), (2, 3, True)):
+        for new, old in enumerate(order):
+            a, b = (new, old) if flip else (old, new)
+            one, two = (xs[start] + wide / 2, top + step * a), (xs[end] - wide / 2, top + step * b)
+            half = (one[0] + two[0]) / 2
+            path = Path([one, (half, one[1]), (half, two[1]), two], [1, 4, 4, 4])
+            canvas.path(path, color=MUTED, width=1.4)
+    left, right = xs[1] + wide / 2 + 3, xs[2] - wide / 2 - 3
+    canvas.arrow([(left, (top + bottom - step) / 2), (right, (top + bottom - step) / 2)], color=WEIGHT, width=2.2)
+    canvas.text((xs[1] + xs[2]) / 2, bottom + 2, middle, size=SMALL, color=WEIGHT)
+    for x, title in zip(xs, ("filas", "barajadas", "salidas", "en orden"), strict=True):
+        canvas.text(x, 14, title, size=SMALL, color=MUTED)
+    return canvas.finish(bottom + 14)
+
+
+def triangle(
+    names: Sequence[str], panels: Mapping[str, Any], *, spec: str = ".0f", winners: bool = True
+) -> Figure:
+    """Tres nodos y sus puntuaciones: una línea si son simétricas, dos flechas si tienen dirección.
+
+    names: los tres nombres; panels: ``{título: (3, 3) puntuaciones}``, uno o dos paneles; spec: formato del número.
+    winners: en cada fila, la flecha (o el extremo) hacia quien más puntúa va en violeta.
+
+    Errores: ``ValueError`` si no son tres nombres, si hay más de dos paneles o si una matriz no es de 3 × 3.
+    Ejemplo: ``diagrams.triangle(["piedra", "tijera", "papel"], {"simétricas": S, "con dirección": Q @ K.T})``.
+    """
+    names = as_words(names, "names", 3)
+    if not 1 <= len(panels) <= 2:
+        raise ValueError(f"panels: llegaron {len(panels)}; se esperaban uno o dos paneles")
+    tables = {title: as_matrix(scores, f"panels[{title}]", (3, 3)) for title, scores in panels.items()}
+    canvas, share = Canvas(), PAGE / len(tables)
+    for index, (title, scores) in enumerate(tables.items()):
+        middle = share * (index + 0.5)
+        canvas.text(middle, 10, title, bold=True)
+        _triangle(canvas, middle, names, scores, spec, winners)
+    return canvas.finish(232)
+
+
+def _triangle(
+    canvas: Canvas, middle: float, names: list[str], scores: np.ndarray, spec: str, winners: bool
+) -> None:
+    spots = [(middle, 62.0), (middle + 62, 182.0), (middle - 62, 182.0)]
+    symmetric = bool(np.allclose(scores, scores.T))
+    for i, j in ((0, 1), (1, 2), (2, 0)):
+        if symmetric:
+            _edge(canvas, spots, (i, j), number(scores[i, j], spec), color=INK, width=1.8)
+            continue
+        for a, b in ((i, j), (j, i)):
+            other = 3 - a - b
+            wins = winners and scores[a, b] > scores[a, other]
+            _edge(canvas, spots, (a, b), number(scores[a, b], spec), color=WEIGHT if wins else MUTED,
+                  width=2.6 if wins else 1.1, bend=True)  # fmt: skip
+    for (x, y), name in zip(spots, names, strict=True):
+        canvas.ellipse(x, y, 9, 9, fill=PAPER, width=1.6, order=4)
+        canvas.ellipse(x, y, 3.2, 3.2, fill=INK, order=5)
+        canvas.text(x, y - 22 if y < 100 else y + 24, name)
+
+
+def _edge(
+    canvas: Canvas, spots: list[Point], ends: tuple[int, int], text: str, *, color: str, width: float,
+    bend: bool = False,
+) -> None:  # fmt: skip
+    """Un lado del triángulo con su número: línea, o flecha curvada hacia un lado."""
+    (x0, y0), (x1, y1) = spots[ends[0]], spots[ends[1]]
+    long = math.dist((x0, y0), (x1, y1))
+    ux, uy = (x1 - x0) / long, (y1 - y0) / long
+    start, end = (x0 + 12 * ux, y0 + 12 * uy), (x1 - 12 * ux, y1 - 12 * uy)
+    nx, ny = -uy, ux
+    if not bend:
+        canvas.line([start, end], color=color, width=width)
+        side = 15.0
+    else:
+        lift, side = 17.0, 25.0
+        points = [start, *((p[0] + 3 * nx + s * 24 * ux + lift * nx, p[1] + 3 * ny + s * 24 * uy + lift * ny)
+                           for p, s in ((start, 1), (end, -1))), end]  # fmt: skip
+        canvas.arrow(points, curved=True, color=color, width=width, head=9)
+    sign = 1 if bend else -1
+    x, y = (x0 + x1) / 2 + sign * side * nx, (y0 + y1) / 2 + sign * side * ny
+    canvas.text(x, y, text, color=color, bold=color == WEIGHT)
+
+
