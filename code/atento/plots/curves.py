@@ -182,7 +182,7 @@ def _end_labels(ax: Axes, ends: list[tuple[str, float, float, str]]) -> None:
         placed.append([wanted, line_height * (text.count("\n") + 1), text, x, y, color])
     placed.sort(key=lambda item: item[0])
     heights = [item[1] for item in placed]
-    for item, where in zip(placed, _spread([item[0] for item in placed], heights), strict=True):
+    for item, where in zip(placed, spread([item[0] for item in placed], heights), strict=True):
         wanted, _, text, x, y, color = item
         ax.annotate(
             text, (x, y), (7, where - wanted), textcoords="offset points", ha="left", va="center", color=color,
@@ -190,7 +190,7 @@ def _end_labels(ax: Axes, ends: list[tuple[str, float, float, str]]) -> None:
         )  # fmt: skip
 
 
-def _spread(centers: list[float], heights: list[float]) -> list[float]:
+def spread(centers: list[float], heights: list[float]) -> list[float]:
     """Aparta centros ordenados hasta que sus cajas no se pisen, con el menor desplazamiento del conjunto."""
     groups: list[list[Any]] = []  # [centro, altura, índices]
     for index, (center, height) in enumerate(zip(centers, heights, strict=True)):
