@@ -12,8 +12,8 @@ from atento.diagrams.canvas import (
     INK,
     MUTED,
     PAGE,
+    SHAPE,
     SIZE,
-    SMALL,
     TINT,
     WEIGHT,
     Canvas,
@@ -119,11 +119,11 @@ class _Blocks:
         self.bottom = rows[-1][0] + rows[-1][1]
 
     def _width(self, name: str) -> float:
-        return max(measure(_label(name)), measure(self.captions.get(name, ""), SMALL)) + (8 if name in self.plain else 20)
+        return max(measure(_label(name)), measure(self.captions.get(name, ""), SHAPE)) + (8 if name in self.plain else 20)
 
     def _height(self, name: str) -> float:
         lines = _label(name).count("\n") + 1
-        return line_height() * lines + (line_height(SMALL) if name in self.captions else 0) + 14
+        return line_height() * lines + (line_height(SHAPE) if name in self.captions else 0) + 14
 
     def _skips(self, arrow: tuple[str, ...]) -> bool:
         (r0, r1, _, _), (s0, s1, _, _) = (self.spans[name] for name in arrow[:2])
@@ -139,7 +139,7 @@ class _Blocks:
         return bool(columns) and not between
 
     def _column_gap(self) -> float:
-        labels = [measure(a[2], SMALL) + 22 for a in self.arrows if len(a) == 3 and self._same_row(a)]
+        labels = [measure(a[2], SHAPE) + 22 for a in self.arrows if len(a) == 3 and self._same_row(a)]
         chained = any(self._same_row(arrow) for arrow in self.arrows)
         return max([20.0 if chained else 14.0, *labels])
 
@@ -167,7 +167,7 @@ class _Blocks:
         bold = lit or (name in self.roles and len(label) < 4)
         self.canvas.text(center[0], center[1] - (8 if caption else 0), label, color=color, bold=bold)
         if caption:
-            self.canvas.text(center[0], center[1] + 9, caption, size=SMALL, color=MUTED)
+            self.canvas.text(center[0], center[1] + 9, caption, size=SHAPE, color=MUTED)
 
     def connect(self, one: str, other: str, label: str = "") -> None:
         """La flecha entre dos cajas, por el camino más sencillo."""
@@ -183,6 +183,9 @@ class _Blocks:
         x, y, w, h = self.boxes[name]
         if _label(name) in {"+", "×", "σ", "·"}:
             return x + w / 2 - 11, y + h / 2 - 11, 22.0, 22.0
+        if name in self.plain:
+            wide = self._width(name)
+            return x + (w - wide) / 2, y, wide, h
         return x, y, w, h
 
     def _sideways(self, one: str, other: str, label: str) -> None:
@@ -192,7 +195,7 @@ class _Blocks:
         start, end = (a[0] + a[2] + 1, b[0] - 2) if forward else (a[0] - 1, b[0] + b[2] + 2)
         self.canvas.arrow([(start, y), (end, y)])
         if label:
-            self.canvas.text((start + end) / 2, y - 10, label, size=SMALL, color=MUTED)
+            self.canvas.text((start + end) / 2, y - 10, label, size=SHAPE, color=MUTED)
 
     def _upright(self, one: str, other: str, label: str) -> None:
         a, b = self._trim(one), self._trim(other)
@@ -206,7 +209,7 @@ class _Blocks:
         self.canvas.arrow(points, color=COLORS[self.roles.get(one, "ink")])
         if label:
             at = (y0 + middle) / 2 if abs(x0 - x1) > 1 else middle
-            self.canvas.text(x0 + 6, at + (0 if abs(x0 - x1) <= 1 else 0), label, ha="left", size=SMALL, color=MUTED)
+            self.canvas.text(x0 + 6, at, label, ha="left", size=SHAPE, color=MUTED)
 
     @staticmethod
     def _anchor(box: Box, toward: Box) -> float:
@@ -227,15 +230,16 @@ class _Blocks:
         ya, yb = a[1] + a[3] / 2, b[1] + b[3] / 2
         self.canvas.arrow([(start, ya), (x, ya), (x, yb), (end, yb)], color=MUTED, radius=9)
         if label:
-            width = measure(label, SMALL)
-            self.canvas.text(min(max(x, width / 2 + 3), PAGE - width / 2 - 3), min(ya, yb) - 11, label, size=SMALL,
+            width = measure(label, SHAPE)
+            self.canvas.text(min(max(x, width / 2 + 3), PAGE - width / 2 - 3), min(ya, yb) - 11, label, size=SHAPE,
                              color=MUTED)  # fmt: skip
 
     def frame(self, title: str, members: Collection[str]) -> None:
         """Un marco alrededor de varias cajas, con su rótulo arriba a la derecha."""
         boxes = [self.boxes[name] for name in members]
-        left, top = min(b[0] for b in boxes) - 10, min(b[1] for b in boxes) - 11
-        right, bottom = max(b[0] + b[2] for b in boxes) + 10, max(b[1] + b[3] for b in boxes) + 11
+        lane = 14.0 if any(self._skips(arrow) for arrow in self.arrows) else 0.0
+        left, top = min(b[0] for b in boxes) - 10 - lane, min(b[1] for b in boxes) - 11
+        right, bottom = max(b[0] + b[2] for b in boxes) + 10 + lane, max(b[1] + b[3] for b in boxes) + 11
         self.canvas.rect(left, top, right - left, bottom - top, color=MUTED, fill=MUTED, alpha=0.06, radius=10,
                          width=0.9, order=0.2)  # fmt: skip
         self.canvas.text(right + 6, (top + bottom) / 2, title, ha="left", color=MUTED)
@@ -281,8 +285,8 @@ def phases(active: Collection[str] = (), *, done: Collection[str] = ()) -> Figur
         for name in [chosen] if isinstance(chosen, str) else chosen:
             if name not in PHASES:
                 raise ValueError(f"{argument}: «{name}» no es un paso; los pasos son {', '.join(PHASES)}")
-    canvas, gap, height = Canvas(), 24.0, 27.0
-    lines = _flow([measure(name, SIZE, name in active) + 20 for name in PHASES], gap)
+    canvas, gap, height = Canvas(), 22.0, 27.0
+    lines = _flow([measure(name, SIZE, True) + 18 for name in PHASES], gap)
     y = 4.0
     for line in lines:
         x = 4.0

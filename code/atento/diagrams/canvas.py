@@ -34,6 +34,7 @@ Point = tuple[float, float]
 
 PAGE = 72 * WIDTH  # puntos
 SIZE, SMALL, SUB = 12.0, 11.2, 11.1  # puntos: letra normal, menor e índices
+SHAPE = 12.5  # formas, que llevan índices
 TINT = 0.18
 COLORS = {
     "query": QUERY, "key": KEY, "value": VALUE, "position": POSITION, "weight": WEIGHT, "muted": MUTED, "ink": INK,
@@ -53,6 +54,7 @@ class Canvas:
         self.ax = self.figure.add_axes((0, 0, 1, 1))
         self.ax.set_axis_off()
         self.boxes: list[tuple[float, float, float, float]] = []
+        self._label = 0  # para saber qué trozos de texto son un mismo rótulo
 
     def finish(self, height: float) -> Figure:
         """Da a la hoja su alto y devuelve la figura."""
@@ -67,6 +69,7 @@ class Canvas:
         """Escribe ``text`` centrado en la altura ``y``; devuelve su ancho. Admite ``d_k``, ``W^Q`` y varias líneas."""
         lines = text.split("\n")
         if rotation:
+            self._label += 1
             return self._run(x, y, text, ha, size, color, bold, rotation)
         top = y - (len(lines) - 1) * line_height(size) / 2
         return max(
@@ -78,9 +81,9 @@ class Canvas:
         runs, width = split_runs(text), measure(text, size, bold)
         left = x - {"left": 0.0, "center": 0.5, "right": 1.0}[ha] * width
         self.boxes.append((left, y - size / 2, left + width, y + size / 2))
+        base, self._label = y + 0.36 * size, self._label + 1
         if len(runs) == 1:
-            return self._run(x, y + 0.36 * size, text, ha, size, color, bold)
-        base = y + 0.36 * size
+            return self._run(x, base, text, ha, size, color, bold)
         for index, (mark, run) in enumerate(runs):
             run_size = max(SUB, 0.8 * size) if mark else size
             run_width = advance(run, run_size, bold)
@@ -97,10 +100,12 @@ class Canvas:
         self, x: float, y: float, text: str, ha: str, size: float, color: str, bold: bool, rotation: float = 0
     ) -> float:
         weight = "bold" if bold else "normal"
-        self.ax.add_artist(Text(
+        piece = Text(
             x, y, text, ha=ha, va="baseline", size=size, color=color, weight=weight, rotation=rotation,
             rotation_mode="anchor", clip_on=False, transform=self.ax.transData, parse_math=False,
-        ))  # fmt: skip
+        )  # fmt: skip
+        piece._atento_label = self._label
+        self.ax.add_artist(piece)
         return measure(text, size, bold)
 
     def path(

@@ -106,13 +106,13 @@ def _sentence(names: list[str], table: np.ndarray, row: int | None, threshold: f
         else:
             canvas.text(x, base + 14, name, **style)
     extra = 0.8 * max(map(measure, names)) + 6 if turned else 14
-    return canvas.finish(base + 12 + extra + 4)
+    return canvas.finish(base + 16 + extra + (16 if numbers and not turned else 0))
 
 
 def _arc(canvas: Canvas, start: Point, to: float, weight: float, lift: float) -> None:
     """Un arco con punta en quien es atendida; si es ella misma, un lazo."""
     x, y = start
-    width = 0.9 + 5.2 * weight
+    width = 0.9 + 3.4 * weight
     alpha = round(0.35 + 0.65 * weight, 2)
     if x == to:
         points = [(x - 5, y), (x - 20, y - 32), (x + 20, y - 32), (x + 5, y)]
@@ -120,7 +120,7 @@ def _arc(canvas: Canvas, start: Point, to: float, weight: float, lift: float) ->
         side = 1 if to > x else -1
         height = 1.33 * lift * abs(to - x) + 14
         points = [(x + 4 * side, y), (x + 6 * side, y - height), (to - 8 * side, y - height), (to - 4 * side, y)]
-    canvas.arrow(points, curved=True, color=WEIGHT, width=width, alpha=alpha, order=1 + weight, head=7 + 6 * weight)
+    canvas.arrow(points, curved=True, color=WEIGHT, width=width, alpha=alpha, order=1 + weight, head=6.5 + 5 * weight)
 
 
 def _numbers(
@@ -232,7 +232,7 @@ def triangle(
 def _triangle(
     canvas: Canvas, middle: float, names: list[str], scores: np.ndarray, spec: str, winners: bool
 ) -> None:
-    spots = [(middle, 62.0), (middle + 62, 182.0), (middle - 62, 182.0)]
+    spots = [(middle, 60.0), (middle + 64, 180.0), (middle - 64, 180.0)]
     symmetric = bool(np.allclose(scores, scores.T))
     for i, j in ((0, 1), (1, 2), (2, 0)):
         if symmetric:
@@ -263,7 +263,7 @@ def _edge(
         canvas.line([start, end], color=color, width=width)
         side = 15.0
     else:
-        lift, side = 17.0, 25.0
+        lift, side = 12.0, 22.0
         points = [start, *((p[0] + 3 * nx + s * 24 * ux + lift * nx, p[1] + 3 * ny + s * 24 * uy + lift * ny)
                            for p, s in ((start, 1), (end, -1))), end]  # fmt: skip
         canvas.arrow(points, curved=True, color=color, width=width, head=9)

@@ -25,7 +25,7 @@ from atento.diagrams.canvas import (
 )
 
 _BOX = 26.0  # alto de una celda
-_PANEL = 212.0
+_PANEL = 220.0
 
 
 def encoder_decoder(
@@ -149,12 +149,13 @@ class _Cell:
         self.canvas.rect(self.left, top, self.right - self.left, bottom - top, radius=14, color=MUTED, fill=MUTED,
                          alpha=0.06, width=1.0, order=0.1)  # fmt: skip
 
-    def layer(self, x: float, y: float, text: str, below: str = "") -> None:
+    def layer(self, x: float, y: float, text: str, name: str = "", *, left: bool = False) -> None:
         self.canvas.rect(x - 19, y - 12, 38, 24, radius=5, fill=PAPER, order=3)
         self.canvas.rect(x - 19, y - 12, 38, 24, radius=5, fill=WEIGHT, alpha=TINT, color=INK, order=3.1)
         self.canvas.text(x, y, text)
-        if below:
-            self.canvas.text(x + 7, y - 22, below, ha="left", color=WEIGHT, bold=True)
+        if name:
+            shift, ha = (-6, "right") if left else (6, "left")
+            self.canvas.text(x + shift, y - 21, name, ha=ha, color=WEIGHT, bold=True)
 
     def operation(self, x: float, y: float, text: str) -> None:
         self.canvas.ellipse(x, y, 10, 10, fill=PAPER, width=1.3, order=3)
@@ -165,6 +166,11 @@ class _Cell:
             self.canvas.arrow(list(points), width=width, head=7, radius=7)
         else:
             self.canvas.line(list(points), width=width, radius=7)
+
+    def join(self, *points: Point) -> None:
+        """Los puntos en que dos cables se unen; donde se cruzan sin punto, no se tocan."""
+        for x, y in points:
+            self.canvas.ellipse(x, y, 2.2, 2.2, fill=INK, order=3)
 
     def names(self, entries: Sequence[tuple[float, float, str]]) -> None:
         for x, y, text in entries:
@@ -177,69 +183,64 @@ def _rnn(cell: _Cell) -> Figure:
     cell.wire((34, y), (159, y))
     cell.wire((100, 138), (100, y), (159, y))
     cell.layer(180, y, "tanh")
-    cell.wire((200, y), (324, y), width=2.0)
-    cell.wire((262, y), (262, 2))
-    cell.names([(18, y, "h_{t−1}"), (342, y, "h_t"), (100, 149, "x_t"), (280, 6, "h_t")])
+    cell.wire((200, y), (326, y), width=2.0)
+    cell.names([(18, y, "h_{t−1}"), (342, y, "h_t"), (100, 149, "x_t")])
     return cell.canvas.finish(160)
 
 
 def _lstm(cell: _Cell) -> Figure:
     cell.body(24, 216)
     memory, gates, low = 56.0, 146.0, 190.0
-    xs = {"f": 94.0, "i": 150.0, "g": 206.0, "o": 262.0}
-    cell.wire((34, memory), (xs["f"] - 11, memory), width=2.6)
-    cell.wire((xs["f"] + 10, memory), (xs["g"] - 11, memory), width=2.6)
-    cell.wire((xs["g"] + 10, memory), (326, memory), width=2.6)
-    cell.wire((34, low), (xs["o"], low), (xs["o"], gates + 13))
-    cell.wire((68, 242), (68, low), (80, low), head=False)
-    for gate in ("f", "i", "g"):
-        cell.wire((xs[gate], low), (xs[gate], gates + 13))
-    for gate, text in (("f", "σ"), ("i", "σ"), ("g", "tanh"), ("o", "σ")):
-        cell.layer(xs[gate], gates, text, gate)
-    cell.operation(xs["f"], memory, "×")
-    cell.operation(xs["g"], memory, "+")
-    cell.operation(xs["g"], 100, "×")
-    cell.operation(290, 122, "×")
-    cell.wire((xs["f"], gates - 12), (xs["f"], memory + 11))
-    cell.wire((xs["i"], gates - 12), (xs["i"], 100), (xs["g"] - 11, 100))
-    cell.wire((xs["g"], gates - 12), (xs["g"], 111))
-    cell.wire((xs["g"], 90), (xs["g"], memory + 11))
-    cell.wire((xs["o"], gates - 12), (xs["o"], 122), (279, 122))
-    cell.wire((290, memory), (290, 74))
-    cell.layer(290, 86, "tanh")
-    cell.wire((290, 98), (290, 111))
-    cell.wire((290, 132), (290, low), (326, low), width=2.0)
-    cell.names([(20, memory, "c_{t−1}"), (20, low, "h_{t−1}"), (342, memory, "c_t"), (342, low, "h_t"),
-                (68, 253, "x_t")])  # fmt: skip
-    return cell.canvas.finish(264)
+    f, i, g, o, out = 98.0, 152.0, 206.0, 256.0, 288.0
+    for start, end in ((36, f - 11), (f + 10, g - 11), (g + 10, 326)):
+        cell.wire((start, memory), (end, memory), width=2.6)
+    cell.wire((36, low), (o, low), (o, gates + 13))
+    cell.wire((70, 240), (70, low), head=False)
+    cell.join((70, low), (f, low), (i, low), (g, low), (out, memory))
+    for x, text, name in ((f, "σ", "f"), (i, "σ", "i"), (g, "tanh", "g"), (o, "σ", "o")):
+        if x != o:
+            cell.wire((x, low), (x, gates + 13))
+        cell.layer(x, gates, text, name, left=x in (f, i, o))
+    for x, y, text in ((f, memory, "×"), (g, memory, "+"), (g, 98.0, "×"), (out, 120.0, "×")):
+        cell.operation(x, y, text)
+    cell.wire((f, gates - 12), (f, memory + 11))
+    cell.wire((i, gates - 12), (i, 98), (g - 11, 98))
+    cell.wire((g, gates - 12), (g, 109))
+    cell.wire((g, 88), (g, memory + 11))
+    cell.wire((o, gates - 12), (o, 120), (out - 11, 120))
+    cell.wire((out, memory), (out, 72))
+    cell.layer(out, 85, "tanh")
+    cell.wire((out, 97), (out, 109))
+    cell.wire((out, 130), (out, low), (326, low), width=2.0)
+    cell.names([(18, memory, "c_{t−1}"), (18, low, "h_{t−1}"), (342, memory, "c_t"), (342, low, "h_t"),
+                (70, 251, "x_t")])  # fmt: skip
+    return cell.canvas.finish(262)
 
 
 def _gru(cell: _Cell) -> Figure:
-    cell.body(24, 196)
-    state, gates, low = 56.0, 128.0, 172.0
-    r, z, g = 102.0, 172.0, 244.0
-    cell.wire((34, state), (z - 11, state), width=2.6)
-    cell.wire((z + 10, state), (g - 11, state), width=2.6)
-    cell.wire((g + 10, state), (326, state), width=2.6)
-    cell.wire((60, state), (60, low), (z, low), (z, gates + 13))
+    cell.body(28, 220)
+    state, middle, gates, low = 58.0, 94.0, 136.0, 182.0
+    r, z, g, x = 104.0, 168.0, 256.0, 84.0
+    for start, end in ((36, z - 11), (z + 10, g - 11), (g + 10, 326)):
+        cell.wire((start, state), (end, state), width=2.6)
+    cell.wire((62, state), (62, low), (z, low), (z, gates + 13))
     cell.wire((r, low), (r, gates + 13))
-    cell.wire((80, 222), (80, low), head=False)
-    cell.layer(r, gates, "σ", "r")
-    cell.layer(z, gates, "σ", "z")
-    cell.layer(g, gates, "tanh", "")
-    cell.operation(r, 88, "×")
-    cell.operation(z, state, "×")
-    cell.operation(g, state, "+")
-    cell.operation(g, 90, "×")
-    cell.wire((r, gates - 12), (r, 99))
-    cell.wire((r, state), (r, 77))
-    cell.wire((r + 11, 88), (136, 88), (136, 152), (g, 152), (g, gates + 13))
+    cell.wire((x, 244), (x, low), head=False)
+    cell.wire((x, 202), (g + 8, 202), (g + 8, gates + 13))
+    cell.join((62, state), (x, low), (r, low), (r, state), (x, 202), (z, middle))
+    cell.layer(r, gates, "σ", "r", left=True)
+    cell.layer(z, gates, "σ", "z", left=True)
+    cell.layer(g, gates, "tanh")
+    for a, b, text in ((r, middle, "×"), (z, state, "×"), (g, state, "+"), (g, middle, "×")):
+        cell.operation(a, b, text)
+    cell.wire((r, gates - 12), (r, middle + 11))
+    cell.wire((r, state), (r, middle - 11))
+    cell.wire((r + 11, middle), (138, middle), (138, 162), (g - 8, 162), (g - 8, gates + 13))
     cell.wire((z, gates - 12), (z, state + 11))
-    cell.wire((z, 90), (g - 11, 90))
-    cell.wire((g, gates - 12), (g, 101))
-    cell.wire((g, 80), (g, state + 11))
-    cell.canvas.text(z - 6, 80, "1 − z", ha="right", size=SMALL, color=WEIGHT)
-    cell.canvas.text(206, 79, "z", size=SMALL, color=WEIGHT)
-    cell.wire((80, low), (80, 206), (g + 30, 206), (g + 30, 160), (g + 8, 160), (g + 8, gates + 13))
-    cell.names([(20, state, "h_{t−1}"), (342, state, "h_t"), (80, 233, "x_t")])
-    return cell.canvas.finish(244)
+    cell.wire((z, middle), (g - 11, middle))
+    for bottom, top in ((gates - 12, middle + 11), (middle - 10, state + 11)):
+        cell.wire((g, bottom), (g, top))
+    cell.canvas.text(z + 7, 77, "1 − z", ha="left", color=WEIGHT, bold=True)
+    cell.canvas.text(226, 84, "z", color=WEIGHT, bold=True)
+    cell.names([(18, state, "h_{t−1}"), (342, state, "h_t"), (x, 255, "x_t")])
+    return cell.canvas.finish(266)

@@ -24,7 +24,6 @@ from atento.diagrams.canvas import (
     as_matrix,
     measure,
     number,
-    wrap,
 )
 from atento.plots.style import array
 
@@ -131,19 +130,19 @@ def room(
         if not (0 <= one < len(where) and 0 <= other < len(where)):
             raise ValueError(f"looks: ({one}, {other}): se esperaban personas de 0 a {len(where) - 1}")
     per_row = 1 if badges or len(tables) == 1 else 2
-    share, height = PAGE / per_row, 300.0 if badges else 168.0
-    canvas, spots, start = Canvas(), [], 0
+    share, height = PAGE / per_row, 326.0 if badges else 176.0
+    canvas, spots, centers = Canvas(), [], []
     for index, table in enumerate(tables):
-        center = (share * (index % per_row + 0.5), height * (index // per_row) + height / 2)
+        center = (share * (index % per_row + 0.5), height * (index // per_row) + height / 2 + (19 if badges else 0))
         spots += _table(canvas, center, len(table), badges)
+        centers += [center] * len(table)
     for pairs, style in ((wrong, {"color": MUTED, "width": 1.4, "dash": (0, (3, 2))}),
                          (looks, {"color": WEIGHT, "width": 2.6})):  # fmt: skip
         for one, other in pairs:
             _look(canvas, spots[one], spots[other], style)
-    for table in tables:
-        for offset, person in enumerate(table):
-            _person(canvas, spots[start + offset], person, badges, chips)
-        start += len(table)
+    people = [person for table in tables for person in table]
+    for spot, center, person in zip(spots, centers, people, strict=True):
+        _person(canvas, spot, center, person, badges, chips)
     return canvas.finish(height * math.ceil(len(tables) / per_row))
 
 
@@ -151,7 +150,7 @@ def _table(canvas: Canvas, center: Point, people: int, badges: bool) -> list[Poi
     """La mesa y el sitio de cada persona a su alrededor."""
     rx, ry = (52.0, 40.0) if badges else (34.0, 28.0)
     canvas.ellipse(*center, rx, ry, color=MUTED, fill=MUTED, alpha=0.1, width=1.0)
-    sx, sy = (112.0, 96.0) if badges else (56.0, 46.0)
+    sx, sy = (108.0, 92.0) if badges else (56.0, 46.0)
     turns = [-math.pi / 2 + 2 * math.pi * k / people for k in range(people)]
     return [(center[0] + sx * math.cos(turn), center[1] + sy * math.sin(turn)) for turn in turns]
 
@@ -168,23 +167,24 @@ def _look(canvas: Canvas, start: Point, end: Point, style: dict[str, Any]) -> No
     canvas.arrow(points, curved=True, order=2.5, **style)
 
 
-def _person(canvas: Canvas, spot: Point, person: Person, badges: bool, chips: bool) -> None:
+def _person(canvas: Canvas, spot: Point, center: Point, person: Person, badges: bool, chips: bool) -> None:
     """Una persona: cabeza y hombros, nombre, ficha y, si cabe, su tarjeta."""
-    x, y = spot
+    (x, y), middle = spot, center[1]
     canvas.ellipse(x, y - 5, 6, 6, fill=PAPER, width=1.4, order=4)
     canvas.line([(x - 11, y + 13), (x - 8, y + 4), (x + 8, y + 4), (x + 11, y + 13), (x - 11, y + 13)], fill=PAPER,
                 width=1.4, order=4, radius=4)  # fmt: skip
     if chips:
-        canvas.marker(x + 20, y + 5, "value", 8, alpha=0.18)
-        canvas.text(x + 20, y + 5, person.says[:1].upper(), size=SMALL, bold=True, color=COLORS["value"])
+        side = x - 21 if x < center[0] - 1 else x + 21
+        canvas.marker(side, y + 5, "value", 8, alpha=0.18)
+        canvas.text(side, y + 5, person.says[:1].upper(), size=SMALL, bold=True, color=COLORS["value"])
     if not badges:
-        canvas.text(x, y - 20, person.name, size=SMALL)
+        canvas.text(x, y - 20 if y < middle else y + 23, person.name, size=SMALL)
         return
     lines = [("query", "busca", person.seeks), ("key", "es", person.offers), ("value", "da", person.says)]
     wide = max(measure(f"{verb} {text}") for _, verb, text in lines) + 28
     left = min(max(x - wide / 2, 3), PAGE - wide - 3)
-    top = y - 92 if y < 150 else y + 32
-    canvas.text(left + wide / 2, top - 8 if y < 150 else top - 8, person.name, bold=True)
+    top = y - 74 if y < middle else y + 34
+    canvas.text(left + wide / 2, top - 9, person.name, bold=True)
     canvas.rect(left, top, wide, 54, radius=6, color=MUTED, fill=PAPER, width=0.9)
     for index, (role, verb, text) in enumerate(lines):
         line = top + 11 + 16 * index
@@ -213,7 +213,7 @@ def histograms(
     if scores is not None and set(scores) != set(samples):
         raise ValueError(f"scores: los títulos son {', '.join(scores)}; se esperaban {', '.join(samples)}")
     drawn = {title: as_matrix(np.ravel(array(values))[None], title, (1, None))[0] for title, values in samples.items()}
-    edge = limit or 1.02 * max(float(np.abs(values).max()) for values in drawn.values())
+    edge = limit or _nice(max(float(np.quantile(np.abs(values), 0.999)) for values in drawn.values()))
     canvas, gap = Canvas(), 16.0
     wide = (PAGE - 12 - gap * (len(drawn) - 1)) / len(drawn)
     for index, (title, values) in enumerate(drawn.items()):
@@ -224,8 +224,14 @@ def histograms(
         powers = np.exp(few - few.max())
         _softmax(canvas, (left, 190.0, wide, 82.0), powers / powers.sum())
     canvas.text(PAGE / 2, 156, xlabel, size=SMALL, color=MUTED)
-    canvas.text(PAGE / 2, 284, wrap("softmax de unas pocas", PAGE), size=SMALL, color=WEIGHT)
-    return canvas.finish(294)
+    canvas.text(PAGE / 2, 286, "softmax de unas pocas puntuaciones", size=SMALL, color=WEIGHT)
+    return canvas.finish(296)
+
+
+def _nice(value: float) -> float:
+    """El número redondo (1, 2, 4, 5 u 8 por una potencia de diez) que no baja de ``value``."""
+    power = 10.0 ** math.floor(math.log10(max(value, 1e-9)))
+    return next(step * power for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * power >= 0.999 * value)
 
 
 def _histogram(

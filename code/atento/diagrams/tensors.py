@@ -14,7 +14,7 @@ from atento.diagrams.canvas import (
     INK,
     MUTED,
     PAGE,
-    SMALL,
+    SHAPE,
     Canvas,
     Point,
     as_index,
@@ -122,7 +122,7 @@ class _TensorDrawing:
     def draw(self, row: int | None, bar: str | None) -> Figure:
         self._place()
         if self.name:
-            self.canvas.text(4, 12, self.name, ha="left", size=15, bold=True, color=COLORS[self.role])
+            self._title()
         for panel in range(self.panels):
             self._stack(self.left + panel * self.pitch, panel)
         self._dimensions()
@@ -132,7 +132,12 @@ class _TensorDrawing:
             self.canvas.rect(self.left, y, self.cols * self.cell[0], self.cell[1], width=2.4, order=4)
         if bar is not None:
             self._bar(bar)
-        return self.canvas.finish(self.top + self.rows * self.cell[1] + 26)
+        return self.canvas.finish(self.top + self.rows * self.cell[1] + 30)
+
+    def _title(self) -> None:
+        """El nombre, encima de la esquina de la matriz."""
+        y = 12 if self.sheets > 1 or self.panels > 1 or self.col_labels else self.top - 16
+        self.canvas.text(self.left, y, self.name, ha="left", size=15, bold=True, color=COLORS[self.role])
 
     def _place(self) -> None:
         """Reparte el ancho entre rótulos, paneles y hojas."""
@@ -150,7 +155,9 @@ class _TensorDrawing:
         used = self.panels * self.pitch - 18
         self.left += max(0.0, (PAGE - self.left - 12 - used) / 3)
         self.turn = self._turned_columns()
-        self.top = 30 + depth + (24 if self.panels > 1 else 0) + 20 + self.turn
+        crowded = self.panels > 1 or self.sheets > 1 or self.col_labels
+        self.top = (26 if self.name and crowded else 24 if self.name else 8) + depth + self.turn
+        self.top += 26 if self.panels > 1 else 8 if self.sheets > 1 else 0
 
     def _turned_columns(self) -> float:
         """Alto de los rótulos de las columnas; giran si no caben."""
@@ -201,7 +208,7 @@ class _TensorDrawing:
             _dimension(canvas, (start, y - 6), (last, y - 6))
             canvas.text((start + last) / 2, y - 17, f"{self.axes[1]} = {self.panels}")
         x = min(last + depth, PAGE - 3)
-        canvas.text(x, 12 if self.panels > 1 else y, text, ha="right", color=MUTED)
+        canvas.text(x, 12, text, ha="right", color=MUTED)
 
     def _texts(self) -> None:
         for index, label in enumerate(self.row_labels):
@@ -267,7 +274,7 @@ def _chain(matrices: list[Matrix], spec: str | None, note: str) -> Figure:
     """Los factores en fila y, tras la flecha, el resultado."""
     canvas, gap = Canvas(), 22.0
     cols, rows = sum(m.shape[1] for m in matrices), max(m.shape[0] for m in matrices)
-    wide = [max(measure(_shape(m), SMALL), measure(m.name, 15, True)) for m in matrices]
+    wide = [max(measure(_shape(m), SHAPE), measure(m.name, 15, True)) for m in matrices]
     side = min(24.0 if spec is None else 34.0, (PAGE - 20 - gap * (len(matrices) - 1)) / cols)
     if spec is not None and side < 29:
         raise ValueError(f"spec: {cols} columnas con números no caben a lo ancho; conviene quitar spec")
@@ -303,7 +310,7 @@ def _named(
     role = matrix.role or "ink"
     canvas.grid(x, y, rows, cols, cell, role=role, values=_data(matrix), spec=spec)
     canvas.text(center[0], y - 14, matrix.name, size=15, bold=True, color=COLORS[role])
-    canvas.text(center[0], center[1] + tallest / 2 + 15, _shape(matrix), size=SMALL, color=MUTED)
+    canvas.text(center[0], center[1] + tallest / 2 + 15, _shape(matrix), size=SHAPE, color=MUTED)
 
 
 def _data(matrix: Matrix) -> np.ndarray | None:
@@ -353,15 +360,15 @@ def _corner_names(canvas: Canvas, places: list[tuple[Matrix, float, float]], siz
     canvas.text(x0 + left.shape[1] * size[0] / 2, y1 - 14, left.name, color=COLORS[left.role or "ink"], **style)
     canvas.text(x1 - 10, y0 + above.shape[0] * size[1] / 2 - 9, above.name, ha="right",
                 color=COLORS[above.role or "ink"], **style)  # fmt: skip
-    canvas.text(x1 - 10, y0 + above.shape[0] * size[1] / 2 + 9, _shape(above), ha="right", size=SMALL, color=MUTED)
+    canvas.text(x1 - 10, y0 + above.shape[0] * size[1] / 2 + 9, _shape(above), ha="right", size=SHAPE, color=MUTED)
     bottom = y1 + result.shape[0] * size[1] + 14
-    canvas.text(x0 + left.shape[1] * size[0] / 2, bottom, _shape(left), size=SMALL, color=MUTED)
+    canvas.text(x0 + left.shape[1] * size[0] / 2, bottom, _shape(left), size=SHAPE, color=MUTED)
     middle = x1 + result.shape[1] * size[0] / 2
     color = COLORS[result.role or "ink"]
     width = measure(result.name, 15, True) + 10
-    shift = (width - measure(_shape(result), SMALL)) / 2
+    shift = (width - measure(_shape(result), SHAPE)) / 2
     canvas.text(middle + shift - 10, bottom, result.name, ha="right", color=color, **style)
-    canvas.text(middle + shift, bottom, _shape(result), ha="left", size=SMALL, color=MUTED)
+    canvas.text(middle + shift, bottom, _shape(result), ha="left", size=SHAPE, color=MUTED)
 
 
 def _noted(canvas: Canvas, height: float, note: str) -> Figure:

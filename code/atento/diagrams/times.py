@@ -45,21 +45,19 @@ def timeline(
 def _lane(canvas: Canvas, steps: Sequence[Step], top: float, scale: float, lit: set[str], linked: bool) -> float:
     """Los pasos de una calle, en las filas que hagan falta; devuelve dónde acaba."""
     rows: list[float] = []
-    serial = True
-    for label, start, end in sorted(steps, key=lambda step: step[1]):
+    ordered = sorted(steps, key=lambda step: step[1])
+    for label, start, end in ordered:
         row = next((r for r, free in enumerate(rows) if free <= start + 1e-9), len(rows))
-        serial = serial and row == 0
         rows[row:row + 1] = [end]
         x, width, y = 8 + start * scale, (end - start) * scale, top + row * (_BAR + 4)
         color = WEIGHT if label in lit or not lit else INK
-        canvas.rect(x + 1.5, y, width - 3, _BAR, color=color, fill=color, alpha=TINT, radius=4)
-        if measure(label, SMALL) < width - 5:
+        canvas.rect(x + 5, y, width - 10, _BAR, color=color, fill=color, alpha=TINT, radius=4)
+        if measure(label, SMALL) < width - 12:
             canvas.text(x + width / 2, y + _BAR / 2, label, size=SMALL, color=INK)
-    if linked and serial and len(steps) > 1:
-        for _, _, end in sorted(steps, key=lambda step: step[1])[:-1]:
-            x = 8 + end * scale
-            canvas.arrow([(x - 5, top + _BAR + 5), (x + 6, top + _BAR + 5)], color=MUTED, head=5, width=1.0)
-        return top + _BAR + 10
+    if linked and len(rows) == 1:
+        for (_, _, end), (_, start, _) in zip(ordered, ordered[1:], strict=False):
+            ends = [(8 + end * scale - 4, top + _BAR / 2), (8 + start * scale + 4, top + _BAR / 2)]
+            canvas.arrow(ends, head=5, width=1.2)
     return top + len(rows) * (_BAR + 4)
 
 

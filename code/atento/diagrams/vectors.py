@@ -108,12 +108,14 @@ class _Plane:
         left, right = self.at((self.low[0], 0))[0] - 14, self.at((self.high[0], 0))[0] + 18
         top, bottom = self.at((0, self.high[1]))[1] - 16, self.at((0, self.low[1]))[1] + 14
         style = {"color": MUTED, "width": 0.8, "alpha": 0.75, "order": 0.5, "head": 5.0}
-        self.canvas.arrow([(left, self.y0), (right, self.y0)], **style)
-        self.canvas.arrow([(self.x0, bottom), (self.x0, top)], **style)
+        ends = [((left, self.y0), (right, self.y0)), ((self.x0, bottom), (self.x0, top))]
+        for start, end in ends:
+            self.canvas.arrow([start, end], **style)
+        self.segments += ends
         if xlabel:
             self.canvas.text(min(right, PAGE - 4), self.y0 + 12, xlabel, ha="right", size=SMALL, color=MUTED)
         if ylabel:
-            self.canvas.text(self.x0 - 4, top - 8, ylabel, ha="left", size=SMALL, color=MUTED)
+            self.canvas.text(self.x0 - 6, top - 9, ylabel, ha="left", size=SMALL, color=MUTED)
 
     def hull(self) -> None:
         values = [p for name, p in self.points.items() if self.roles[name] == "value"] or list(self.points.values())
@@ -175,8 +177,7 @@ class _Plane:
         best: tuple[float, Point] | None = None
         for reach in (gap, gap + 9, gap + 18, gap + 30, gap + 44):
             for turn in (0, 0.45, -0.45, 0.9, -0.9, 1.4, -1.4, 2, -2, 2.6, -2.6):
-                x = end[0] + math.cos(angle + turn) * (reach + width / 2)
-                y = end[1] + math.sin(angle + turn) * (reach + SIZE / 2)
+                x, y = _beside(end, angle + turn, reach, width)
                 box = (x - width / 2, y - SIZE / 2, x + width / 2, y + SIZE / 2)
                 if not self.canvas.free(box):
                     continue
@@ -189,6 +190,13 @@ class _Plane:
     def finish(self) -> Figure:
         boxes = self.canvas.boxes
         return self.canvas.finish(max([self.height, *(box[3] + 6 for box in boxes)]))
+
+
+def _beside(end: Point, angle: float, reach: float, width: float) -> Point:
+    """Centro de un rótulo cuya caja queda a ``reach`` puntos de ``end`` en esa dirección."""
+    cos, sin = math.cos(angle), math.sin(angle)
+    inside = min(width / 2 / max(abs(cos), 1e-9), SIZE / 2 / max(abs(sin), 1e-9))
+    return end[0] + cos * (reach + inside), end[1] + sin * (reach + inside)
 
 
 def _crosses(box: tuple[float, float, float, float], start: Point, end: Point) -> bool:

@@ -1,0 +1,156 @@
+"""Los dibujos: en claro y en oscuro, sin textos que se pisen, se salgan, se crucen con una línea o no se lean."""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+from atento import diagrams, plots
+from atento.diagrams import Matrix, Person
+
+ALT = "Un dibujo de prueba que enseña el mismo dato de siempre, con cuarenta caracteres o más."
+WORDS = ["la", "gata", "negra", "que", "vi", "duerme"]
+
+
+def weights(rows: int, cols: int | None = None, seed: int = 0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.softmax(1.5 * torch.randn(rows, cols or rows, generator=generator), dim=-1)
+
+
+def labels(fig) -> list[tuple[Text, Bbox]]:
+    """Cada texto visible con su caja, un poco encogida: los puntos en blanco de la letra no cuentan."""
+    fig.draw_without_rendering()
+    found = [text for text in fig.findobj(Text) if text.get_text().strip() and text.get_visible()]
+    return [(text, text.get_window_extent().padded(-0.6)) for text in found]
+
+
+def faults(fig, crossings: bool = True) -> list[str]:
+    """Todo lo que se ve mal en un dibujo, en palabras."""
+    found = labels(fig)
+    width, height = fig.bbox.width, fig.bbox.height
+    bad = [f"«{text.get_text()}» se sale" for text, box in found
+           if box.x0 < -0.5 or box.x1 > width + 0.5 or box.y0 < -0.5 or box.y1 > height + 0.5]
+    for (one, a), (other, b) in itertools.combinations(found, 2):
+        if one._atento_label != other._atento_label and a.overlaps(b) and not one.get_rotation():
+            bad.append(f"«{one.get_text()}» pisa «{other.get_text()}»")
+    return bad + (crossed(fig, found) if crossings else [])
+
+
+def crossed(fig, found: list[tuple[Text, Bbox]]) -> list[str]:
+    """Textos por los que pasa una línea."""
+    bad = []
+    for patch in fig.findobj(PathPatch):
+        if patch.get_linewidth() == 0 or patch.get_edgecolor()[3] == 0:
+            continue
+        path = patch.get_transform().transform_path(patch.get_path())
+        lines = [Path(line) for line in path.to_polygons(closed_only=False)]
+        bad += [f"una línea cruza «{text.get_text()}»" for text, box in found if not text.get_rotation()
+                and any(line.intersects_bbox(box.padded(-0.5), filled=False) for line in lines)]
+    return bad
+
+
+def rotated_apart(fig) -> bool:
+    """Los rótulos girados, en paralelo, distan más que el alto de la letra."""
+    turned = [text for text in fig.findobj(Text) if text.get_rotation()]
+    places = [text.get_transform().transform(text.get_position()) * 72 / fig.dpi for text in turned]
+    angles = [np.deg2rad(text.get_rotation()) for text in turned]
+    gaps = [abs((b - a) @ np.array([np.sin(t), -np.cos(t)]))
+            for (a, t), (b, _) in itertools.combinations(zip(places, angles, strict=True), 2)
+            if abs(a[1] - b[1]) < 5]
+    return all(gap > 0.75 * text.get_size() for gap, text in zip(gaps, itertools.cycle(turned), strict=False))
+
+
+PEOPLE = [Person("piedra", "tijera", "piedra", "rojo"), Person("tijera", "papel", "tijera", "azul"),
+          Person("papel", "piedra", "papel", "verde")]
+CYCLE = [(0, 1), (1, 2), (2, 0)]
+SCORES = np.array([[0, 5, 4], [5, 0, 3], [4, 3, 0]])
+RNG = np.random.default_rng(0)
+ATTENTION_GRID = [["salida", "salida", "salida"], ["promediar", "promediar", "promediar"], ["normalizar", "normalizar",
+                  None], ["puntuar", "puntuar", None], ["Q", "K", "V"]]
+ATTENTION_ARROWS = [("Q", "puntuar", "n × d_k"), ("K", "puntuar", "m × d_k"), ("puntuar", "normalizar", "n × m"),
+                    ("normalizar", "promediar", "n × m"), ("V", "promediar", "m × d_v"), ("promediar", "salida")]
+CASES = {
+    "tensor": lambda: diagrams.tensor((3, 5, 8), ("batch", "n", "d_model"), name="X", row=2, bar="d_model"),
+    "tensor-4": lambda: diagrams.tensor((2, 3, 4, 4), ("batch", "head", "n", "m"), name="A", role="weight"),
+    "tensor-numbers": lambda: diagrams.tensor(weights(4), ("n", "m"), name="A", role="weight", rows=WORDS[:4],
+                                              columns=WORDS[:4], spec=".2f", row=1),
+    "product": lambda: diagrams.product(
+        Matrix("Q", (4, 3), ("n", "d_k"), "query"), Matrix("K^T", (3, 5), ("d_k", "m"), "key"),
+        result=Matrix("S", (4, 5), ("n", "m")), cell=(1, 2), note="Cada celda, una fila por una columna."),
+    "product-chain": lambda: diagrams.product(
+        Matrix("A", (4, 5), ("n", "m"), "weight"), Matrix("V", (5, 3), ("m", "d_v"), "value"),
+        result=Matrix("salida", (4, 3), ("n", "d_v"), "value")),
+    "vectors": lambda: diagrams.vectors({"q": (2, 1), "k": (0.8, 2)}, roles={"q": "query", "k": "key"},
+                                        project=("q", "k"), xlabel="transporte", ylabel="época"),
+    "vectors-mixture": lambda: diagrams.vectors(
+        {"tren": (2, 0.3), "invierno": (0.2, 2), "estación": (1.3, 1.5)}, roles={"tren": "value"},
+        weights={"tren": 0.7, "invierno": 0.2, "estación": 0.1}, hull=True),
+    "mixture": lambda: diagrams.mixture(["manzana", "albaricoque", "naranja"], [0, 0.4, 0.6], [6, 4, 3], spec=".1f",
+                                        result="narancoque", headers=("peso", "precio"), unit="€"),
+    "mixture-rows": lambda: diagrams.mixture(WORDS[:3], weights(1, 3)[0], torch.tensor(RNG.normal(size=(3, 4))),
+                                             result="salida"),
+    "arcs": lambda: diagrams.arcs(WORDS, weights(6), threshold=0.12),
+    "arcs-row": lambda: diagrams.arcs(WORDS, weights(6), row=2),
+    "arcs-long": lambda: diagrams.arcs("La estación a la que llegamos ayer en tren estaba cerrada".split(),
+                                       [1, 5, 1, 1, 1, 8, 5, 8, 5, 10, 1]),
+    "arcs-onto": lambda: diagrams.arcs(["the", "black", "cat"], weights(3), onto=["la", "gata", "negra"],
+                                       labels=("traducción", "original")),
+    "shuffle": lambda: diagrams.shuffle(WORDS[:4], [2, 0, 3, 1]),
+    "triangle": lambda: diagrams.triangle(["piedra", "tijera", "papel"],
+                                          {"simétricas": SCORES, "con dirección": np.roll(2 * np.eye(3), 1, axis=1)}),
+    "blocks": lambda: diagrams.blocks(ATTENTION_GRID, ATTENTION_ARROWS, lit=["normalizar"], plain=["salida"],
+                                      roles={"Q": "query", "K": "key", "V": "value"}, dashed=["puntuar"]),
+    "blocks-skip": lambda: diagrams.blocks(
+        [["+"], ["red densa"], ["atención"], ["x"]], [("x", "atención"), ("atención", "red densa"), ("red densa", "+"),
+                                                      ("x", "+")], plain=["x"], frames={"× 6": ["+", "atención"]}),
+    "phases": lambda: diagrams.phases(["puntuar", "escalar"], done=["proyectar"]),
+    "encoder-decoder": lambda: diagrams.encoder_decoder(WORDS[:4], ["the", "black", "cat"], weights=weights(3, 4),
+                                                        step=1),
+    "rnn": lambda: diagrams.recurrent_cell("rnn"),
+    "lstm": lambda: diagrams.recurrent_cell("lstm"),
+    "gru": lambda: diagrams.recurrent_cell("gru"),
+    "timeline": lambda: diagrams.timeline({"en serie": [(w, i, i + 1) for i, w in enumerate(WORDS)],
+                                           "a la vez": [(w, 0, 1) for w in WORDS]}),
+    "history": lambda: diagrams.history([(1986, "Redes recurrentes"), (2014, "Secuencia a secuencia"), (2014, "Atención"),
+                                         (2017, "Un texto largo que tiene que partirse en dos o tres líneas " * 2)],
+                                        lit=[2017]),
+    "roles": lambda: diagrams.roles(RNG.normal(size=6), *RNG.normal(size=(3, 6, 3)), name="tijera", spec=".1f"),
+    "room": lambda: diagrams.room([PEOPLE], CYCLE),
+    "room-tables": lambda: diagrams.room([PEOPLE] * 4, CYCLE, badges=False, wrong=[(3, 5)]),
+    "histograms": lambda: diagrams.histograms({f"d = {d}": RNG.normal(size=500) * d**0.5 for d in (4, 64, 1024)}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_drawing_reads_in_both_modes(case):
+    assert faults(CASES[case]()) == []
+    markup = plots.render(CASES[case](), name="fig-prueba", alt=ALT)  # letras de 11 px o más y colores del libro
+    outside = re.sub(r"var\(--atento-[a-z-]+, ?#[0-9a-f]{6}\)", "", markup.split("</style>")[1])
+    assert not re.search(r"#[0-9a-fA-F]{6}\b", outside), "queda un color fijo que no cambiaría en modo oscuro"
+    assert len(markup) < 120_000 and 'viewBox="0 ' in markup
+
+
+def test_every_public_function_is_tried():
+    functions = {name for name in diagrams.__all__ if name[0].islower()}
+    tried = {function for function in functions for case in CASES.values() if function in case.__code__.co_names}
+    assert functions == tried
+    assert all("Errores:" in getattr(diagrams, name).__doc__ and "Ejemplo:" in getattr(diagrams, name).__doc__
+               for name in functions)
+
+
+@pytest.mark.parametrize("case", ["tensor", "arcs", "vectors-mixture", "lstm", "histograms"])
+def test_the_same_drawing_gives_the_same_text(case):
+    if case == "histograms":
+        fixed = np.linspace(-3, 3, 100)
+        one, other = (plots.render(diagrams.histograms({"a": fixed}), name="fig-prueba", alt=ALT) for _ in range(2))
+    else:
+        one, other = (plots.render(CASES[case](), name="fig-prueba", alt=ALT) for _ in range(2))
+    assert one == other
