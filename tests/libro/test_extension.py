@@ -31,6 +31,7 @@ kernelspec: {display_name: Python 3, language: python, name: python3}
 """
 DIBUJO = """
 ```{code-cell} python
+:tags: [dibujo]
 from IPython.display import HTML
 HTML('<div data-figura="fig-a"><svg role="img" aria-label="Una recta que sube"></svg></div>')
 ```
@@ -95,7 +96,39 @@ Enunciado.
 Enunciado.
 ```
 
-Ver {ref}`err-R-002`, {prf:ref}`th-recta`, {ref}`ej-4-1` y {ref}`ra-4-1`.
+```{empezar}
+```
+
+```{code-cell} python
+:tags: [comprobacion]
+:comprueba: "La suma coincide con la de siempre"
+assert 1 + 1 == 2
+print("salida plegada")
+```
+
+:::{a-fondo} Por qué `sube`
+:label: af-c04-sube
+:::
+
+Dentro.
+
+```{math}
+:label: eq-dentro
+\\Q
+```
+
+```{code-cell} python
+6 * 7
+```
+
+```{fin-a-fondo}
+```
+
+::::{a-fondo} Otra cosa
+Con cuerpo.
+::::
+
+Según {ref}`af-c04-sube` y {eq}`eq-dentro`. Ver {ref}`err-R-002`, {prf:ref}`th-recta`, {ref}`ej-4-1` y {ref}`ra-4-1`.
 """
 
 
@@ -153,6 +186,23 @@ def test_lo_que_ponen_las_directivas(pagina):
 
 
 @pytest.mark.construccion
+def test_lo_que_se_pliega(pagina):
+    con_celdas, con_cuerpo = pagina.select("details.a-fondo")
+    assert con_celdas["id"] == "af-c04-sube" and not pagina.select("details[open]")
+    assert con_celdas.summary.get_text(" ", strip=True) == "A fondo Por qué sube"
+    assert con_celdas.select_one("#equation-eq-dentro .eqno").get_text().startswith("(4.2)")
+    assert con_celdas.select_one(".cell_output").get_text(strip=True) == "42"
+    assert con_celdas.find_next_sibling("p").get_text().startswith("Según Por qué sube y (4.2).")
+    assert con_cuerpo.select_one(".desplegado").get_text(strip=True) == "Con cuerpo."
+    comprobacion = pagina.select_one("div.cell > details.comprobacion")
+    assert comprobacion.summary.get_text(" ", strip=True) == "Comprobado: La suma coincide con la de siempre"
+    assert "assert 1 + 1" in comprobacion.get_text() and "salida plegada" in comprobacion.get_text()
+    dibujo = pagina.select_one("figure#fig-a + div.cell > details.dibujo")
+    assert dibujo.summary.get_text() == "Código de la figura" and "IPython" in dibujo.get_text()
+    assert pagina.select_one(".empezar pre").get_text(strip=True) == "atento empezar 4"
+
+
+@pytest.mark.construccion
 def test_el_ejercicio_trae_lo_que_sabe_el_registro(pagina):
     from calificador.ejercicios.cap04 import EJERCICIOS
 
@@ -189,6 +239,13 @@ FALTAS = {
     "ejercicio que no está en el registro": ("# T\n\n```{exercise} A\n:label: ej-4-99\nE.\n```\n", "4.99"),
     "fuente que no existe": ("# T\n\n```{fuente} atento.masks.no_existe\n```\n", "no_existe"),
     "vallas mal anidadas": ("# T\n\n:::{repaso}\nUna.\n\n:::{respuesta}\nDos.\n:::\n:::\n\nMás.\n", "necesita uno más"),
+    "A fondo sin cerrar": ("# T\n\n```{a-fondo} Uno\n```\n\nTexto.\n", "sin fin-a-fondo"),
+    "A fondo con un título dentro": (
+        "# T\n\n```{a-fondo} Uno\n```\n\n## Dos\n\n```{fin-a-fondo}\n```\n", "sin fin-a-fondo"
+    ),
+    "comprobación que no dice qué": (
+        CABECERA + "# T\n\n```{code-cell} python\n:tags: [comprobacion]\nassert 1\n```\n", "comprueba"
+    ),
     "referencia que no existe": ("# T\n\nVer {numref}`fig-nada`.\n", "fig-nada"),
 }
 

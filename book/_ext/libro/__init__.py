@@ -5,6 +5,7 @@ Cada módulo hace una cosa y tiene su ``setup``:
 - :mod:`libro.huella`, :mod:`libro.ejecucion`  la caché de ejecución
 - :mod:`libro.numeracion`  los números salen del nombre del fichero
 - :mod:`libro.demostraciones`  arreglos de sphinx-proof
+- :mod:`libro.plegado`     «A fondo», respuestas, comprobaciones y código de las figuras
 - :mod:`libro.didactica`   objetivos, predicciones, repasos, figuras, fuentes
 - :mod:`libro.ejercicios`  lo que el registro sabe de cada ejercicio
 - :mod:`libro.espanol`     catálogo propio y palabras inglesas sueltas
@@ -33,9 +34,11 @@ def setup(app) -> dict:
         ejercicios,
         espanol,
         numeracion,
+        plegado,
         sitio,
     )
 
-    for parte in (ejecucion, numeracion, demostraciones, didactica, ejercicios, espanol, citas, docstrings, sitio):
+    partes = (ejecucion, numeracion, demostraciones, plegado, didactica, ejercicios, espanol, citas, docstrings, sitio)
+    for parte in partes:
         parte.setup(app)
     return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

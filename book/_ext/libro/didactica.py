@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import html
 import importlib
 import inspect
 import json
@@ -20,6 +19,9 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from libro.numeracion import capitulo
+from libro.plegado import codigo_del_dibujo, nuevo_desplegable
+
+__all__ = ["nuevo_desplegable"]
 
 logger = logging.getLogger(__name__)
 
@@ -27,26 +29,8 @@ PALABRAS_POR_MINUTO = 200
 NO_ES_PROSA = (nodes.literal_block, nodes.doctest_block, nodes.math, nodes.math_block, nodes.raw, nodes.comment)
 
 
-class desplegable(nodes.General, nodes.Element):  # noqa: N801 (docutils busca el visitante por este nombre)
-    """Un ``<details>``: lo que se lee después de haberlo pensado."""
-
-
 class tiempos(nodes.General, nodes.Element):  # noqa: N801
     """Lugar de los tiempos de lectura y de ejecución; se rellena con el documento leído."""
-
-
-def _abrir_desplegable(self, node: desplegable) -> None:
-    self.body.append(self.starttag(node, "details"))
-    self.body.append(f"<summary>{html.escape(node['titulo'])}</summary>\n<div class='desplegado'>\n")
-
-
-def _cerrar_desplegable(self, node: desplegable) -> None:
-    self.body.append("</div></details>\n")
-
-
-def nuevo_desplegable(titulo: str, *clases: str) -> desplegable:
-    """Un desplegable vacío con su título."""
-    return desplegable(titulo=titulo, classes=list(clases))
 
 
 class _Recuadro(SphinxDirective):
@@ -102,19 +86,22 @@ class Objetivos(_Recuadro):
         recuadro += tiempos()
 
 
-class Respuesta(SphinxDirective):
-    """La respuesta, plegada."""
+class Empezar(SphinxDirective):
+    """Cómo conseguir los esqueletos del capítulo: abre la sección «Ejercicios»."""
 
     has_content = True
-    optional_arguments = 1
-    final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        self.assert_has_content()
-        nodo = nuevo_desplegable(self.arguments[0] if self.arguments else "Ver la respuesta", "respuesta")
-        self.set_source_info(nodo)
-        self.state.nested_parse(self.content, self.content_offset, nodo)
-        return [nodo]
+        numero = capitulo(self.env.docname)
+        if numero is None:
+            raise self.error("empezar: esta página no es un capítulo numerado")
+        orden = f"atento empezar {numero}"
+        frase = nodes.paragraph("", "Para copiar los esqueletos de este capítulo a ", nodes.literal("", "mis-ejercicios/"))
+        frase += nodes.Text(":")
+        bloque = nodes.literal_block(orden, orden, language="console")
+        caja = nodes.container("", frase, bloque, classes=["entrega", "empezar"])
+        self.state.nested_parse(self.content, self.content_offset, caja)
+        return [caja]
 
 
 class Figura(SphinxDirective):
@@ -158,11 +145,21 @@ class RecogerFiguras(SphinxTransform):
                     nombre, nombre, location=figura, type="libro", subtype="figura",
                 )
                 continue
-            contenedor = salida.parent
-            contenedor.remove(salida)
-            if not contenedor.children:
-                contenedor.parent.remove(contenedor)
+            celda = self._sacar(salida)
             figura.insert(0, salida)
+            if celda is not None and codigo_del_dibujo(celda) and celda.parent is figura.parent:
+                celda.parent.remove(celda)
+                figura.parent.insert(figura.parent.index(figura) + 1, celda)
+
+    def _sacar(self, salida: nodes.Element) -> nodes.Element | None:
+        """Quita la salida de su celda; devuelve la celda si no le queda ninguna otra."""
+        contenedor = salida.parent
+        celda = contenedor.parent
+        contenedor.remove(salida)
+        if contenedor.children:
+            return None
+        celda.remove(contenedor)
+        return celda
 
     def _salida(self, figura: nodes.figure, nombre: str) -> nodes.Element | None:
         """El paquete de salidas que contiene la figura ``nombre``, en la última celda que la dibuja antes."""
@@ -360,12 +357,11 @@ def _poner_tiempos(app, documento: nodes.document) -> None:
 def setup(app) -> None:
     """Registra directivas, roles y transformaciones."""
     app.add_config_value("libro_exigir_tiempos", True, "env", [bool])
-    app.add_node(desplegable, html=(_abrir_desplegable, _cerrar_desplegable))
     app.add_node(tiempos)
     app.add_node(refutacion)
     for nombre, directiva in {
-        "objetivos": Objetivos, "prediccion": Prediccion, "repaso": Repaso, "respuesta": Respuesta,
-        "figura": Figura, "fuente": Fuente,
+        "objetivos": Objetivos, "prediccion": Prediccion, "repaso": Repaso,
+        "figura": Figura, "fuente": Fuente, "empezar": Empezar,
     }.items():
         app.add_directive(nombre, directiva)
     app.add_role("en", Ingles())
