@@ -6,22 +6,27 @@ Se construyen libros de una página con la configuración de verdad; lo único q
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
+from docutils import nodes
+from docutils.utils import new_document
 
 RAIZ = Path(__file__).resolve().parents[2]
 LIBRO = RAIZ / "book"
 sys.path.insert(0, str(LIBRO / "_ext"))
 
 from libro import huella, ruta_cache  # noqa: E402
-from libro.didactica import duracion, vallas_mal_anidadas  # noqa: E402
+from libro.didactica import vallas_mal_anidadas  # noqa: E402
 from libro.docstrings import convertir  # noqa: E402
 from libro.espanol import sustituir  # noqa: E402
 from libro.numeracion import capitulo  # noqa: E402
+from libro.tiempos import Medida, contar, duracion, horas, medir, renglones  # noqa: E402
 
 CABECERA = """---
 jupytext:
@@ -182,7 +187,7 @@ def test_lo_que_ponen_las_directivas(pagina):
     assert "R-002" not in pagina.select_one("nav.page-toc").get_text()
     assert pagina.select_one(".demostracion").get_text(strip=True).startswith("Demostración.")
     tiempos = pagina.select_one(".objetivos .tiempos").get_text(" ", strip=True)
-    assert "Lectura: 1 min" in " ".join(tiempos.split())
+    assert re.search(r"Leer: 1 min Ejercicios: \d+ min Ejecutarlo: 1 s en dos núcleos", " ".join(tiempos.split())), tiempos
 
 
 @pytest.mark.construccion
@@ -286,6 +291,24 @@ def test_numero_de_capitulo():
 
 def test_duraciones():
     assert [duracion(s) for s in (0.2, 59.4, 90, 100)] == ["1 s", "60 s", "2 min", "2 min"]
+
+
+def test_tiempos_de_una_pagina():
+    prosa = nodes.paragraph("", "uno " * 400)
+    codigo = nodes.literal_block("", "x = 1\n\n" * 12)
+    plegado = nodes.container("", prosa.deepcopy(), nodes.math_block(), classes=["a-fondo"])
+    comprobado = nodes.container("", codigo.deepcopy(), prosa.deepcopy(), classes=["comprobacion"])
+    documento = new_document("prueba")
+    documento += [prosa, nodes.math_block(), nodes.math_block(), nodes.math_block(), codigo, plegado, comprobado]
+    cuenta = Counter()
+    contar(documento, cuenta)
+    assert cuenta == {"palabras": 400, "ecuaciones": 3, "lineas": 12, "fondo-palabras": 400, "fondo-ecuaciones": 1}
+    medida = medir(documento)
+    assert (medida.leer, medida.codigo, medida.ejercicios) == (3, 1, 0) and medida.a_fondo == pytest.approx(2 + 1 / 3)
+    assert renglones(medida) == [("Leer", "3 min"), ("Seguir el código", "1 min"),
+                                 ("Demostraciones y «A fondo»", "3 min")]
+    assert Medida(30, 10, 20, 60, 15).via_principal == 55 and Medida(30, 10, 20, 60, 15).todo == 120
+    assert horas(100) == "1.5 h" and horas(130) == "2 h" and duracion(7200) == "2 h"
 
 
 def test_vallas():
