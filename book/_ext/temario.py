@@ -154,10 +154,10 @@ class MapaTemario(_Mapa):
 
 
 class MapaRefutaciones(_Mapa):
-    """Una tabla con cada refutación de los capítulos: identificador, enunciado y enlace."""
+    """Una tabla con cada refutación de los capítulos: enunciado y enlace."""
 
     def run(self) -> list[nodes.Node]:
-        """Construye la tabla, ordenada por identificador."""
+        """Construye la tabla, ordenada por capítulo; los identificadores son de quien mantiene el libro."""
         self.env.note_reread()
         filas = []
         for numero, documentos in sorted(_capitulos(self.env).items()):
@@ -167,12 +167,10 @@ class MapaRefutaciones(_Mapa):
         if not filas:
             return [nodes.paragraph("", "Todavía no hay capítulos publicados con refutaciones.")]
         cuerpo = []
-        for clave, numero, documento, enunciado in sorted(filas):
+        for clave, numero, documento, enunciado in sorted(filas, key=lambda fila: (fila[1], fila[0])):
             enlace = enlace_pendiente("", f"Capítulo {numero}", documento=documento, ancla=f"err-{clave}")
-            cuerpo.append([nodes.paragraph("", clave), nodes.paragraph("", "", *self.en_linea(enunciado)),
-                           nodes.paragraph("", "", enlace)])
-        return [_tabla([14, 66, 20], ["Id.", "Lo que suele leerse", "Dónde se desmiente"], cuerpo,
-                       "mapa-refutaciones")]
+            cuerpo.append([nodes.paragraph("", "", *self.en_linea(enunciado)), nodes.paragraph("", "", enlace)])
+        return [_tabla([76, 24], ["Lo que suele leerse", "Dónde se desmiente"], cuerpo, "mapa-refutaciones")]
 
 
 def _resolver(app, doctree: nodes.document, docname: str) -> None:

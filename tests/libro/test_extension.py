@@ -6,22 +6,27 @@ Se construyen libros de una página con la configuración de verdad; lo único q
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
+from docutils import nodes
+from docutils.utils import new_document
 
 RAIZ = Path(__file__).resolve().parents[2]
 LIBRO = RAIZ / "book"
 sys.path.insert(0, str(LIBRO / "_ext"))
 
 from libro import huella, ruta_cache  # noqa: E402
-from libro.didactica import duracion, vallas_mal_anidadas  # noqa: E402
+from libro.didactica import vallas_mal_anidadas  # noqa: E402
 from libro.docstrings import convertir  # noqa: E402
 from libro.espanol import sustituir  # noqa: E402
 from libro.numeracion import capitulo  # noqa: E402
+from libro.tiempos import Medida, contar, duracion, horas, medir, renglones  # noqa: E402
 
 CABECERA = """---
 jupytext:
@@ -31,6 +36,7 @@ kernelspec: {display_name: Python 3, language: python, name: python3}
 """
 DIBUJO = """
 ```{code-cell} python
+:tags: [dibujo]
 from IPython.display import HTML
 HTML('<div data-figura="fig-a"><svg role="img" aria-label="Una recta que sube"></svg></div>')
 ```
@@ -95,7 +101,39 @@ Enunciado.
 Enunciado.
 ```
 
-Ver {ref}`err-R-002`, {prf:ref}`th-recta`, {ref}`ej-4-1` y {ref}`ra-4-1`.
+```{empezar}
+```
+
+```{code-cell} python
+:tags: [comprobacion]
+:comprueba: "La suma coincide con la de siempre"
+assert 1 + 1 == 2
+print("salida plegada")
+```
+
+:::{a-fondo} Por qué `sube`
+:label: af-c04-sube
+:::
+
+Dentro.
+
+```{math}
+:label: eq-dentro
+\\Q
+```
+
+```{code-cell} python
+6 * 7
+```
+
+```{fin-a-fondo}
+```
+
+::::{a-fondo} Otra cosa
+Con cuerpo.
+::::
+
+Según {ref}`af-c04-sube` y {eq}`eq-dentro`. Ver {ref}`err-R-002`, {prf:ref}`th-recta`, {ref}`ej-4-1` y {ref}`ra-4-1`.
 """
 
 
@@ -149,7 +187,24 @@ def test_lo_que_ponen_las_directivas(pagina):
     assert "R-002" not in pagina.select_one("nav.page-toc").get_text()
     assert pagina.select_one(".demostracion").get_text(strip=True).startswith("Demostración.")
     tiempos = pagina.select_one(".objetivos .tiempos").get_text(" ", strip=True)
-    assert "Lectura: 1 min" in " ".join(tiempos.split())
+    assert re.search(r"Leer: 1 min Ejercicios: \d+ min Ejecutarlo: 1 s en dos núcleos", " ".join(tiempos.split())), tiempos
+
+
+@pytest.mark.construccion
+def test_lo_que_se_pliega(pagina):
+    con_celdas, con_cuerpo = pagina.select("details.a-fondo")
+    assert con_celdas["id"] == "af-c04-sube" and not pagina.select("details[open]")
+    assert con_celdas.summary.get_text(" ", strip=True) == "A fondo Por qué sube"
+    assert con_celdas.select_one("#equation-eq-dentro .eqno").get_text().startswith("(4.2)")
+    assert con_celdas.select_one(".cell_output").get_text(strip=True) == "42"
+    assert con_celdas.find_next_sibling("p").get_text().startswith("Según Por qué sube y (4.2).")
+    assert con_cuerpo.select_one(".desplegado").get_text(strip=True) == "Con cuerpo."
+    comprobacion = pagina.select_one("div.cell > details.comprobacion")
+    assert comprobacion.summary.get_text(" ", strip=True) == "Comprobado: La suma coincide con la de siempre"
+    assert "assert 1 + 1" in comprobacion.get_text() and "salida plegada" in comprobacion.get_text()
+    dibujo = pagina.select_one("figure#fig-a + div.cell > details.dibujo")
+    assert dibujo.summary.get_text() == "Código de la figura" and "IPython" in dibujo.get_text()
+    assert pagina.select_one(".empezar pre").get_text(strip=True) == "atento empezar 4"
 
 
 @pytest.mark.construccion
@@ -189,6 +244,13 @@ FALTAS = {
     "ejercicio que no está en el registro": ("# T\n\n```{exercise} A\n:label: ej-4-99\nE.\n```\n", "4.99"),
     "fuente que no existe": ("# T\n\n```{fuente} atento.masks.no_existe\n```\n", "no_existe"),
     "vallas mal anidadas": ("# T\n\n:::{repaso}\nUna.\n\n:::{respuesta}\nDos.\n:::\n:::\n\nMás.\n", "necesita uno más"),
+    "A fondo sin cerrar": ("# T\n\n```{a-fondo} Uno\n```\n\nTexto.\n", "sin fin-a-fondo"),
+    "A fondo con un título dentro": (
+        "# T\n\n```{a-fondo} Uno\n```\n\n## Dos\n\n```{fin-a-fondo}\n```\n", "sin fin-a-fondo"
+    ),
+    "comprobación que no dice qué": (
+        CABECERA + "# T\n\n```{code-cell} python\n:tags: [comprobacion]\nassert 1\n```\n", "comprueba"
+    ),
     "referencia que no existe": ("# T\n\nVer {numref}`fig-nada`.\n", "fig-nada"),
 }
 
@@ -229,6 +291,24 @@ def test_numero_de_capitulo():
 
 def test_duraciones():
     assert [duracion(s) for s in (0.2, 59.4, 90, 100)] == ["1 s", "60 s", "2 min", "2 min"]
+
+
+def test_tiempos_de_una_pagina():
+    prosa = nodes.paragraph("", "uno " * 400)
+    codigo = nodes.literal_block("", "x = 1\n\n" * 12)
+    plegado = nodes.container("", prosa.deepcopy(), nodes.math_block(), classes=["a-fondo"])
+    comprobado = nodes.container("", codigo.deepcopy(), prosa.deepcopy(), classes=["comprobacion"])
+    documento = new_document("prueba")
+    documento += [prosa, nodes.math_block(), nodes.math_block(), nodes.math_block(), codigo, plegado, comprobado]
+    cuenta = Counter()
+    contar(documento, cuenta)
+    assert cuenta == {"palabras": 400, "ecuaciones": 3, "lineas": 12, "fondo-palabras": 400, "fondo-ecuaciones": 1}
+    medida = medir(documento)
+    assert (medida.leer, medida.codigo, medida.ejercicios) == (3, 1, 0) and medida.a_fondo == pytest.approx(2 + 1 / 3)
+    assert renglones(medida) == [("Leer", "3 min"), ("Seguir el código", "1 min"),
+                                 ("Demostraciones y «A fondo»", "3 min")]
+    assert Medida(30, 10, 20, 60, 15).via_principal == 55 and Medida(30, 10, 20, 60, 15).todo == 120
+    assert horas(100) == "1.5 h" and horas(130) == "2 h" and duracion(7200) == "2 h"
 
 
 def test_vallas():

@@ -17,9 +17,10 @@ LIBRO = RAIZ / "book"
 
 LITERALES = {"code-cell", "code", "code-block", "math", "fuente", "bibliography", "toctree", "raw", "mapa-temario",
              "mapa-refutaciones", "eval-rst", "literalinclude", "autofunction", "autoclass", "automodule",
-             "currentmodule", "tableofcontents", "mermaid", "glue", "image", "csv-table", "include"}
-ARGUMENTO_CON_TEXTO = {"exercise", "admonition", "dropdown", "respuesta", "solution"}
-OPCIONES_CON_TEXTO = {"requisitos", "alt", "caption"}
+             "currentmodule", "tableofcontents", "mermaid", "glue", "image", "csv-table", "include", "mapa-libro",
+             "semanas"}
+ARGUMENTO_CON_TEXTO = {"exercise", "admonition", "dropdown", "respuesta", "solution", "a-fondo"}
+OPCIONES_CON_TEXTO = {"requisitos", "alt", "caption", "comprueba"}
 
 _VALLA = re.compile(r"^\s*(`{3,}|:{3,}|~{3,})\s*(?:\{([^}]+)\}\s*(.*?)|([\w.+-]*))\s*$")
 _OPCION = re.compile(r"^\s*:([\w-]+):\s*(.*)$")
@@ -60,6 +61,12 @@ class Celda:
     linea: int
     codigo: list[str]
     etiquetas: list[str]
+    comprueba: str = ""
+
+    @property
+    def visible(self) -> bool:
+        """Dice si su código se ve sin abrir nada."""
+        return not {"comprobacion", "dibujo", "hide-input", "hide-cell", "remove-input"} & set(self.etiquetas)
 
 
 @dataclass
@@ -84,6 +91,19 @@ class Documento:
         """Títulos fuera de directivas: (nivel, texto, línea)."""
         return [(len(x.texto) - len(x.texto.lstrip("#")), x.texto.lstrip("# ").strip(), x.numero)
                 for x in self.lineas if x.clase == "titulo" and x.directiva is None and x.texto.startswith("#")]
+
+    def a_fondo(self) -> list[tuple[int, int]]:
+        """Primera y última línea de cada parte plegada, con cuerpo o entre marcas; sin cierre, hasta el final."""
+        tramos, abierta = [], 0
+        for d in self.directivas:
+            if d.nombre == "a-fondo" and any(x.strip() for x in d.cuerpo):
+                tramos.append((d.linea, d.fin))
+            elif d.nombre == "a-fondo":
+                abierta = abierta or d.linea
+            elif d.nombre == "fin-a-fondo" and abierta:
+                tramos.append((abierta, d.linea))
+                abierta = 0
+        return tramos + ([(abierta, len(self.lineas))] if abierta else [])
 
     def tramo(self, titulo: str, nivel: int = 2) -> tuple[int, int]:
         """Primera y última línea de la sección cuyo título empieza así; (0, 0) si no está."""
@@ -165,7 +185,7 @@ def _trata(estado: _Estado, numero: int, texto: str) -> Linea:
         if opcion:
             actual.opciones[opcion[1]] = opcion[2]
             clase = "opcion" if opcion[1] in OPCIONES_CON_TEXTO else "valla"
-            return Linea(numero, opcion[2], clase, actual)
+            return Linea(numero, opcion[2].strip("\"'") if clase == "opcion" else opcion[2], clase, actual)
         estado.opciones = False
     for d in estado.pila:
         d.cuerpo.append(texto)
@@ -193,7 +213,8 @@ def analiza(texto: str) -> Documento:
             estado.doc.lineas.append(_trata(estado, i + 1, renglon))
     for d in estado.doc.llamadas("code-cell"):
         etiquetas = re.findall(r"[\w-]+", d.opciones.get("tags", ""))
-        estado.doc.celdas.append(Celda(d.linea, [x for x in d.cuerpo if x.strip()], etiquetas))
+        comprueba = d.opciones.get("comprueba", "").strip("\"'")
+        estado.doc.celdas.append(Celda(d.linea, [x for x in d.cuerpo if x.strip()], etiquetas, comprueba))
     return estado.doc
 
 

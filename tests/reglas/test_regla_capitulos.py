@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import re
 from pathlib import Path
-from statistics import median
 
 import pytest
 from myst import (
@@ -109,10 +109,10 @@ def faltas_de_errores(doc: Documento) -> list[str]:
 
 
 def faltas_de_ejercicios(doc: Documento, capitulo: int) -> list[str]:
-    """Al menos seis ejercicios con nota, numerados desde 1, y dos de razonamiento con rúbrica."""
+    """Al menos siete ejercicios con nota, numerados desde 1, y dos de razonamiento con rúbrica."""
     hay = {d.opciones.get("label", ""): d for d in doc.llamadas("exercise")}
     faltas = [f"línea {d.linea}: el ejercicio no lleva título" for d in hay.values() if not d.argumento]
-    for clase, minimo in (("ej", 6), ("ra", 2)):
+    for clase, minimo in (("ej", 7), ("ra", 2)):
         suyos = [e for e in hay if e.startswith(f"{clase}-{capitulo}-")]
         esperadas = [f"{clase}-{capitulo}-{i}" for i in range(1, len(suyos) + 1)]
         if len(suyos) < minimo:
@@ -150,31 +150,184 @@ def faltas_de_cierre(doc: Documento) -> list[str]:
     return faltas
 
 
+FUERA_DE_LA_VIA = ("exercise", "respuesta", "solution")
+NO_DEVUELVEN = {"backward", "step", "zero_grad", "append", "extend", "start", "manual_seed", "eval", "train", "update"}
+MUESTRAN = {"print", "display", "show"}
+MAQUINARIA = {"plots", "diagrams", "explorers", "plt"}
+
+
+def _en_tramos(linea: int, tramos: list[tuple[int, int]]) -> int:
+    """Orden (desde 1) del tramo que contiene la línea; 0 si ninguno."""
+    return next((i for i, (desde, hasta) in enumerate(tramos, 1) if desde <= linea <= hasta), 0)
+
+
+def celdas_de_la_via(doc: Documento) -> list[Celda]:
+    """Celdas que se ven sin abrir nada."""
+    tramos = doc.a_fondo()
+    return [c for c in doc.celdas if c.visible and not _en_tramos(c.linea, tramos)]
+
+
+def palabras_de_la_via(doc: Documento) -> int:
+    """Palabras de texto y de código de la vía principal: sin «A fondo», respuestas, comprobaciones ni ejercicios."""
+    tramos = [*doc.a_fondo(), doc.tramo("Ejercicios")]
+    prosa = (x for x in doc.prosa(opciones=False) if not _en_tramos(x.numero, tramos)
+             and not (x.directiva and x.directiva.dentro_de(*FUERA_DE_LA_VIA)))
+    codigo = (linea for c in celdas_de_la_via(doc) for linea in c.codigo)
+    return sum(len(limpia(x.texto).split()) for x in prosa) + sum(len(linea.split()) for linea in codigo)
+
+
 def faltas_de_extension(doc: Documento) -> list[str]:
-    """Entre 15 y 35 celdas y de 3000 a 6000 palabras, con un 10 % de margen, sin contar los ejercicios."""
-    fuera = ("exercise", "respuesta", "repaso", "objetivos")
-    palabras = sum(len(limpia(x.texto).split()) for x in doc.prosa()
-                   if x.directiva is None or not x.directiva.dentro_de(*fuera))
-    faltas = [] if 2700 <= palabras <= 6600 else [f"tiene {palabras} palabras de prosa; se esperaban de 3000 a 6000"]
-    if not 15 <= len(doc.celdas) <= 35:
-        faltas.append(f"tiene {len(doc.celdas)} celdas; se esperaban de 15 a 35")
+    """La vía principal: de 2700 a 6500 palabras y de 8 a 25 celdas visibles."""
+    palabras, celdas = palabras_de_la_via(doc), len(celdas_de_la_via(doc))
+    faltas = [] if 2700 <= palabras <= 6500 else [f"la vía principal tiene {palabras} palabras; se esperan de 2700 a 6500"]
+    if not 8 <= celdas <= 25:
+        faltas.append(f"la vía principal tiene {celdas} celdas visibles; se esperan de 8 a 25")
     return faltas
 
 
-def faltas_de_celdas(doc: Documento, maximo: int = 25, mediana: int = 12) -> list[str]:
-    """Celdas cortas, y con prosa entre cada dos y antes de la primera."""
-    faltas = [f"línea {c.linea}: celda de {len(c.codigo)} líneas; el máximo es {maximo}"
-              for c in doc.celdas if len(c.codigo) > maximo]
-    if doc.celdas and median(len(c.codigo) for c in doc.celdas) > mediana:
-        faltas.append(f"la mediana de las celdas es {median(len(c.codigo) for c in doc.celdas)}; máximo {mediana}")
-    anterior = 0
+def faltas_de_imagenes(doc: Documento) -> list[str]:
+    """Al menos una figura o un explorador por cada 800 palabras de la vía principal."""
+    tramos = doc.a_fondo()
+    figuras = sum(not _en_tramos(d.linea, tramos) for d in doc.llamadas("figura"))
+    figuras += sum("explorers." in "\n".join(c.codigo) for c in doc.celdas if not _en_tramos(c.linea, tramos))
+    piden = -(-palabras_de_la_via(doc) // 800)
+    return [] if figuras >= piden else [f"la vía principal tiene {figuras} figuras; se esperan al menos {piden}"]
+
+
+def faltas_de_prosa_entre_celdas(doc: Documento) -> list[str]:
+    """Antes de cada celda visible hay prosa que dice qué se va a ver, en la misma vía que la celda."""
+    faltas, tramos, anterior = [], doc.a_fondo(), {}
     for c in doc.celdas:
-        entre = [x for x in doc.lineas[anterior:c.linea - 1] if x.clase == "prosa" and limpia(x.texto).strip()
+        via = _en_tramos(c.linea, tramos)
+        if not c.visible:
+            continue
+        entre = [x for x in doc.lineas[anterior.get(via, 0):c.linea - 1]
+                 if x.clase == "prosa" and limpia(x.texto).strip() and _en_tramos(x.numero, tramos) == via
                  and not (x.directiva and x.directiva.dentro_de("figura", "objetivos"))]
         if not entre:
-            faltas.append(f"línea {c.linea}: la celda no tiene prosa delante")
-        anterior = c.linea + len(c.codigo)
+            faltas.append(f"línea {c.linea}: la celda visible no tiene prosa delante")
+        anterior[via] = c.linea + len(c.codigo)
     return faltas
+
+
+def faltas_de_tamano(doc: Documento) -> list[str]:
+    """Celdas visibles de 15 líneas como mucho (25 en «A fondo») y 79 columnas."""
+    faltas, tramos = [], doc.a_fondo()
+    for c in (c for c in doc.celdas if c.visible):
+        maximo = 25 if _en_tramos(c.linea, tramos) else 15
+        if len(c.codigo) > maximo:
+            faltas.append(f"línea {c.linea}: celda visible de {len(c.codigo)} líneas; el máximo es {maximo}")
+        faltas += [f"línea {c.linea}: {len(x)} columnas, y el máximo es 79: {x.strip()[:40]}…"
+                   for x in c.codigo if len(x) > 79]
+    return faltas
+
+
+def _arbol(celda: Celda) -> list[ast.stmt]:
+    """Las sentencias de una celda; ninguna si no es Python corriente."""
+    try:
+        return ast.parse("\n".join(x for x in celda.codigo if not x.lstrip().startswith(("%", "!")))).body
+    except SyntaxError:
+        return []
+
+
+def _llamada(nodo: ast.AST) -> str:
+    """Último nombre de lo que se llama, o «» si no es una llamada."""
+    if not isinstance(nodo, ast.Call):
+        return ""
+    return nodo.func.attr if isinstance(nodo.func, ast.Attribute) else getattr(nodo.func, "id", "")
+
+
+def _solo_define(sentencia: ast.stmt) -> bool:
+    """Importaciones, definiciones, datos escritos a mano y el arranque del cuaderno."""
+    if isinstance(sentencia, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
+        return True
+    if isinstance(sentencia, ast.Expr):
+        return isinstance(sentencia.value, ast.Constant) or _llamada(sentencia.value) in {"start", "manual_seed"}
+    valor = getattr(sentencia, "value", None)
+    try:
+        ast.literal_eval(valor)
+    except (ValueError, TypeError, SyntaxError):
+        return False
+    return isinstance(sentencia, ast.Assign | ast.AnnAssign)
+
+
+def _fuera_de_definiciones(sentencias: list[ast.stmt]) -> list[ast.AST]:
+    """Los nodos que se ejecutan en la celda: sin los cuerpos de lo que define."""
+    return [n for s in sentencias if not isinstance(s, ast.FunctionDef | ast.ClassDef) for n in ast.walk(s)]
+
+
+def se_ve_algo(celda: Celda) -> bool:
+    """La celda acaba en una salida: última expresión, algo impreso o el error que se espera; o solo define."""
+    sentencias = _arbol(celda)
+    if not sentencias or "raises-exception" in celda.etiquetas or all(map(_solo_define, sentencias)):
+        return True
+    if any(_llamada(n) in MUESTRAN for n in _fuera_de_definiciones(sentencias)):
+        return True
+    ultima = sentencias[-1]
+    return isinstance(ultima, ast.Expr) and _llamada(ultima.value) not in NO_DEVUELVEN
+
+
+def faltas_de_salidas(doc: Documento) -> list[str]:
+    """Cada celda de la vía principal acaba en una salida que se ve, salvo las que solo definen."""
+    return [f"línea {c.linea}: la celda no muestra nada: acaba en «{c.codigo[-1].strip()[:50]}»"
+            for c in celdas_de_la_via(doc) if not se_ve_algo(c)]
+
+
+def faltas_de_maquinaria(doc: Documento) -> list[str]:
+    """En lo que se lee no hay assert, glue ni dibujo: van en celdas ``comprobacion`` y ``dibujo``."""
+    faltas = []
+    for c in doc.celdas:
+        if {"hide-input", "hide-cell", "remove-input"} & set(c.etiquetas):
+            faltas.append(f"línea {c.linea}: se pliega con las etiquetas comprobacion o dibujo")
+        if "comprobacion" in c.etiquetas and (len(c.comprueba.split()) < 3 or c.comprueba.endswith(".")):
+            faltas.append(f"línea {c.linea}: comprobacion pide «:comprueba: \"…\"», una frase sin punto final")
+        if not c.visible:
+            continue
+        for n in (n for s in _arbol(c) for n in ast.walk(s)):
+            if isinstance(n, ast.Assert):
+                faltas.append(f"línea {c.linea}: assert en una celda visible")
+            elif _llamada(n) == "glue":
+                faltas.append(f"línea {c.linea}: glue en una celda visible")
+            elif isinstance(n, ast.Call) and ast.unparse(n.func).split(".")[0] in MAQUINARIA:
+                faltas.append(f"línea {c.linea}: dibujo en una celda visible ({ast.unparse(n.func)})")
+    return sorted(set(faltas))
+
+
+def faltas_de_a_fondo(doc: Documento) -> list[str]:
+    """Cada parte plegada tiene título, se cierra, no lleva títulos dentro y su marca se lee como directiva."""
+    faltas, abierta = [], None
+    for d in (d for d in doc.directivas if d.nombre in {"a-fondo", "fin-a-fondo"}):
+        con_cuerpo = any(x.strip() for x in d.cuerpo)
+        if d.nombre == "a-fondo" and len(d.argumento.split()) < 2:
+            faltas.append(f"línea {d.linea}: «A fondo» pide un título que diga qué gana quien lo abre")
+        if d.nombre == "a-fondo" and d.marca[0] == "`" and "`" in d.argumento:
+            faltas.append(f"línea {d.linea}: con código en el título, la valla se hace con dos puntos (:::)")
+        if d.nombre == "a-fondo" and abierta:
+            faltas.append(f"línea {d.linea}: «A fondo» dentro de otro, abierto en la línea {abierta}")
+        if d.nombre == "fin-a-fondo" and not abierta:
+            faltas.append(f"línea {d.linea}: fin-a-fondo no cierra nada")
+        if not con_cuerpo:
+            abierta = d.linea if d.nombre == "a-fondo" else None
+    if abierta:
+        faltas.append(f"línea {abierta}: «A fondo» no se cierra")
+    faltas += [f"línea {n}: título dentro de «A fondo»" for _, _, n in doc.secciones() if _en_tramos(n, doc.a_fondo())]
+    return faltas
+
+
+def faltas_de_apertura(doc: Documento) -> list[str]:
+    """La sección «Ejercicios» empieza por la directiva que dice cómo empezarlos."""
+    desde, hasta = doc.tramo("Ejercicios")
+    return [] if any(desde < d.linea <= hasta for d in doc.llamadas("empezar")) else [
+        "«Ejercicios» empieza por la directiva {empezar}"]
+
+
+def faltas_de_estrellas(doc: Documento, dificultad: dict[str, int]) -> list[str]:
+    """Al menos tres ejercicios ★ junto a su sección, fuera de «Ejercicios»."""
+    tramo = [doc.tramo("Ejercicios")]
+    junto = [e for d in doc.llamadas("exercise") if not _en_tramos(d.linea, tramo)
+             for e in [d.opciones.get("label", "").removeprefix("ej-").replace("-", ".")]]
+    faciles = [e for e in junto if dificultad.get(e) == 1]
+    return [] if len(faciles) >= 3 else [f"hay {len(faciles)} ejercicios ★ junto a su sección; se esperan al menos 3"]
 
 
 def _muestras(celda: Celda) -> list[ast.Call]:
@@ -268,7 +421,16 @@ def faltas_de_tiempos(tiempos: dict, numeros: list[int]) -> list[str]:
 
 
 REGLAS = [faltas_de_secciones, faltas_de_arranque, faltas_de_predicciones, faltas_de_errores, faltas_de_cierre,
-          faltas_de_extension, faltas_de_celdas, faltas_de_figuras]
+          faltas_de_extension, faltas_de_imagenes, faltas_de_prosa_entre_celdas, faltas_de_tamano, faltas_de_salidas,
+          faltas_de_maquinaria, faltas_de_a_fondo, faltas_de_apertura, faltas_de_figuras]
+DE_CUALQUIER_PAGINA = [faltas_de_prosa_entre_celdas, faltas_de_tamano, faltas_de_salidas, faltas_de_maquinaria,
+                       faltas_de_a_fondo, faltas_de_figuras]
+
+
+def dificultades(capitulo: int) -> dict[str, int]:
+    """Estrellas de cada ejercicio del capítulo, según el registro del calificador."""
+    modulo = importlib.import_module(f"calificador.ejercicios.cap{capitulo:02d}")
+    return {e.id: e.dificultad for e in modulo.EJERCICIOS}
 
 
 @pytest.mark.parametrize("regla", REGLAS, ids=lambda r: r.__name__.removeprefix("faltas_de_"))
@@ -281,6 +443,13 @@ def test_capitulo(ruta: Path, regla) -> None:
 @pytest.mark.parametrize("ruta", capitulos(), ids=lambda r: r.stem)
 def test_ejercicios_del_capitulo(ruta: Path) -> None:
     faltas = [f"{relativa(ruta)}: {x}" for x in faltas_de_ejercicios(lee(ruta), numero_de(ruta))]
+    assert not faltas, informe(faltas)
+
+
+@pytest.mark.parametrize("ruta", capitulos(), ids=lambda r: r.stem)
+def test_estrellas_junto_a_su_seccion(ruta: Path) -> None:
+    capitulo = numero_de(ruta)
+    faltas = [f"{relativa(ruta)}: {x}" for x in faltas_de_estrellas(lee(ruta), dificultades(capitulo))]
     assert not faltas, informe(faltas)
 
 
@@ -298,8 +467,7 @@ def test_vallas(ruta: Path) -> None:
 
 @pytest.mark.parametrize("ruta", [p for p in paginas() if p not in capitulos()], ids=lambda r: r.stem)
 def test_otras_paginas(ruta: Path) -> None:
-    doc = lee(ruta)
-    faltas = [f"{relativa(ruta)}: {x}" for x in faltas_de_celdas(doc) + faltas_de_figuras(doc)]
+    faltas = [f"{relativa(ruta)}: {x}" for regla in DE_CUALQUIER_PAGINA for x in regla(lee(ruta))]
     assert not faltas, informe(faltas)
 
 
@@ -361,10 +529,10 @@ def test_caza_errores() -> None:
 def test_caza_ejercicios() -> None:
     uno = "```{exercise} Título\n:label: %s-4-%d\n\nTexto.\n```\n\n"
     rubrica = ":::{respuesta} Rúbrica y respuesta modelo\nTexto.\n:::\n"
-    bien = "".join(uno % ("ej", i) for i in range(1, 7)) + "".join(uno % ("ra", i) + rubrica for i in (1, 2))
+    bien = "".join(uno % ("ej", i) for i in range(1, 8)) + "".join(uno % ("ra", i) + rubrica for i in (1, 2))
     assert not faltas_de_ejercicios(analiza(bien), 4)
-    assert faltas_de_ejercicios(analiza(bien.replace("ej-4-6", "ej-4-7")), 4)
-    assert faltas_de_ejercicios(analiza(bien.replace(uno % ("ej", 6), "")), 4)
+    assert faltas_de_ejercicios(analiza(bien.replace("ej-4-7", "ej-4-8")), 4)
+    assert faltas_de_ejercicios(analiza(bien.replace(uno % ("ej", 7), "")), 4)
     assert faltas_de_ejercicios(analiza(bien.replace(rubrica, "")), 4)
     assert faltas_de_ejercicios(analiza(bien), 5)
 
@@ -378,13 +546,80 @@ def test_caza_cierre() -> None:
     assert faltas_de_cierre(analiza(bien + "- {cite}`b2001`.\n"))
 
 
-def test_caza_celdas() -> None:
-    assert not faltas_de_celdas(analiza("Prosa.\n\n" + _celda("x = 1") + "\nMás prosa.\n\n" + _celda("x")))
-    assert faltas_de_celdas(analiza(_celda("x = 1")))
-    assert faltas_de_celdas(analiza("Prosa.\n\n" + _celda("x = 1") + "\n" + _celda("x")))
-    assert faltas_de_celdas(analiza("Prosa.\n\n" + _celda(*["x = 1"] * 26)))
-    assert faltas_de_celdas(analiza("Prosa.\n\n" + _celda(*["x = 1"] * 13)))
+def _plegada(etiqueta: str, *codigo: str, comprueba: str = "Las dos coinciden siempre") -> str:
+    opciones = [f":tags: [{etiqueta}]"] + ([f':comprueba: "{comprueba}"'] if etiqueta == "comprobacion" else [])
+    return _celda(*opciones, *codigo)
+
+
+def test_caza_prosa_entre_celdas() -> None:
+    regla = faltas_de_prosa_entre_celdas
+    una, otra = "Prosa.\n\n" + _celda("x"), "\nMás prosa.\n\n" + _celda("x")
+    assert not regla(analiza(una + otra)) and not regla(analiza(una + _plegada("comprobacion", "assert x") + otra))
+    assert regla(analiza(_celda("x"))) and regla(analiza(una + "\n" + _celda("x")))
+    assert regla(analiza(una + "\n::::{a-fondo} Por qué pasa\nTexto.\n::::\n\n" + _celda("x")))
+    assert regla(analiza(una + "\nMás.\n\n```{a-fondo} Por qué\n```\n" + _celda("x") + "\n```{fin-a-fondo}\n```\n"))
+
+
+def test_caza_tamano_y_extension() -> None:
+    assert not faltas_de_tamano(analiza(_celda(*["x"] * 15)))
+    assert faltas_de_tamano(analiza(_celda(*["x"] * 16))) and faltas_de_tamano(analiza(_celda("x" * 80)))
+    assert not faltas_de_tamano(analiza(_plegada("dibujo", *["x" * 80] * 40)))
     assert faltas_de_extension(analiza("Prosa.\n"))
+    larga, celdas = "una palabra\n" * 1500, _celda("x") * 8
+    assert not faltas_de_extension(analiza(larga + celdas)) and faltas_de_extension(analiza(larga * 3 + celdas))
+    assert faltas_de_extension(analiza(larga + _celda("x") * 26))
+    plegado = "\n```{a-fondo} Lo demás\n```\n" + larga * 3 + _celda("x") * 26 + "```{fin-a-fondo}\n```\n"
+    ejercicios = "\n## Ejercicios\n\n" + larga * 3
+    comprobaciones = _plegada("comprobacion", "assert x") * 40
+    assert not faltas_de_extension(analiza(larga + celdas + plegado + comprobaciones + ejercicios))
+
+
+def test_caza_imagenes_y_estrellas() -> None:
+    figura = "```{figura} fig-a\nUn pie.\n```\n"
+    assert faltas_de_imagenes(analiza("palabra\n" * 900 + figura))
+    assert not faltas_de_imagenes(analiza("palabra\n" * 900 + figura * 2))
+    assert not faltas_de_imagenes(analiza("palabra\n" * 900 + figura + _plegada("dibujo", "explorers.softmax()")))
+    assert faltas_de_imagenes(analiza("palabra\n" * 900 + f"\n::::{{a-fondo}} Más cosas\n{figura * 4}::::\n"))
+    junto = "".join(f"```{{exercise}} A\n:label: ej-4-{i}\n\nX.\n```\n" for i in (1, 2, 3))
+    faciles = {"4.1": 1, "4.2": 1, "4.3": 1}
+    assert not faltas_de_estrellas(analiza(junto + "## Ejercicios\n"), faciles)
+    assert faltas_de_estrellas(analiza(junto + "## Ejercicios\n"), {**faciles, "4.3": 2})
+    assert faltas_de_estrellas(analiza("## Ejercicios\n" + junto), faciles)
+    assert faltas_de_apertura(analiza("## Ejercicios\n\nTexto.\n"))
+    assert not faltas_de_apertura(analiza("## Ejercicios\n\n```{empezar}\n```\n"))
+
+
+@pytest.mark.parametrize("codigo", ["x = torch.ones(2)", "loss.backward()", "for i in range(3):\n    x = i",
+                                    "def f():\n    print(1)\ny = f()"])
+def test_caza_salidas(codigo: str) -> None:
+    assert faltas_de_salidas(analiza(_celda(codigo)))
+    assert not faltas_de_salidas(analiza(_celda(codigo, "x")))
+    assert not faltas_de_salidas(analiza(_celda(codigo, "print(x)")))
+    assert not faltas_de_salidas(analiza(_plegada("comprobacion", codigo)))
+
+
+def test_las_definiciones_no_piden_salida() -> None:
+    for codigo in ("import torch", "def f():\n    return 1", "import torch\nnotebook.start(seed=4)", "N = 3"):
+        assert not faltas_de_salidas(analiza(_celda(codigo)))
+    assert not faltas_de_salidas(analiza("```{code-cell} python\n:tags: [raises-exception]\nx = f(1)\n```\n"))
+
+
+@pytest.mark.parametrize("codigo", ["assert x", "notebook.glue('a', x)", "glue('a', x)", "plots.show(f)",
+                                    "for i in y:\n    assert i", "diagrams.room()", "explorers.plane()"])
+def test_caza_maquinaria(codigo: str) -> None:
+    assert faltas_de_maquinaria(analiza(_celda(codigo)))
+    assert not faltas_de_maquinaria(analiza(_plegada("comprobacion", codigo)))
+    assert faltas_de_maquinaria(analiza(_celda(":tags: [hide-input]", codigo)))
+    assert faltas_de_maquinaria(analiza(_plegada("comprobacion", codigo, comprueba="Bien.")))
+
+
+def test_caza_a_fondo() -> None:
+    abre, cierra = "```{a-fondo} Por qué la raíz\n```\n", "```{fin-a-fondo}\n```\n"
+    assert not faltas_de_a_fondo(analiza(abre + "Texto.\n" + cierra + "::::{a-fondo} Otra cosa\nTexto.\n::::\n"))
+    assert faltas_de_a_fondo(analiza(abre)) and faltas_de_a_fondo(analiza(cierra))
+    assert faltas_de_a_fondo(analiza(abre + "## Título\n" + cierra))
+    assert faltas_de_a_fondo(analiza(abre + "::::{a-fondo} Otra cosa\nTexto.\n::::\n" + cierra))
+    assert faltas_de_a_fondo(analiza(abre.replace("Por qué la raíz", "Raíz") + cierra))
 
 
 def test_caza_figuras() -> None:

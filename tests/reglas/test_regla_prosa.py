@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from myst import LIBRO, RAIZ, Documento, analiza, capitulos, informe, lee, limpia, paginas, relativa
+from myst import LIBRO, RAIZ, Documento, analiza, capitulos, informe, lee, limpia, numero_de, paginas, relativa
 
 FRASES = [
     r"juegan? un (?:papel|rol) \w+", r"es importante (?:destacar|señalar|mencionar)",
@@ -69,6 +69,35 @@ def faltas_de_numeros(texto: str) -> list[str]:
     return [f"decimal tecleado: {m[0]} (con glue, o entre $…$ si es un dato de la cuenta)"
             for m in re.finditer(r"(?<![\w.])\d+\.\d+(?![\w]|\.\d)", texto)
             if not re.search(ANTES_DE_DECIMAL, texto[:m.start()])]
+
+
+# --- símbolos: la tabla de «Notación» manda ------------------------------------------------------------------------
+
+SIMBOLOS = {
+    r"\\omega_": r"\alpha_{ij} para un peso (\omega_k, solo para frecuencias, en los capítulos 8, 9 y 21)",
+    r"(?<![a-zA-Z\\])[aw]_\{?ij\}?": r"\alpha_{ij} para un peso",
+    r"(?<![a-zA-Z\\])s_\{?ij\}?": "e_{ij} para una puntuación",
+    r"2\s*h\s*\^\s*\{?2|/\s*h\s*\^\s*\{?2": r"\sigma para la anchura de un núcleo (h es el número de cabezas)",
+    r"(?<![a-zA-Z\\])[uw](?:_a)?(?:\s*\\cdot|\s*\^\s*\{?\\(?:T|top)\}?)\s*\\tanh": "v para el vector de la atención aditiva",
+}
+FRECUENCIAS = {8, 9, 21}
+
+
+def formulas(doc: Documento) -> Iterator[tuple[int, str]]:
+    """Líneas de fórmula destacada y fórmulas en línea, con su número."""
+    for linea in doc.lineas:
+        if linea.clase == "mates":
+            yield linea.numero, linea.texto
+        elif linea.clase in {"prosa", "titulo", "opcion"}:
+            for m in re.finditer(r"(?<!\\)\$([^$]+)\$", linea.texto):
+                yield linea.numero, m[1]
+
+
+def faltas_de_simbolos(doc: Documento, capitulo: int = 0) -> list[str]:
+    """Símbolos que en la tabla de «Notación» nombran otra cosa."""
+    reglas = {k: v for k, v in SIMBOLOS.items() if not (capitulo in FRECUENCIAS and "omega" in k)}
+    return [f"línea {n}: «{m[0].strip()}»: se escribe {bien}" for n, texto in formulas(doc)
+            for mal, bien in reglas.items() for m in re.finditer(mal, texto)]
 
 
 def recorre(doc: Documento) -> Iterator[tuple[int, str]]:
@@ -196,6 +225,30 @@ def test_prosa(ruta: Path) -> None:
 def test_numeros_del_texto(ruta: Path) -> None:
     faltas = [f"{relativa(ruta)}:{n}: {x}" for n, texto in recorre(lee(ruta)) for x in faltas_de_numeros(texto)]
     assert not faltas, informe(faltas)
+
+
+@pytest.mark.parametrize("ruta", paginas(), ids=relativa)
+def test_un_simbolo_por_objeto(ruta: Path) -> None:
+    faltas = [f"{relativa(ruta)}: {x}" for x in faltas_de_simbolos(lee(ruta), numero_de(ruta))]
+    assert not faltas, informe(faltas)
+
+
+def test_los_simbolos_estan_en_notacion() -> None:
+    texto = (LIBRO / "0-preliminares/notacion.md").read_text(encoding="utf-8")
+    tabla = texto[texto.index("(notacion-simbolos)="):texto.index("(notacion-colores)=")]
+    for simbolo in ("e_{ij}", r"\alpha_{ij}", "$A$", "$n$", "$m$", "$h$", r"$\sigma$", "d_a", "W^Q", "W^O"):
+        assert simbolo in tabla, f"«Notación» no dice qué es {simbolo}"
+    assert "punto decimal" in texto
+
+
+def test_caza_simbolos() -> None:
+    def caza(tex: str, capitulo: int = 4) -> list[str]:
+        return faltas_de_simbolos(analiza(f"# T\n\nSea ${tex}$ así.\n\n$$\n{tex}\n$$\n"), capitulo)
+    for mal in (r"\omega_i", "a_{ij}", "w_{ij} x", "s_{ij}", r"e^{-d/2h^2}", r"\q\cdot\k/h^2", r"u\cdot\tanh(x)", r"w^\T\tanh(x)"):
+        assert len(caza(mal)) == 2, mal
+    for bien in (r"\alpha_{ij}", "e_{ij}", r"2\sigma^2", r"v^\T\tanh(x)", "h_{ij}", "A_{ij}", r"d/h"):
+        assert not caza(bien), bien
+    assert not caza(r"\omega_i", 8)
 
 
 def test_prosa_del_codigo() -> None:

@@ -5,11 +5,16 @@ Cada módulo hace una cosa y tiene su ``setup``:
 - :mod:`libro.huella`, :mod:`libro.ejecucion`  la caché de ejecución
 - :mod:`libro.numeracion`  los números salen del nombre del fichero
 - :mod:`libro.demostraciones`  arreglos de sphinx-proof
+- :mod:`libro.plegado`     «A fondo», respuestas, comprobaciones y código de las figuras
 - :mod:`libro.didactica`   objetivos, predicciones, repasos, figuras, fuentes
+- :mod:`libro.tiempos`     minutos de cada página y tabla del curso
+- :mod:`libro.tipografia`  puntuación pegada a las fórmulas
 - :mod:`libro.ejercicios`  lo que el registro sabe de cada ejercicio
 - :mod:`libro.espanol`     catálogo propio y palabras inglesas sueltas
 - :mod:`libro.docstrings`  de las docstrings en español a autodoc
 - :mod:`libro.citas`       bibliografía y citas en español
+- :mod:`libro.buscador`   índice de la búsqueda y definiciones del glosario
+- :mod:`libro.mapa`       el mapa del libro
 - :mod:`libro.sitio`       fórmulas, colores, botones de cada página
 
 Importar ``libro`` no importa Sphinx: los guiones usan :func:`huella` y :func:`ruta_cache`.
@@ -25,6 +30,7 @@ __all__ = ["huella", "ruta_cache", "setup"]
 def setup(app) -> dict:
     """Conecta todas las partes."""
     from libro import (
+        buscador,
         citas,
         demostraciones,
         didactica,
@@ -32,10 +38,18 @@ def setup(app) -> dict:
         ejecucion,
         ejercicios,
         espanol,
+        mapa,
         numeracion,
+        plegado,
         sitio,
+        tiempos,
+        tipografia,
     )
 
-    for parte in (ejecucion, numeracion, demostraciones, didactica, ejercicios, espanol, citas, docstrings, sitio):
+    partes = (
+        ejecucion, numeracion, demostraciones, plegado, tiempos, didactica, ejercicios, espanol, citas, docstrings, sitio,
+        tipografia, mapa, buscador,
+    )
+    for parte in partes:
         parte.setup(app)
     return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

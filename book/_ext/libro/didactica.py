@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import ast
-import html
 import importlib
 import inspect
-import json
-import math
 import re
 import textwrap
-from pathlib import Path
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -20,34 +16,12 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from libro.numeracion import capitulo
+from libro.plegado import codigo_del_dibujo, nuevo_desplegable
+from libro.tiempos import tiempos
+
+__all__ = ["nuevo_desplegable"]
 
 logger = logging.getLogger(__name__)
-
-PALABRAS_POR_MINUTO = 200
-NO_ES_PROSA = (nodes.literal_block, nodes.doctest_block, nodes.math, nodes.math_block, nodes.raw, nodes.comment)
-
-
-class desplegable(nodes.General, nodes.Element):  # noqa: N801 (docutils busca el visitante por este nombre)
-    """Un ``<details>``: lo que se lee después de haberlo pensado."""
-
-
-class tiempos(nodes.General, nodes.Element):  # noqa: N801
-    """Lugar de los tiempos de lectura y de ejecución; se rellena con el documento leído."""
-
-
-def _abrir_desplegable(self, node: desplegable) -> None:
-    self.body.append(self.starttag(node, "details"))
-    self.body.append(f"<summary>{html.escape(node['titulo'])}</summary>\n<div class='desplegado'>\n")
-
-
-def _cerrar_desplegable(self, node: desplegable) -> None:
-    self.body.append("</div></details>\n")
-
-
-def nuevo_desplegable(titulo: str, *clases: str) -> desplegable:
-    """Un desplegable vacío con su título."""
-    return desplegable(titulo=titulo, classes=list(clases))
-
 
 class _Recuadro(SphinxDirective):
     """Un recuadro con título propio y contenido libre."""
@@ -86,6 +60,13 @@ class Repaso(_Recuadro):
     clase = "repaso"
 
 
+class Procedencia(_Recuadro):
+    """De dónde salen unos resultados que la página no calcula: orden, fecha y máquina."""
+
+    titulo = "De dónde salen estos datos"
+    clase = "procedencia"
+
+
 class Objetivos(_Recuadro):
     """Qué se aprende, qué hace falta saber y cuánto se tarda (medido)."""
 
@@ -102,19 +83,22 @@ class Objetivos(_Recuadro):
         recuadro += tiempos()
 
 
-class Respuesta(SphinxDirective):
-    """La respuesta, plegada."""
+class Empezar(SphinxDirective):
+    """Cómo conseguir los esqueletos del capítulo: abre la sección «Ejercicios»."""
 
     has_content = True
-    optional_arguments = 1
-    final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        self.assert_has_content()
-        nodo = nuevo_desplegable(self.arguments[0] if self.arguments else "Ver la respuesta", "respuesta")
-        self.set_source_info(nodo)
-        self.state.nested_parse(self.content, self.content_offset, nodo)
-        return [nodo]
+        numero = capitulo(self.env.docname)
+        if numero is None:
+            raise self.error("empezar: esta página no es un capítulo numerado")
+        orden = f"atento empezar {numero}"
+        frase = nodes.paragraph("", "Para copiar los esqueletos de este capítulo a ", nodes.literal("", "mis-ejercicios/"))
+        frase += nodes.Text(":")
+        bloque = nodes.literal_block(orden, orden, language="console")
+        caja = nodes.container("", frase, bloque, classes=["entrega", "empezar"])
+        self.state.nested_parse(self.content, self.content_offset, caja)
+        return [caja]
 
 
 class Figura(SphinxDirective):
@@ -158,11 +142,21 @@ class RecogerFiguras(SphinxTransform):
                     nombre, nombre, location=figura, type="libro", subtype="figura",
                 )
                 continue
-            contenedor = salida.parent
-            contenedor.remove(salida)
-            if not contenedor.children:
-                contenedor.parent.remove(contenedor)
+            celda = self._sacar(salida)
             figura.insert(0, salida)
+            if celda is not None and codigo_del_dibujo(celda) and celda.parent is figura.parent:
+                celda.parent.remove(celda)
+                figura.parent.insert(figura.parent.index(figura) + 1, celda)
+
+    def _sacar(self, salida: nodes.Element) -> nodes.Element | None:
+        """Quita la salida de su celda; devuelve la celda si no le queda ninguna otra."""
+        contenedor = salida.parent
+        celda = contenedor.parent
+        contenedor.remove(salida)
+        if contenedor.children:
+            return None
+        celda.remove(contenedor)
+        return celda
 
     def _salida(self, figura: nodes.figure, nombre: str) -> nodes.Element | None:
         """El paquete de salidas que contiene la figura ``nombre``, en la última celda que la dibuja antes."""
@@ -259,7 +253,7 @@ class SacarRefutaciones(SphinxTransform):
         for marca in list(self.document.findall(refutacion)):
             ancla = f"err-{marca['clave']}"
             titulo = marca.parent
-            rotulo = nodes.paragraph("", "", nodes.Text(f"Error frecuente {marca['clave']}"), classes=["refutacion"])
+            rotulo = nodes.paragraph("", "", nodes.Text("Error frecuente"), classes=["refutacion"])
             rotulo["ids"].append(ancla)
             texto = titulo.astext().replace(marca.astext(), "").strip()
             estandar.note_hyperlink_target(ancla.lower(), self.env.docname, ancla, texto)
@@ -308,64 +302,12 @@ def _avisar_vallas(app, docname: str, texto: list[str]) -> None:
         )
 
 
-def palabras(documento: nodes.document) -> int:
-    """Palabras de prosa: sin código, fórmulas ni salidas."""
-    total = 0
-    for texto in documento.findall(nodes.Text):
-        ancestro = texto.parent
-        while ancestro is not None:
-            salida = isinstance(ancestro, nodes.container) and ancestro.get("nb_element") == "cell_code"
-            if isinstance(ancestro, NO_ES_PROSA) or salida:
-                break
-            ancestro = ancestro.parent
-        else:
-            total += len(re.findall(r"\w+", texto))
-    return total
-
-
-def duracion(segundos: float) -> str:
-    """Un tiempo que se lee de un vistazo.
-
-    >>> duracion(7.2), duracion(95)
-    ('8 s', '2 min')
-    """
-    return f"{math.ceil(segundos)} s" if segundos < 90 else f"{math.ceil(segundos / 60)} min"
-
-
-def _poner_tiempos(app, documento: nodes.document) -> None:
-    docname = app.env.docname
-    numero = capitulo(docname)
-    con_celdas = any(c.get("nb_element") == "cell_code" for c in documento.findall(nodes.container))
-    for lugar in list(documento.findall(tiempos)):
-        medidas = Path(app.srcdir) / "tiempos.json"
-        app.env.note_dependency(str(medidas))
-        ejecucion = (json.loads(medidas.read_text("utf8")) if medidas.exists() else {}).get(f"{numero or 0:02d}")
-        if ejecucion is not None:
-            cuanto = f"{duracion(ejecucion)} en dos núcleos de CPU"
-        else:
-            cuanto = "sin medir"
-            if con_celdas and app.config.libro_exigir_tiempos:
-                logger.warning(
-                    "falta el tiempo de ejecución del capítulo %02d en tiempos.json", numero or 0,
-                    location=docname, type="libro", subtype="tiempos",
-                )
-        minutos = max(1, math.ceil(palabras(documento) / PALABRAS_POR_MINUTO))
-        parrafo = nodes.paragraph(classes=["tiempos"])
-        for rotulo, valor in (("Lectura", f"{minutos} min"), ("Ejecución", cuanto)):
-            parrafo += nodes.inline("", "", nodes.strong("", f"{rotulo}: "), nodes.Text(valor))
-            parrafo += nodes.Text(" ")
-        lugar.replace_self(parrafo)
-
-
 def setup(app) -> None:
     """Registra directivas, roles y transformaciones."""
-    app.add_config_value("libro_exigir_tiempos", True, "env", [bool])
-    app.add_node(desplegable, html=(_abrir_desplegable, _cerrar_desplegable))
-    app.add_node(tiempos)
     app.add_node(refutacion)
     for nombre, directiva in {
-        "objetivos": Objetivos, "prediccion": Prediccion, "repaso": Repaso, "respuesta": Respuesta,
-        "figura": Figura, "fuente": Fuente,
+        "objetivos": Objetivos, "prediccion": Prediccion, "repaso": Repaso,
+        "figura": Figura, "fuente": Fuente, "empezar": Empezar, "procedencia": Procedencia,
     }.items():
         app.add_directive(nombre, directiva)
     app.add_role("en", Ingles())
@@ -373,4 +315,3 @@ def setup(app) -> None:
     app.add_transform(RecogerFiguras)
     app.add_transform(SacarRefutaciones)
     app.connect("source-read", _avisar_vallas)
-    app.connect("doctree-read", _poner_tiempos)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
+from urllib.parse import urlencode
 
 from libro.numeracion import capitulo
 
@@ -30,7 +32,10 @@ MATHJAX = {
         "paths": {"fonts": "[mathjax]/fonts"},
     },
     "tex": {"packages": {"[+]": ["html"]}, "macros": MACROS, "tags": "none"},
-    "output": {"displayOverflow": "overflow", "linebreaks": {"inline": False}, "scale": 1.0, "mtextInheritFont": True},
+    "output": {
+        "displayOverflow": "linebreak", "linebreaks": {"inline": True, "width": "100%", "lineleading": 0.35},
+        "scale": 1.0, "mtextInheritFont": True,
+    },
     "options": {"processHtmlClass": "tex2jax_process|mathjax_process|math|output_area", "enableAssistiveMml": True},
 }
 
@@ -56,6 +61,8 @@ def _colores() -> str:
 def _pagina(app, pagename: str, templatename: str, context: dict, doctree) -> None:
     opciones = app.config.html_theme_options
     context["libro_repositorio"] = opciones.get("repository_url", "")
+    context["libro_version"] = version("atento")
+    context["libro_error"] = informe_de_error(context["libro_repositorio"], pagename)
     context["libro_cuaderno"] = None
     context["header_buttons"] = []
     if capitulo(pagename) is None or not _tiene_celdas(app, pagename):
@@ -67,6 +74,11 @@ def _pagina(app, pagename: str, templatename: str, context: dict, doctree) -> No
         "ipynb": context["pathto"](f"cuadernos/{cuaderno}", 1),
         "nombre": cuaderno,
     }
+
+
+def informe_de_error(repositorio: str, pagina: str) -> str:
+    """Dirección que abre un aviso nuevo con la página ya escrita."""
+    return f"{repositorio}/issues/new?" + urlencode({"title": f"Error en «{pagina}»"})
 
 
 def _tiene_celdas(app, pagename: str) -> bool:

@@ -1,5 +1,7 @@
-// Lo que se desplaza con el dedo también con el teclado: las fórmulas y bloques más anchos que la página.
+// Lo que la página hace sola: fórmulas que caben, partes plegadas, definiciones al pasar e índice que acompaña.
 (() => {
+  const todos = (selector, raiz = document) => [...raiz.querySelectorAll(selector)];
+
   // El MathML de asistencia apunta opciones de un menú que aquí no se carga; se quitan para no avisar en la consola.
   if (window.MathJax) {
     window.MathJax.startup = {
@@ -9,15 +11,201 @@
       },
     };
   }
-  const candidatos = "div.math > mjx-container, .highlight pre, .cell_output pre, .cell_output .text_html, " +
-    ".pst-scrollable-table-container, .bd-article table";
-  const repasar = () => {
-    for (const caja of document.querySelectorAll(candidatos)) {
-      if (caja.scrollWidth > caja.clientWidth + 1) caja.setAttribute("tabindex", "0");
-      else if (caja.getAttribute("tabindex") === "0") caja.removeAttribute("tabindex");
+
+  // ---------- Fórmulas: MathJax las parte al ancho que ve; si ese ancho cambia, hay que decírselo ----------
+  const partirDeNuevo = (raiz) => {
+    const documento = window.MathJax?.startup?.document;
+    if (!documento?.math) return;
+    for (const formula of documento.math) {
+      const caja = formula.start?.node?.parentNode;
+      if (!formula.display || !caja || !raiz.contains(caja) || !caja.offsetParent) continue;
+      const medida = documento.outputJax.getMetricsFor(caja, true);
+      if (Math.abs(medida.containerWidth - formula.metrics.containerWidth) < 2) continue;
+      formula.setMetrics(medida.em, medida.ex, medida.containerWidth, medida.scale);
+      formula.rerender(documento);
     }
   };
-  const alTerminar = () => (window.MathJax?.startup?.promise ?? Promise.resolve()).then(repasar);
-  window.addEventListener("load", alTerminar);
-  window.addEventListener("resize", repasar);
+  // Una fórmula en línea más ancha que su párrafo sí puede partirse.
+  const soltarLargas = () => {
+    for (const tramo of todos(".sin-corte")) {
+      tramo.classList.remove("larga");
+      const ancho = tramo.parentElement.clientWidth || tramo.closest("p, li, td, dd, figcaption")?.clientWidth;
+      if (ancho && tramo.getBoundingClientRect().width > ancho) tramo.classList.add("larga");
+    }
+  };
+
+  // ---------- Lo que se desplaza con el dedo, también con el teclado, y se nota que sigue ----------
+  const DESPLAZABLES = "div.math > mjx-container, .highlight pre, .cell_output pre, .cell_output .text_html, " +
+    ".pst-scrollable-table-container, .bd-article table";
+  const marcarBordes = (caja) => {
+    const resto = caja.scrollWidth - caja.clientWidth - caja.scrollLeft;
+    caja.classList.toggle("sigue-derecha", resto > 1);
+    caja.classList.toggle("sigue-izquierda", caja.scrollLeft > 1);
+  };
+  const repasar = () => {
+    soltarLargas();
+    apilarTablas();
+    for (const caja of todos(DESPLAZABLES)) {
+      const cabe = caja.scrollWidth <= caja.clientWidth + 1;
+      if (!cabe && caja.getAttribute("tabindex") !== "0") {
+        caja.setAttribute("tabindex", "0");
+        caja.addEventListener("scroll", () => marcarBordes(caja), { passive: true });
+      } else if (cabe && caja.getAttribute("tabindex") === "0") caja.removeAttribute("tabindex");
+      marcarBordes(caja);
+    }
+  };
+  // ---------- Tablas anchas: en el teléfono, cada fila es una ficha con sus rótulos ----------
+  const apilarTablas = () => {
+    const estrecho = window.innerWidth <= 600;
+    for (const tabla of todos(".bd-article table")) {
+      const rotulos = todos("thead th", tabla);
+      if (!rotulos.length || tabla.querySelector("[rowspan], [colspan]:not([colspan='1'])")) continue;
+      tabla.classList.remove("apilada");
+      const caja = tabla.closest(".pst-scrollable-table-container, .text_html") ?? tabla.parentElement;
+      if (!estrecho || tabla.offsetWidth <= caja.clientWidth + 1) continue;
+      if (!tabla.querySelector(".rotulo-celda")) {
+        for (const fila of todos("tbody tr", tabla)) {
+          [...fila.children].forEach((celda, i) => {
+            const rotulo = document.createElement("span");
+            rotulo.className = "rotulo-celda";
+            rotulo.setAttribute("aria-hidden", "true");
+            rotulo.append(...[...(rotulos[i]?.childNodes ?? [])].map((n) => n.cloneNode(true)));
+            celda.prepend(rotulo);
+          });
+        }
+      }
+      tabla.classList.add("apilada");
+    }
+  };
+  let espera, ancho = window.innerWidth;
+  window.addEventListener("resize", () => {
+    clearTimeout(espera);
+    espera = setTimeout(() => {
+      if (window.innerWidth !== ancho) partirDeNuevo(document.body);
+      ancho = window.innerWidth;
+      repasar();
+    }, 120);
+  });
+  document.addEventListener("toggle", (suceso) => {
+    if (suceso.target.open) {
+      partirDeNuevo(suceso.target);
+      repasar();
+    }
+  }, true);
+  window.addEventListener("load", () => (window.MathJax?.startup?.promise ?? Promise.resolve()).then(repasar));
+
+  // ---------- Plegados: un enlace abre lo que encierra su destino; al imprimir se abre todo y luego se deja igual ----
+  const irAlAncla = () => {
+    const destino = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    let caja = destino?.closest("details:not([open])");
+    if (!caja) return;
+    for (; caja; caja = caja.parentElement.closest("details:not([open])")) caja.open = true;
+    destino.scrollIntoView();
+  };
+  window.addEventListener("hashchange", irAlAncla);
+  window.addEventListener("DOMContentLoaded", irAlAncla);
+  document.addEventListener("click", (suceso) => {   // el mismo enlace, pulsado otra vez, no cambia la dirección
+    const enlace = suceso.target.closest?.("a[href*='#']");
+    if (enlace?.hash && enlace.hash === location.hash) irAlAncla();
+  });
+  let plegados = [];
+  window.addEventListener("beforeprint", () => {
+    plegados = todos("details:not([open])");
+    for (const caja of plegados) caja.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const caja of plegados) caja.open = false;
+  });
+
+  // ---------- «En esta página»: la entrada de lo que se lee, siempre a la vista ----------
+  const seguirLectura = () => {
+    const indice = document.querySelector("nav.page-toc");
+    const entradas = new Map(todos("a[href^='#']", indice ?? document.createElement("nav"))
+      .map((enlace) => [document.getElementById(decodeURIComponent(enlace.hash.slice(1))), enlace])
+      .filter(([seccion]) => seccion));
+    if (!entradas.size) return;
+    const barra = indice.closest(".bd-sidebar-secondary");
+    let actual = null, pendiente = false;
+    const actualizar = () => {
+      pendiente = false;
+      let ultima = null;
+      for (const [seccion, enlace] of entradas) {
+        const titulo = seccion.matches("section") ? seccion.firstElementChild : seccion;
+        if (titulo.getBoundingClientRect().top < innerHeight * 0.3) ultima = enlace;
+      }
+      if (ultima === actual) return;
+      actual?.classList.remove("leyendo");
+      actual?.removeAttribute("aria-current");
+      actual = ultima;
+      if (!actual) return;
+      actual.classList.add("leyendo");
+      actual.setAttribute("aria-current", "location");
+      const caja = barra.getBoundingClientRect(), sitio = actual.getBoundingClientRect();
+      if (sitio.top < caja.top + 40 || sitio.bottom > Math.min(caja.bottom, innerHeight) - 40)
+        barra.scrollTop += sitio.top - caja.top - caja.height / 2;
+    };
+    window.addEventListener("scroll", () => {
+      if (!pendiente) requestAnimationFrame(actualizar);
+      pendiente = true;
+    }, { passive: true });
+    actualizar();
+  };
+  window.addEventListener("DOMContentLoaded", seguirLectura);
+
+  // ---------- Definiciones: al pasar, al enfocar y al tocar un término del glosario ----------
+  const prepararDefiniciones = () => {
+    const enlaces = todos("a.reference[href*='glosario'][href*='#term-'], a.reference[href^='#term-']")
+      .filter((enlace) => window.GLOSARIO?.[decodeURIComponent(enlace.hash.slice(1))]);
+    if (!enlaces.length) return;
+    const nota = document.createElement("div");
+    nota.className = "definicion";
+    nota.id = "definicion-emergente";
+    nota.setAttribute("role", "tooltip");
+    nota.hidden = true;
+    document.body.append(nota);
+    let suyo = null, tocado = false, cierre;
+    const cerrar = () => {
+      nota.hidden = true;
+      suyo?.removeAttribute("aria-describedby");
+      suyo = null;
+    };
+    const cerrarPronto = () => { clearTimeout(cierre); cierre = setTimeout(cerrar, 180); };
+    const abrir = (enlace) => {
+      clearTimeout(cierre);
+      if (suyo === enlace) return;
+      cerrar();
+      suyo = enlace;
+      const [termino, definicion] = window.GLOSARIO[decodeURIComponent(enlace.hash.slice(1))];
+      nota.innerHTML = `<p><strong>${termino}</strong> ${definicion}</p>`;
+      nota.hidden = false;
+      if (nota.querySelector(".math")) window.MathJax?.typesetPromise?.([nota]);
+      enlace.setAttribute("aria-describedby", nota.id);
+      const lugar = enlace.getClientRects()[0], margen = 12;
+      nota.style.maxWidth = `${Math.min(380, innerWidth - 2 * margen)}px`;
+      nota.style.left = `${Math.max(margen, Math.min(lugar.left, innerWidth - nota.offsetWidth - margen)) + scrollX}px`;
+      const arriba = lugar.bottom + nota.offsetHeight + margen > innerHeight && lugar.top > nota.offsetHeight + margen;
+      nota.style.top = `${(arriba ? lugar.top - nota.offsetHeight - 6 : lugar.bottom + 6) + scrollY}px`;
+    };
+    for (const enlace of enlaces) {
+      enlace.addEventListener("pointerenter", (s) => s.pointerType === "mouse" && abrir(enlace));
+      enlace.addEventListener("pointerleave", (s) => s.pointerType === "mouse" && cerrarPronto());
+      enlace.addEventListener("focus", () => abrir(enlace));
+      enlace.addEventListener("blur", cerrarPronto);
+      // Con el dedo, el primer toque enseña la definición y el segundo lleva al glosario.
+      enlace.addEventListener("pointerdown", (s) => { tocado = s.pointerType !== "mouse" && suyo !== enlace; });
+      enlace.addEventListener("click", (s) => {
+        if (!tocado) return;
+        s.preventDefault();
+        tocado = false;
+        abrir(enlace);
+      });
+    }
+    nota.addEventListener("pointerenter", () => clearTimeout(cierre));
+    nota.addEventListener("pointerleave", cerrarPronto);
+    document.addEventListener("keydown", (s) => s.key === "Escape" && cerrar());
+    document.addEventListener("pointerdown", (s) => {
+      if (!nota.contains(s.target) && !s.target.closest?.("a.reference")) cerrar();
+    });
+  };
+  window.addEventListener("DOMContentLoaded", prepararDefiniciones);
 })();

@@ -1,0 +1,104 @@
+"""Lo que el navegador necesita para buscar por secciones y para enseñar las definiciones del glosario.
+
+Dos ficheros de datos, ``indice.js`` y ``glosario.js``, escritos con lo leído y cargados con ``<script>``, que es lo
+que también funciona al abrir el libro sin servidor. El guion ``buscar.js`` hace el resto.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+from docutils import nodes
+from sphinx import addnodes
+
+from libro.numeracion import capitulo
+
+GLOSARIO = "apendices/glosario"
+NO_SE_BUSCA = (nodes.literal_block, nodes.math_block, nodes.raw, nodes.comment, nodes.title, addnodes.toctree,
+               nodes.section)
+SIN_INDICE = {"apendices/temario", "genindex", "search"}
+
+
+def texto_de(nodo: nodes.Node) -> str:
+    """El texto de una sección sin sus subsecciones, su código ni sus salidas."""
+    trozos = []
+    for hijo in nodo.children:
+        if isinstance(hijo, NO_SE_BUSCA) or (isinstance(hijo, nodes.Element) and hijo.get("nb_element")):
+            continue
+        trozos.append(hijo.astext() if isinstance(hijo, nodes.Text) else texto_de(hijo))
+    junto = "" if isinstance(nodo, nodes.TextElement) else " "
+    return re.sub(r"\s+", " ", junto.join(trozos)).strip() if junto else junto.join(trozos)
+
+
+def _titulo(seccion: nodes.section) -> str:
+    titulo = seccion.next_node(nodes.title)
+    return titulo.astext().strip() if titulo is not None else ""
+
+
+def entradas_de(documento: nodes.document, docname: str, direccion: str) -> list[list[str]]:
+    """Una entrada por sección: dirección, título, capítulo y texto."""
+    numero = capitulo(docname)
+    principal = next(iter(documento.findall(nodes.section)), None)
+    if principal is None:
+        return []
+    pagina = (f"{numero}. " if numero else "") + _titulo(principal)
+    salida = []
+    for seccion in documento.findall(nodes.section):
+        if not seccion["ids"] or isinstance(seccion.parent, nodes.admonition) or not _titulo(seccion):
+            continue
+        if seccion.parent is not documento and not isinstance(seccion.parent, nodes.section):
+            continue   # los contenidos de teoremas y ejercicios ya van en su sección
+        ancla = "" if seccion is principal else "#" + seccion["ids"][0]
+        titulo = _titulo(seccion)
+        salida.append([direccion + ancla, titulo, "" if seccion is principal else pagina, texto_de(seccion)])
+    return salida
+
+
+def en_html(nodo: nodes.Node) -> str:
+    """Un párrafo del glosario en HTML sencillo: cursiva con su idioma, código y fórmulas."""
+    if isinstance(nodo, nodes.Text):
+        return html.escape(str(nodo), quote=False)
+    if isinstance(nodo, nodes.math):
+        return rf'<span class="math">\({html.escape(nodo.astext(), quote=False)}\)</span>'
+    dentro = "".join(map(en_html, nodo.children))
+    if isinstance(nodo, nodes.emphasis):
+        idioma = ' lang="en"' if "language-en" in nodo["classes"] else ""
+        return f"<em{idioma}>{dentro}</em>"
+    return f"<code>{dentro}</code>" if isinstance(nodo, nodes.literal) else dentro
+
+
+def glosario_de(documento: nodes.document) -> dict[str, list[str]]:
+    """Ancla de cada término → término y definición."""
+    salida = {}
+    for entrada in documento.findall(nodes.definition_list_item):
+        definicion = entrada.next_node(nodes.definition)
+        for termino in entrada.findall(nodes.term):
+            if termino["ids"] and definicion is not None and definicion.next_node(nodes.paragraph):
+                parrafo = definicion.next_node(nodes.paragraph)
+                salida[termino["ids"][0]] = [html.escape(termino.astext()), en_html(parrafo)]
+    return salida
+
+
+def _escribir(app, env) -> None:
+    """Escribe los dos ficheros donde Sphinx recoge lo estático."""
+    if app.builder.format != "html":
+        return
+    carpeta = Path(app.outdir).parent / "libro_static"
+    glosario = glosario_de(env.get_doctree(GLOSARIO)) if GLOSARIO in env.found_docs else {}
+    indice = [
+        entrada for docname in sorted(env.found_docs - SIN_INDICE)
+        for entrada in entradas_de(env.get_doctree(docname), docname, app.builder.get_target_uri(docname))
+    ]
+    destino = app.builder.get_target_uri(GLOSARIO)
+    for nombre, variable, datos in (("glosario.js", "GLOSARIO", glosario), ("indice.js", "INDICE", indice)):
+        texto = json.dumps(datos, ensure_ascii=False, separators=(",", ":"))
+        (carpeta / nombre).write_text(f"window.{variable}={texto};window.GLOSARIO_EN={json.dumps(destino)};\n", "utf8")
+
+
+def setup(app) -> None:
+    """Conecta los dos ficheros."""
+    app.connect("env-updated", lambda app, env: _escribir(app, env))
+    app.add_js_file("glosario.js", priority=290, defer="defer")
