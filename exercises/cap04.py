@@ -88,7 +88,7 @@ def column_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 # %%
 def score_scale(queries: Tensor, keys: Tensor) -> float:
-    """Desviación típica que tendría ``q·k`` con consultas ``(N, d)`` y claves ``(M, d)`` independientes."""
+    """Desviación típica de ``q·k`` al tomar al azar una consulta de ``(N, d)`` y una clave de ``(M, d)``."""
     raise NotImplementedError("Ejercicio 4.6")
 
 
@@ -117,8 +117,13 @@ def beta_for_entropy(scores: Tensor, entropy: Tensor) -> Tensor:
 
 
 # %%
-def streaming_attention(query: Tensor, keys: Tensor, values: Tensor, chunk: int) -> Tensor:
-    """Atención escalada sobre lo llegado tras cada bloque de ``chunk`` claves: ``(bloques, query, d_v)``."""
+def absorb_block(
+    state: tuple[Tensor, Tensor, Tensor], query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Máximo visto ``(query, 1)``, suma de exponenciales ``(query, 1)`` y suma ponderada ``(query, d_v)``, al día.
+
+    state: las tres, antes del bloque. query ``(query, d_k)``, key ``(block, d_k)``, value ``(block, d_v)``.
+    """
     raise NotImplementedError("Ejercicio 4.9")
 
 

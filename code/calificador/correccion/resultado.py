@@ -37,7 +37,11 @@ class Propiedad:
 
 @dataclass(frozen=True)
 class Resultado:
-    """El resultado de un ejercicio."""
+    """El resultado de un ejercicio.
+
+    ``mutante``: el error reconocido, si lo hay. ``caso``: el caso más pequeño que falla, en varias líneas; solo al
+    corregir en local.
+    """
 
     id: str
     nombre: str
@@ -48,6 +52,7 @@ class Resultado:
     mensaje: str = ""
     pista: str = ""
     mutante: str = ""
+    caso: str = ""
     nivel: str = ""
     segundos: float = field(default=0.0, compare=False)
 
