@@ -6,137 +6,29 @@ devuelve los pesos para mirarlos, y la fusionada, que no los guarda y es más r�
 
 Las máscaras son booleanas, con ``True`` donde se puede atender, y se difunden hasta
 ``(…, query, key)``. Una consulta que no puede atender a ninguna clave recibe pesos 0 y salida 0,
-sin NaN hacia delante ni hacia atrás: así responde ``F.scaled_dot_product_attention`` desde PyTorch
-2.5, mientras que ``nn.MultiheadAttention`` devuelve NaN.
+sin NaN hacia delante ni hacia atrás. Así responde ``F.scaled_dot_product_attention`` desde PyTorch
+2.5; ``nn.MultiheadAttention`` da NaN en esas filas si se le piden los pesos (lo hace si no se dice
+otra cosa) y el resultado de promediar nada, 0, con ``need_weights=False``.
 """
 
-from functools import partial
+import math
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from einops import rearrange
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from atento import masks, shapes, similarity
-from atento.shapes import typed
-
-# --- La puerta: qué se acepta ---------------------------------------------------------------------
-
-
-def _require_mask(
-    mask: Tensor | None, scores_shape: tuple[int, ...], like: Tensor, axes: str
-) -> None:
-    if mask is None:
-        return
-    shapes.require_boolean(mask, name="mask")
-    shapes.require_broadcastable(mask, scores_shape, name="mask", axes=axes)
-    if mask.device != like.device:
-        raise ValueError(
-            f"mask: está en {mask.device} y query en {like.device}; muévela con "
-            f"mask.to(query.device)."
-        )
-
-
-def _require_inputs(query, key, value, mask, scale, dropout) -> None:
-    similarity.require_pair(query, key)
-    shapes.require_floating(value, name="value")
-    shapes.require_same_kind(value, key, name="value", reference_name="key")
-    if value.shape[:-1] != key.shape[:-1]:
-        raise ValueError(
-            f"value: se esperaba un valor por clave, con los ejes (…, key) = "
-            f"{tuple(key.shape[:-1])}; llegó la forma {tuple(value.shape)}."
-        )
-    _require_mask(mask, (*query.shape[:-1], key.shape[-2]), query, "(…, query, key)")
-    if scale is not None:
-        shapes.require_positive(scale, name="scale")
-    shapes.require_probability(dropout, name="dropout")
-
-
-def _require_finite(query: Tensor, key: Tensor, value: Tensor) -> None:
-    for name, tensor in (("query", query), ("key", key), ("value", value)):
-        shapes.require_finite(tensor, name=name)
-
-
-def _check_scores(scores=None) -> None:
-    shapes.require_floating(scores, name="scores")
-
-
-def _check_explicit(
-    query=None, key=None, value=None, mask=None, *, scale=None, dropout=0.0
-) -> None:
-    _require_inputs(query, key, value, mask, scale, dropout)
-    _require_finite(query, key, value)
-
-
-def _check_fused(
-    query=None, key=None, value=None, mask=None, *, causal=False, scale=None, dropout=0.0
-) -> None:
-    _require_inputs(query, key, value, mask, scale, dropout)
-    if shapes.is_enabled():  # mirar el contenido cuesta una pasada
-        _require_finite(query, key, value)
-    if causal and query.shape[-2] > key.shape[-2]:
-        raise ValueError(
-            f"causal: las consultas son las últimas posiciones de las claves, así que no puede "
-            f"haber más consultas ({query.shape[-2]}) que claves ({key.shape[-2]})."
-        )
-
-
-def _check_forward(
-    module, query=None, key=None, value=None, mask=None, *, need_weights=False, cache=None
-) -> None:
-    if key is None and value is not None:
-        raise ValueError("value: llegó value sin key; da también key, o ninguno de los dos.")
-    key = query if key is None else key
-    value = key if value is None else value
-    _require_inputs(query, key, value, None, None, 0.0)
-    _require_module_inputs(module, query, key, value)
-    if cache is not None and not isinstance(cache, KVCache):
-        raise TypeError(f"cache: se esperaba un KVCache; llegó {type(cache).__name__}.")
-    n_keys = key.shape[-2] + (0 if cache is None else len(cache))
-    _require_head_mask(mask, query, (*query.shape[:-2], module.n_heads, query.shape[-2], n_keys))
-    if need_weights or shapes.is_enabled():
-        _require_finite(query, key, value)
-
-
-def _require_module_inputs(module, query: Tensor, key: Tensor, value: Tensor) -> None:
-    for name, tensor in (("query", query), ("key", key), ("value", value)):
-        shapes.require_axis(
-            tensor, -1, module.d_model, name=name, label="d_model", like="el constructor"
-        )
-    if not torch.is_autocast_enabled(query.device.type):
-        weight = module.project_query.weight
-        shapes.require_same_kind(query, weight, name="query", reference_name="project_query.weight")
-
-
-def _require_head_mask(mask: Tensor | None, query: Tensor, goal: tuple[int, ...]) -> None:
-    _require_mask(mask, goal, query, "(…, head, query, key)")
-    if mask is not None and 2 < mask.ndim < len(goal) and mask.shape[0] != 1:
-        raise ValueError(
-            f"mask: le falta el eje «head»: llegó {tuple(mask.shape)} y su primer eje se leería "
-            f"como cabezas, no como lote. Usa mask[:, None] para llegar hasta {goal}."
-        )
-
+from atento import masks
+from atento.cache import KVCache
+from atento.checks import attention as checks
+from atento.shapes import is_readable, typed
 
 # --- Una cabeza -----------------------------------------------------------------------------------
 
 
-@typed(validate=_check_scores)
-def normalize(scores: Float[Tensor, "*batch query key"]) -> Float[Tensor, "*batch query key"]:
-    """Devuelve los pesos: softmax sobre ``key``, o 0 en las filas donde todo es ``-inf``.
-
-    En esas filas softmax daría 0/0 = NaN, también en el gradiente; aquí los dos valen 0.
-
-    Errores: ``TypeError`` si ``scores`` no es un tensor de coma flotante.
-    """
-    weights = scores.softmax(dim=-1)
-    if shapes.is_readable(weights) and not weights[..., :1].isnan().any():
-        return weights
-    alone = (scores == float("-inf")).all(dim=-1, keepdim=True)  # consultas sin ninguna clave
-    return scores.masked_fill(alone, 0.0).softmax(dim=-1).masked_fill(alone, 0.0)
-
-
-@typed(validate=_check_explicit)
+@typed(validate=checks.explicit)
 def scaled_dot_product_attention(
     query: Float[Tensor, "*batch query d_head"],
     key: Float[Tensor, "*batch key d_head"],
@@ -154,21 +46,54 @@ def scaled_dot_product_attention(
     entera).
 
     Errores: ``TypeError`` por el tipo (enteros, máscara no booleana) y ``ValueError`` por la
-    forma, o si hay NaN o infinitos; el mensaje nombra el argumento.
+    forma; el mensaje nombra el argumento. Con la comprobación de formas encendida, también
+    ``ValueError`` si llegan NaN o infinitos.
     Fuente: Vaswani et al. (2017), ec. 1.
     """
     if scale is None:
         scale = query.shape[-1] ** -0.5
-    scores = query @ key.transpose(-2, -1)  # puntuar: (…, query, key)
-    scores = scores * scale  # escalar
+    scores = (query * scale) @ key.mT  # escalar y puntuar: (…, query, key)
+    return attend.unchecked(scores, value, mask, dropout=dropout)
+
+
+@typed(validate=checks.attend)
+def attend(
+    scores: Float[Tensor, "*batch query key"],
+    value: Float[Tensor, "*batch key d_value"],
+    mask: Bool[Tensor, "..."] | None = None,
+    *,
+    dropout: float = 0.0,
+) -> tuple[Float[Tensor, "*batch query d_value"], Float[Tensor, "*batch query key"]]:
+    """Hace con unas puntuaciones cualesquiera lo que toda atención: enmascara, normaliza y promedia.
+
+    Devuelve ``(output, weights)``; ``mask`` y ``dropout``, como en
+    :func:`scaled_dot_product_attention`.
+
+    Errores: ``TypeError`` o ``ValueError`` si los tensores no casan.
+    """
     if mask is not None:
         scores = scores.masked_fill(~mask, float("-inf"))  # enmascarar
-    weights = normalize(scores)  # normalizar: cada fila suma 1
-    output = F.dropout(weights, dropout) @ value  # promediar: (…, query, d_value)
+    weights = normalize.unchecked(scores)  # normalizar: cada fila suma 1
+    output = torch.dropout(weights, dropout, True) @ value  # promediar: (…, query, d_value)
     return output, weights
 
 
-@typed(validate=_check_fused)
+@typed(validate=checks.normalize)
+def normalize(scores: Float[Tensor, "*batch query key"]) -> Float[Tensor, "*batch query key"]:
+    """Devuelve los pesos: softmax sobre ``key``, o 0 en las filas donde todo es ``-inf``.
+
+    En esas filas softmax daría 0/0 = NaN, también en el gradiente; aquí los dos valen 0.
+
+    Errores: ``TypeError`` si ``scores`` no es un tensor de coma flotante.
+    """
+    weights = scores.softmax(dim=-1)
+    if is_readable(weights) and not math.isnan(weights.sum().item()):  # no hay filas así
+        return weights
+    alone = (scores == float("-inf")).all(dim=-1, keepdim=True)  # consultas sin ninguna clave
+    return scores.masked_fill(alone, 0.0).softmax(dim=-1).masked_fill(alone, 0.0)
+
+
+@typed(validate=checks.fused)
 def fused_attention(
     query: Float[Tensor, "*batch query d_head"],
     key: Float[Tensor, "*batch key d_head"],
@@ -185,23 +110,13 @@ def fused_attention(
     caché (``F.scaled_dot_product_attention`` las pone al principio; con tantas consultas como
     claves es igual). Lo demás, como en :func:`scaled_dot_product_attention`.
 
-    Errores: los mismos; los NaN solo se buscan con la comprobación de formas encendida.
+    Errores: los mismos.
     Fuente: Dao et al. (2022), algoritmo 1 (FlashAttention), cuando el dispositivo lo tiene.
     """
-    square = query.shape[-2] == key.shape[-2]
-    if causal and not (square and mask is None):
+    if causal and not (mask is None and query.shape[-2] == key.shape[-2]):
         mask = masks.combine(_causal_rows(query, key), mask)
         causal = False
-    fused = partial(
-        F.scaled_dot_product_attention, is_causal=causal, scale=scale, dropout_p=dropout
-    )
-    if mask is None:
-        return fused(query, key, value)
-    mask = mask if mask.ndim >= 2 else torch.atleast_2d(mask)  # PyTorch pide dos ejes
-    if query.device.type == "cpu":
-        return fused(query, key, value, attn_mask=mask)
-    alone = ~mask.any(dim=-1, keepdim=True)  # no todos los núcleos de GPU dan 0 a estas consultas
-    return fused(query, key, value, attn_mask=mask | alone).masked_fill(alone, 0.0)
+    return _fused(query, key, value, mask, is_causal=causal, scale=scale, dropout_p=dropout)
 
 
 def _causal_rows(query: Tensor, key: Tensor) -> Bool[Tensor, "query key"]:
@@ -210,79 +125,74 @@ def _causal_rows(query: Tensor, key: Tensor) -> Bool[Tensor, "query key"]:
     return masks.causal_mask(n_keys, device=query.device)[n_keys - n_queries :]  # (query, key)
 
 
+def _fused(query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, **options) -> Tensor:
+    """Llama al núcleo; ``allowed`` es una máscara booleana, un sesgo flotante o ``None``."""
+    if allowed is None:
+        return F.scaled_dot_product_attention(query, key, value, **options)
+    if allowed.ndim < 2:
+        allowed = torch.atleast_2d(allowed)  # PyTorch pide dos ejes
+    if query.is_cpu:
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=allowed, **options)
+    forbidden = False if allowed.dtype == torch.bool else float("-inf")
+    alone = (allowed == forbidden).all(dim=-1, keepdim=True)  # no todo núcleo de GPU da 0 a estas
+    allowed = allowed.masked_fill(alone, 1)
+    output = F.scaled_dot_product_attention(query, key, value, attn_mask=allowed, **options)
+    return output.masked_fill(alone, 0.0)
+
+
 # --- Varias cabezas -------------------------------------------------------------------------------
 
+Rotary = Callable[[Float[Tensor, "*batch head n d_head"], Int[Tensor, " n"]], Tensor]
+"""Gira consultas o claves, ``(…, head, n, d_head)``, según sus posiciones; no cambia la forma."""
 
-class KVCache:
-    """Guarda las claves y los valores ya proyectados, para no repetirlos al generar.
-
-    Cada llamada a :meth:`append` añade posiciones nuevas al final; sirve para una sola capa y una
-    sola secuencia (o lote). ``len(cache)`` es el número de posiciones guardadas.
-    """
-
-    def __init__(self) -> None:
-        self.key: Tensor | None = None  # (…, head, key, d_head)
-        self.value: Tensor | None = None  # (…, head, key, d_head)
-
-    def __len__(self) -> int:
-        return 0 if self.key is None else self.key.shape[-2]
-
-    def append(
-        self, key: Float[Tensor, "*batch new d_head"], value: Float[Tensor, "*batch new d_head"]
-    ) -> tuple[Float[Tensor, "*batch key d_head"], Float[Tensor, "*batch key d_head"]]:
-        """Añade claves y valores, y devuelve todos los que hay.
-
-        Errores: ``ValueError`` si el lote, las cabezas o la anchura no son los de la caché;
-        ``TypeError`` si no lo es el tipo de datos.
-        """
-        if self.key is not None:
-            _require_like(key, self.key, "key")
-            _require_like(value, self.value, "value")
-            key = torch.cat([self.key, key], dim=-2)  # (…, head, key, d_head)
-            value = torch.cat([self.value, value], dim=-2)  # (…, head, key, d_head)
-        self.key, self.value = key, value
-        return key, value
-
-    def reset(self) -> None:
-        """Vacía la caché, para empezar otra secuencia."""
-        self.key = self.value = None
-
-
-def _require_like(new: Tensor, stored: Tensor, name: str) -> None:
-    shapes.require_same_kind(new, stored, name=f"{name} (nuevo)", reference_name="cache")
-    old, came = tuple(stored.shape), tuple(new.shape)
-    if (*old[:-2], old[-1]) != (*came[:-2], came[-1]):
-        raise ValueError(
-            f"cache: guarda {name} de forma {old} y llega de forma {came}; solo puede cambiar el "
-            f"penúltimo eje. Para otra secuencia, usa una caché nueva o cache.reset()."
-        )
+ScoreBias = Callable[[Int[Tensor, " query"], Int[Tensor, " key"]], Float[Tensor, "*head query key"]]
+"""De las posiciones de consultas y claves, lo que se suma a las puntuaciones."""
 
 
 class MultiHeadAttention(nn.Module):
     """Atención multicabeza: ``n_heads`` atenciones de anchura ``d_model / n_heads``, en paralelo.
 
-    ``scores`` es el punto de extensión de todas las variantes. Diferencias con
-    ``nn.MultiheadAttention``: el lote va delante, ``True`` en la máscara permite atender, los
-    pesos se devuelven por cabeza y sin dropout, y solo si se piden.
+    Con ``n_kv_heads``, varias cabezas de consultas comparten cada cabeza de claves y valores
+    (agrupadas; con 1, una sola para todas), y la caché ocupa ``n_kv_heads / n_heads``. Las
+    variantes entran por tres sitios, del más barato al más general; los dos primeros conservan la
+    forma fusionada:
 
-    Errores: ``TypeError`` o ``ValueError`` si ``d_model`` o ``n_heads`` no son enteros positivos,
-    si ``d_model`` no es múltiplo de ``n_heads`` o si ``dropout`` no está en [0, 1).
-    Fuente: Vaswani et al. (2017), § 3.2.2.
+    - ``rotary(x, positions)`` gira consultas y claves, antes de guardarlas (RoPE);
+    - ``score_bias(query_positions, key_positions)`` suma a las puntuaciones un sesgo que se difunde
+      hasta ``(…, head, query, key)`` (ALiBi, T5);
+    - el método :meth:`scores`, que una subclase redefine, puntúa de cualquier otra manera.
+
+    Las posiciones de una llamada siguen a las que ya guarda la caché. ``rotary`` y ``score_bias``
+    pueden ser módulos con parámetros, y compartirse entre capas.
+
+    Diferencias con ``nn.MultiheadAttention``: el lote va delante, ``True`` en la máscara permite
+    atender, los pesos se devuelven por cabeza y sin dropout, y solo si se piden.
+
+    Errores: ``TypeError`` o ``ValueError`` si ``d_model``, ``n_heads`` o ``n_kv_heads`` no son
+    enteros positivos, si uno no es múltiplo del siguiente o si ``dropout`` no está en [0, 1).
+    Fuente: Vaswani et al. (2017), § 3.2.2; las cabezas agrupadas, Ainslie et al. (2023), § 2.2.
     """
 
+    @typed(validate=checks.module)
     def __init__(
-        self, d_model: int, n_heads: int, *, bias: bool = True, dropout: float = 0.0
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        n_kv_heads: int | None = None,
+        bias: bool = True,
+        dropout: float = 0.0,
+        rotary: Rotary | None = None,
+        score_bias: ScoreBias | None = None,
     ) -> None:
-        shapes.require_size(d_model, name="d_model")
-        shapes.require_size(n_heads, name="n_heads")
-        shapes.require_divisible(d_model, n_heads, name="d_model", divisor_name="n_heads")
-        shapes.require_probability(dropout, name="dropout")
         super().__init__()
         self.d_model, self.n_heads, self.d_head = d_model, n_heads, d_model // n_heads
-        self.dropout = dropout
+        self.n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
+        self.dropout, self.rotary, self.score_bias = dropout, rotary, score_bias
+        d_kv = self.n_kv_heads * self.d_head
         self.project_query = nn.Linear(d_model, d_model, bias=bias)
-        self.project_key = nn.Linear(d_model, d_model, bias=bias)
-        self.project_value = nn.Linear(d_model, d_model, bias=bias)
+        self.project_key = nn.Linear(d_model, d_kv, bias=bias)
+        self.project_value = nn.Linear(d_model, d_kv, bias=bias)
         self.project_output = nn.Linear(d_model, d_model, bias=bias)
         self.reset_parameters()
 
@@ -301,12 +211,13 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "*batch head query key"]:
         """Puntúa cada clave para cada consulta, ya escalado y antes de enmascarar.
 
-        Una variante redefine este método; entonces se usa siempre la forma explícita. Un ``-inf``
-        prohíbe la pareja, igual que la máscara.
+        Una variante redefine este método; entonces se usa siempre la forma explícita. Las consultas
+        son las últimas posiciones de las claves si hay caché. Un ``-inf`` prohíbe la pareja, igual
+        que la máscara.
         """
-        return similarity.scaled_dot(query, key)  # puntuar y escalar: (…, head, query, key)
+        return (query * self.d_head**-0.5) @ key.mT  # escalar y puntuar: (…, head, query, key)
 
-    @typed(validate=_check_forward)
+    @typed(validate=checks.forward)
     def forward(
         self,
         query: Float[Tensor, "*batch query d_model"],
@@ -322,47 +233,79 @@ class MultiHeadAttention(nn.Module):
         ``output`` es ``(…, query, d_model)``; ``weights`` es ``(…, head, query, key)`` con
         ``need_weights=True`` y ``None`` sin él. Sin ``key``, autoatención; sin ``value``, los
         valores salen de ``key``. Con ``cache``, las claves y los valores de esta llamada se añaden
-        a los guardados, y el eje ``key`` los cuenta todos. ``mask`` se difunde hasta
-        ``(…, head, query, key)``.
+        a los guardados, y el eje ``key`` los cuenta todos; si algo falla, la caché no crece.
+        ``mask`` se difunde hasta ``(…, head, query, key)``.
 
         Errores: los de :func:`scaled_dot_product_attention`, y ``ValueError`` si llega ``value``
-        sin ``key`` o una máscara a la que le falta el eje ``head``. Los NaN se buscan con
-        ``need_weights=True`` o con la comprobación de formas encendida.
+        sin ``key``, una máscara a la que le falta el eje ``head``, o si ``rotary``, ``score_bias``
+        o :meth:`scores` devuelven otra forma.
         """
         key = query if key is None else key
         value = key if value is None else value
         query = self._split(self.project_query(query))  # proyectar y repartir en cabezas
         key = self._split(self.project_key(key))  # (…, head, key, d_head)
         value = self._split(self.project_value(value))  # (…, head, key, d_head)
+        start = 0 if cache is None else len(cache)  # la posición de la primera consulta
+        if self.rotary is not None:
+            query, key = self._turn(query, start), self._turn(key, start)
         if cache is not None:
-            key, value = cache.append(key, value)
-        output, weights = self._attend(query, key, value, mask, need_weights)
+            key, value = cache.joined(key, value)
+        output, weights = self._mix(query, key, value, mask, start, need_weights)
         output = rearrange(output, "... head query d_head -> ... query (head d_head)")  # unir
-        return self.project_output(output), weights
+        output = self.project_output(output)
+        if cache is not None:
+            cache.store(key, value)
+        return output, weights
 
-    def _split(self, x: Float[Tensor, "*batch n d_model"]) -> Float[Tensor, "*batch head n d_head"]:
-        return rearrange(x, "... n (head d_head) -> ... head n d_head", head=self.n_heads)
+    def _split(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch head n d_head"]:
+        return rearrange(x, "... n (head d_head) -> ... head n d_head", d_head=self.d_head)
 
-    def _attend(self, query, key, value, mask, need_weights) -> tuple[Tensor, Tensor | None]:
+    def _turn(self, x: Tensor, start: int) -> Tensor:
+        turned = self.rotary(x, torch.arange(start, start + x.shape[-2], device=x.device))
+        checks.require_turned(turned, x, name="rotary")
+        return turned
+
+    def _mix(self, query, key, value, mask, start, need_weights) -> tuple[Tensor, Tensor | None]:
+        """Puntúa, enmascara, normaliza y promedia; fusionado, si nadie necesita los pasos."""
         dropout = self.dropout if self.training else 0.0
+        bias = None if self.score_bias is None else self._bias(query, key, start)
         inherited = type(self).scores is MultiHeadAttention.scores and "scores" not in vars(self)
         if inherited and not need_weights:
-            return fused_attention(query, key, value, mask, dropout=dropout), None
+            grouped = self.n_kv_heads != self.n_heads
+            allowed = _allowed(mask, bias)
+            options = {"dropout_p": dropout, "enable_gqa": grouped}
+            return _fused(query, key, value, allowed, **options), None
+        key, value = self._share(key), self._share(value)
         scores = self.scores(query, key)  # puntuar y escalar: (…, head, query, key)
-        self._require_scores(scores, query, key)
-        if mask is not None:
-            scores = scores.masked_fill(~mask, float("-inf"))  # enmascarar
-        weights = normalize(scores)  # normalizar: cada fila suma 1
-        output = F.dropout(weights, dropout) @ value  # promediar: (…, head, query, d_head)
+        checks.require_scores(scores, self._goal(query, key), name=f"{type(self).__name__}.scores")
+        scores = scores if bias is None else scores + bias
+        output, weights = attend.unchecked(scores, value, mask, dropout=dropout)
         return output, weights if need_weights else None
 
-    def _require_scores(self, scores: Tensor, query: Tensor, key: Tensor) -> None:
-        goal = (*query.shape[:-1], key.shape[-2])
-        if tuple(scores.shape) != goal:
-            raise ValueError(
-                f"scores: {type(self).__name__}.scores debe devolver "
-                f"(…, head, query, key) = {goal}; devolvió {tuple(scores.shape)}."
-            )
+    def _bias(self, query: Tensor, key: Tensor, start: int) -> Float[Tensor, "*head query key"]:
+        positions = torch.arange(max(start + query.shape[-2], key.shape[-2]), device=query.device)
+        queries = positions[start : start + query.shape[-2]]
+        bias = self.score_bias(queries, positions[: key.shape[-2]])
+        checks.require_bias(bias, self._goal(query, key), query, name="score_bias")
+        return bias.to(query.dtype)
+
+    def _share(self, x: Tensor) -> Float[Tensor, "*batch head key d_head"]:
+        """Repite cada cabeza de claves o valores para las de consultas que la comparten."""
+        group = self.n_heads // self.n_kv_heads
+        return x if group == 1 else x.repeat_interleave(group, dim=-3)
+
+    def _goal(self, query: Tensor, key: Tensor) -> tuple[int, ...]:
+        return (*query.shape[:-1], key.shape[-2])  # (…, head, query, key)
 
     def extra_repr(self) -> str:
-        return f"d_model={self.d_model}, n_heads={self.n_heads}, dropout={self.dropout}"
+        return (
+            f"d_model={self.d_model}, n_heads={self.n_heads}, n_kv_heads={self.n_kv_heads}, "
+            f"dropout={self.dropout}"
+        )
+
+
+def _allowed(mask: Tensor | None, bias: Tensor | None) -> Tensor | None:
+    """Junta máscara y sesgo como los quiere el núcleo: -inf donde no se puede atender."""
+    if bias is None or mask is None:
+        return mask if bias is None else bias
+    return bias.masked_fill(~mask, float("-inf"))

@@ -14,7 +14,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from atento.shapes import require_integer, require_size, require_tensor
+from atento.numbers import require_size
+from atento.shapes import require_integer, require_tensor
 
 Step = Callable[[Tensor, Any], tuple[Tensor, Any]]
 

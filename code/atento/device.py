@@ -32,6 +32,27 @@ def pick() -> torch.device:
     return torch.device(next(kind for kind in _KINDS if is_available(kind)))
 
 
+def require_device(name: torch.device | str, *, argument: str = "device") -> torch.device:
+    """Devuelve el dispositivo que se llama ``name``, si PyTorch lo conoce.
+
+    Errores: ``TypeError`` si no es un texto ni un ``torch.device``; ``ValueError`` si no existe
+    ninguno con ese nombre.
+    """
+    if isinstance(name, torch.device):
+        return name
+    if not isinstance(name, str):
+        raise TypeError(
+            f"{argument}: se esperaba un dispositivo, como «cpu»; llegó {type(name).__name__}."
+        )
+    try:
+        return torch.device(name)
+    except RuntimeError:
+        raise ValueError(
+            f"{argument}: se esperaba un dispositivo de PyTorch, como {', '.join(_KINDS)}; llegó "
+            f"«{name}». Con device.pick() se elige el mejor que haya."
+        ) from None
+
+
 def _forced(name: str) -> torch.device:
     kind, colon, index = name.partition(":")
     if kind not in _KINDS or (colon and not index.isdecimal()):

@@ -9,7 +9,9 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from atento.shapes import require_boolean, require_integer, require_size, typed
+from atento.device import require_device
+from atento.numbers import require_size
+from atento.shapes import require_boolean, require_integer, typed
 
 
 def causal_mask(n: int, *, device: torch.device | str | None = None) -> Bool[Tensor, "query key"]:
@@ -18,14 +20,17 @@ def causal_mask(n: int, *, device: torch.device | str | None = None) -> Bool[Ten
     Vale para cualquier número de ejes delante, porque solo fija los dos últimos. Al generar con
     caché, las consultas son las últimas posiciones: ``causal_mask(n)[-nuevas:]``.
 
-    Errores: ``TypeError`` o ``ValueError`` si ``n`` no es un entero mayor o igual que 0.
+    Errores: ``TypeError`` o ``ValueError`` si ``n`` no es un entero mayor o igual que 0, o si no
+    existe ``device``.
     Fuente: Vaswani et al. (2017), § 3.2.3.
     """
     require_size(n, name="n", least=0)
+    if device is not None:
+        device = require_device(device)
     return torch.ones(n, n, dtype=torch.bool, device=device).tril()
 
 
-def _require_ids(ids=None, pad_id=0) -> None:
+def _require_ids(ids: Tensor, pad_id: int = 0) -> None:
     require_integer(ids, name="ids")
     require_size(pad_id, name="pad_id", least=None)
     if ids.ndim != 2:

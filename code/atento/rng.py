@@ -1,9 +1,12 @@
 """Piso 1: las semillas, para que dos ejecuciones den los mismos números."""
 
 import random
+from typing import Any
 
 import numpy as np
 import torch
+
+from atento.device import require_device
 
 
 def seed_all(seed: int) -> torch.Generator:
@@ -23,9 +26,9 @@ def seed_all(seed: int) -> torch.Generator:
 def generator(seed: int, *, device: torch.device | str = "cpu") -> torch.Generator:
     """Devuelve un generador de PyTorch con su propia semilla, que no toca el estado global.
 
-    Errores: los de :func:`seed_all`.
+    Errores: los de :func:`seed_all`, y ``ValueError`` si no existe ``device``.
     """
-    return torch.Generator(device=device).manual_seed(_require_seed(seed))
+    return torch.Generator(device=require_device(device)).manual_seed(_require_seed(seed))
 
 
 def _require_seed(seed: int) -> int:
@@ -34,3 +37,29 @@ def _require_seed(seed: int) -> int:
     if not 0 <= seed < 2**32:
         raise ValueError(f"seed: se esperaba un entero entre 0 y 2**32 - 1; llegó {seed}.")
     return int(seed)
+
+
+def snapshot() -> dict[str, Any]:
+    """Devuelve el estado de todos los generadores globales, para volver a él con :func:`restore`.
+
+    Solo contiene tensores, números y tuplas: se guarda con ``torch.save`` y se lee con
+    ``weights_only=True``.
+    """
+    name, keys, *rest = np.random.get_state()
+    return {
+        "python": random.getstate(),
+        "numpy": (name, torch.from_numpy(keys.astype(np.int64)), *rest),
+        "torch": torch.get_rng_state(),
+        "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+    }
+
+
+def restore(state: dict[str, Any]) -> None:
+    """Deja los generadores globales como estaban en :func:`snapshot`."""
+    version, internal, gauss = state["python"]
+    random.setstate((version, tuple(internal), gauss))
+    name, keys, *rest = state["numpy"]
+    np.random.set_state((name, keys.numpy().astype(np.uint32), *rest))
+    torch.set_rng_state(state["torch"])
+    if torch.cuda.is_available() and state["cuda"]:
+        torch.cuda.set_rng_state_all(state["cuda"])

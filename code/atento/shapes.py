@@ -4,6 +4,8 @@ Las funciones públicas de :mod:`atento` anotan sus tensores con jaxtyping
 (``Float[Tensor, "*batch query d_head"]``) y validan sus argumentos siempre. Además, con el
 interruptor encendido (:func:`enable`, :func:`checked`), el decorador :func:`typed` comprueba en
 cada llamada que todos los ejes con el mismo nombre miden lo mismo, también en el resultado.
+
+Todos los mensajes tienen la misma hechura: el argumento, lo que se esperaba y lo que llegó.
 """
 
 import functools
@@ -19,6 +21,8 @@ import torch
 from beartype import beartype
 from jaxtyping import AbstractArray, TypeCheckError, jaxtyped
 from torch import Tensor
+from torch._C import _functorch
+from torch._subclasses.fake_tensor import FakeTensor
 
 AXES = {
     "batch": "ejes de lote (muestras independientes)",
@@ -73,25 +77,33 @@ def typed(function: Callable | None = None, *, validate: Callable | None = None)
     ``TypeError`` si llega algo que no es un tensor o con otro tipo de datos, ``ValueError`` si
     falla la forma; el mensaje nombra el argumento, el eje, lo que llegó y lo que se esperaba.
     ``validate``, si se da, recibe los mismos argumentos y se ejecuta siempre y antes, encendida o
-    no.
+    no. Un argumento que falta, sobra o lleva el nombre de PyTorch se dice también en español.
+
+    La función sin puerta queda en ``.unchecked``, para quien ya ha validado lo que pasa.
     """
     if function is None:
         return functools.partial(typed, validate=validate)
     _resolve_annotations(function)
     strict = jaxtyped(typechecker=beartype)(function)
+    door = function if validate is None else validate
 
     @functools.wraps(function)
     def call(*args, **kwargs):
-        if validate is not None:
-            validate(*args, **kwargs)
-        if not _enabled:
-            return function(*args, **kwargs)
         try:
+            if validate is not None:
+                validate(*args, **kwargs)
+            if not _enabled or torch.compiler.is_compiling():  # al compilar no hay formas que mirar
+                return function(*args, **kwargs)
             return strict(*args, **kwargs)
         except TypeCheckError as error:
             violation = _in_spanish(function, args, kwargs, str(error))
+        except TypeError as error:
+            if not _is_unbound(error, door, args, kwargs):
+                raise
+            violation = _unbound(function, args, kwargs)
         raise violation
 
+    call.unchecked = function
     return call
 
 
@@ -99,6 +111,61 @@ def _resolve_annotations(function: Callable) -> None:
     """Convierte en tipos las anotaciones que ``from __future__ import annotations`` dejó."""
     if any(isinstance(hint, str) for hint in function.__annotations__.values()):
         function.__annotations__ = typing.get_type_hints(function, include_extras=True)
+
+
+# --- Los argumentos que faltan o sobran -----------------------------------------------------------
+
+FOREIGN = {
+    "attn_mask": "mask (booleana; True permite atender)",
+    "key_padding_mask": "mask=masks.padding_mask(ids) (booleana; True permite atender)",
+    "is_causal": "causal=True en fused_attention, y mask=masks.causal_mask(n) en las demás",
+    "dropout_p": "dropout",
+    "enable_gqa": "n_kv_heads en MultiHeadAttention",
+    "average_attn_weights": "need_weights=True y después weights.mean(dim=-3)",
+    "embed_dim": "d_model",
+    "num_heads": "n_heads",
+    "num_kv_heads": "n_kv_heads",
+    "batch_first": "nada: el lote va siempre delante",
+    "kdim": "nada: las claves miden d_model",
+    "vdim": "nada: los valores miden d_model",
+    "input_size": "d_input",
+    "hidden_size": "d_hidden",
+    "hx": "state",
+}
+"""Los nombres de PyTorch, y cómo se llama aquí lo mismo."""
+
+
+def _is_unbound(error: TypeError, door: Callable, args: tuple, kwargs: dict) -> bool:
+    """Dice si la llamada no casó con la firma, y no es un error de dentro."""
+    if error.__traceback__.tb_next is not None:  # se llegó a entrar en la función
+        return False
+    try:
+        inspect.signature(door).bind(*args, **kwargs)
+    except TypeError:
+        return True
+    return False
+
+
+def _unbound(function: Callable, args: tuple, kwargs: dict) -> TypeError:
+    """El error de una llamada que no casa con la firma."""
+    title = function.__qualname__.split("<locals>.")[-1].removesuffix(".__init__")
+    parameters = inspect.signature(function).parameters
+    names = [name for name in parameters if name != "self"]
+    strange = next((name for name in kwargs if name not in parameters), None)
+    if strange in FOREIGN:
+        return TypeError(f"{strange}: así se llama en PyTorch; en {title}, {FOREIGN[strange]}.")
+    known = f"{title} espera {', '.join(names)}"
+    if strange is not None:
+        return TypeError(f"{strange}: ese argumento no existe; {known}.")
+    taken = set(list(parameters)[: len(args)])
+    missing = [
+        name
+        for name, parameter in parameters.items()
+        if parameter.default is parameter.empty and name not in taken and name not in kwargs
+    ]
+    if missing:
+        return TypeError(f"{missing[0]}: falta este argumento; {known}.")
+    return TypeError(f"{title}: sobran argumentos sin nombre, o uno llega dos veces; {known}.")
 
 
 # --- La violación, en español ---------------------------------------------------------------------
@@ -255,55 +322,35 @@ def require_finite(value: Tensor, *, name: str) -> None:
 
 def is_readable(value: Tensor) -> bool:
     """Dice si se puede mirar el contenido: no dentro de ``vmap`` ni de ``torch.compile``."""
-    hidden = torch.compiler.is_compiling() or value.is_meta
-    return not hidden and not torch._C._functorch.is_batchedtensor(value)
+    if torch.compiler.is_compiling() or value.is_meta or isinstance(value, FakeTensor):
+        return False
+    while _functorch.is_functorch_wrapped_tensor(value):  # vmap(grad(f)) envuelve dos veces
+        if _functorch.is_batchedtensor(value):
+            return False
+        value = _functorch.get_unwrapped(value)
+    return True
 
 
 def require_same_kind(value: Tensor, reference: Tensor, *, name: str, reference_name: str) -> None:
-    """Lanza ``TypeError`` si difiere el tipo de datos y ``ValueError`` si el dispositivo."""
-    if value.dtype != reference.dtype:
+    """Lanza ``TypeError`` si difiere el tipo de datos y ``ValueError`` si el dispositivo.
+
+    Con ``torch.autocast`` el tipo lo pone PyTorch, y no se mira.
+    """
+    if value.dtype != reference.dtype and not _autocast(value):
         raise TypeError(
             f"{name}: se esperaba {_dtype(reference)}, como {reference_name}; llegó "
             f"{_dtype(value)}."
         )
     if value.device != reference.device:
         raise ValueError(
-            f"{name}: está en {value.device} y {reference_name} en {reference.device}; "
-            f"muévelo con {name}.to({reference_name}.device)."
+            f"{name}: se esperaba en {reference.device}, como {reference_name}; está en "
+            f"{value.device}. Muévelo con {name}.to({reference_name}.device)."
         )
 
 
-def require_size(value: int, *, name: str, least: int | None = 1) -> None:
-    """Lanza ``TypeError`` si no es un entero y ``ValueError`` si es menor que ``least``."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name}: se esperaba un entero; llegó {type(value).__name__} ({value!r}).")
-    if least is not None and value < least:
-        raise ValueError(f"{name}: se esperaba un entero mayor o igual que {least}; llegó {value}.")
-
-
-def require_divisible(value: int, divisor: int, *, name: str, divisor_name: str) -> None:
-    """Lanza ``ValueError`` si ``value`` no es múltiplo de ``divisor``."""
-    if value % divisor:
-        raise ValueError(
-            f"{name}: se esperaba un múltiplo de {divisor_name} = {divisor}; llegó {value}, "
-            f"y el resto es {value % divisor}."
-        )
-
-
-def require_probability(value: float, *, name: str) -> None:
-    """Lanza ``TypeError`` si no es un número y ``ValueError`` si no está en [0, 1)."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{name}: se esperaba un número; llegó {type(value).__name__}.")
-    if not 0.0 <= value < 1.0:
-        raise ValueError(f"{name}: se esperaba una probabilidad en [0, 1); llegó {value}.")
-
-
-def require_positive(value: float, *, name: str) -> None:
-    """Lanza ``TypeError`` si no es un número y ``ValueError`` si no es finito y mayor que 0."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{name}: se esperaba un número; llegó {type(value).__name__}.")
-    if not 0.0 < value < float("inf"):
-        raise ValueError(f"{name}: se esperaba un número finito mayor que 0; llegó {value}.")
+def _autocast(value: Tensor) -> bool:
+    kind = value.device.type
+    return torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
 
 
 def require_broadcastable(value: Tensor, shape: Sequence[int], *, name: str, axes: str) -> None:
@@ -322,6 +369,5 @@ def require_axis(value: Tensor, axis: int, size: int, *, name: str, label: str, 
     if value.shape[axis] != size:
         raise ValueError(
             f"{name}: el eje «{label}» mide {value.shape[axis]}, pero según {like} debe "
-            f"medir {size}; "
-            f"llegó la forma {tuple(value.shape)}."
+            f"medir {size}; llegó la forma {tuple(value.shape)}."
         )

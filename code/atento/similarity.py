@@ -10,66 +10,11 @@ from collections.abc import Callable
 from jaxtyping import Float
 from torch import Tensor
 
-from atento.shapes import require_axis, require_floating, require_positive, require_same_kind, typed
+from atento.checks import similarity as checks
+from atento.shapes import typed
 
 
-def require_pair(query: Tensor, key: Tensor, *, same_width: bool = True) -> None:
-    """Lanza si ``query`` y ``key`` no son ``(…, posiciones, d)`` del mismo tipo y lotes iguales."""
-    for name, tensor in (("query", query), ("key", key)):
-        require_floating(tensor, name=name)
-        if tensor.ndim < 2:
-            raise ValueError(
-                f"{name}: se esperaba la forma (…, {name}, d); llegó {tuple(tensor.shape)}."
-            )
-    require_same_kind(key, query, name="key", reference_name="query")
-    if key.shape[:-2] != query.shape[:-2]:
-        raise ValueError(
-            f"key: los ejes de lote son {tuple(key.shape[:-2])}, pero los de query son "
-            f"{tuple(query.shape[:-2])}; deben coincidir."
-        )
-    if same_width:
-        require_axis(key, -1, query.shape[-1], name="key", label="d_head", like="query")
-
-
-def _parameter(
-    value: Tensor, name: str, axes: tuple[str, ...], sizes: tuple[int | None, ...]
-) -> None:
-    require_floating(value, name=name)
-    fits = value.ndim == len(sizes)
-    fits = fits and all(s in (None, v) for s, v in zip(sizes, value.shape, strict=True))
-    if not fits:
-        wanted = ", ".join(a if s is None else f"{a}={s}" for a, s in zip(axes, sizes, strict=True))
-        raise ValueError(f"{name}: se esperaba la forma ({wanted}); llegó {tuple(value.shape)}.")
-
-
-def _check_dot(query=None, key=None) -> None:
-    require_pair(query, key)
-
-
-def _check_scaled_dot(query=None, key=None, *, scale=None) -> None:
-    require_pair(query, key)
-    if scale is not None:
-        require_positive(scale, name="scale")
-
-
-def _check_bilinear(query=None, key=None, *, weight=None) -> None:
-    require_pair(query, key, same_width=False)
-    _parameter(weight, "weight", ("d_query", "d_key"), (query.shape[-1], key.shape[-1]))
-
-
-def _check_additive(query=None, key=None, *, w_q=None, w_k=None, v=None) -> None:
-    require_pair(query, key, same_width=False)
-    _parameter(w_q, "w_q", ("d_query", "d_hidden"), (query.shape[-1], None))
-    _parameter(w_k, "w_k", ("d_key", "d_hidden"), (key.shape[-1], w_q.shape[-1]))
-    _parameter(v, "v", ("d_hidden",), (w_q.shape[-1],))
-
-
-def _check_gaussian(query=None, key=None, *, bandwidth=1.0) -> None:
-    require_pair(query, key)
-    require_positive(bandwidth, name="bandwidth")
-
-
-@typed(validate=_check_dot)
+@typed(validate=checks.dot)
 def dot(
     query: Float[Tensor, "*batch query d_head"], key: Float[Tensor, "*batch key d_head"]
 ) -> Float[Tensor, "*batch query key"]:
@@ -78,10 +23,10 @@ def dot(
     Errores: ``TypeError`` o ``ValueError`` si los tensores no son de coma flotante o no casan.
     Fuente: Luong et al. (2015), ec. 8, «dot».
     """
-    return query @ key.transpose(-2, -1)  # (…, query, key)
+    return query @ key.mT  # (…, query, key)
 
 
-@typed(validate=_check_scaled_dot)
+@typed(validate=checks.scaled_dot)
 def scaled_dot(
     query: Float[Tensor, "*batch query d_head"],
     key: Float[Tensor, "*batch key d_head"],
@@ -90,17 +35,18 @@ def scaled_dot(
 ) -> Float[Tensor, "*batch query key"]:
     """Devuelve el producto escalar por ``scale``; sin él, ``q · k / √d``.
 
-    Con componentes independientes de media 0 y varianza 1, las puntuaciones tienen varianza 1.
+    Con componentes independientes de media 0 y varianza 1, las puntuaciones tienen varianza 1. Se
+    escala antes del producto, para que en 16 bits no desborde.
 
     Errores: los de :func:`dot`, y ``ValueError`` si ``scale`` no es positivo.
     Fuente: Vaswani et al. (2017), ec. 1.
     """
     if scale is None:
         scale = query.shape[-1] ** -0.5
-    return query @ key.transpose(-2, -1) * scale  # (…, query, key)
+    return (query * scale) @ key.mT  # (…, query, key)
 
 
-@typed(validate=_check_bilinear)
+@typed(validate=checks.bilinear)
 def bilinear(
     query: Float[Tensor, "*batch query d_query"],
     key: Float[Tensor, "*batch key d_key"],
@@ -112,10 +58,10 @@ def bilinear(
     Errores: ``TypeError`` o ``ValueError`` si ``weight`` no tiene la forma ``(d_query, d_key)``.
     Fuente: Luong et al. (2015), ec. 8, «general».
     """
-    return query @ weight @ key.transpose(-2, -1)  # (…, query, key)
+    return query @ weight @ key.mT  # (…, query, key)
 
 
-@typed(validate=_check_additive)
+@typed(validate=checks.additive)
 def additive(
     query: Float[Tensor, "*batch query d_query"],
     key: Float[Tensor, "*batch key d_key"],
@@ -128,7 +74,8 @@ def additive(
 
     Guarda un vector de ``d_hidden`` componentes por cada par: gasta ``query · key · d_hidden``.
 
-    Errores: ``TypeError`` o ``ValueError`` si los parámetros no tienen las formas de la firma.
+    Errores: ``TypeError`` o ``ValueError`` si los parámetros no tienen las formas o el tipo de la
+    firma.
     Fuente: Bahdanau et al. (2015), § A.1.2 (allí, ``W_a``, ``U_a``, ``v_a`` y columnas).
     """
     query = (query @ w_q).unsqueeze(-2)  # (…, query, 1, d_hidden)
@@ -136,7 +83,7 @@ def additive(
     return (query + key).tanh() @ v  # (…, query, key)
 
 
-@typed(validate=_check_gaussian)
+@typed(validate=checks.gaussian)
 def gaussian(
     query: Float[Tensor, "*batch query d_head"],
     key: Float[Tensor, "*batch key d_head"],

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from atento.shapes import require_positive, require_size
+from atento.numbers import require_positive, require_size
 
 
 @dataclass

@@ -113,8 +113,19 @@ X = torch.randn(2, 4, 6)
         (X.long(), X, TypeError, "query: se esperaba un tensor de coma flotante"),
         (X, X.long(), TypeError, "key: se esperaba un tensor de coma flotante"),
         (X, X.double(), TypeError, "key: se esperaba float32, como query"),
-        (X, X[:1], ValueError, r"key: los ejes de lote son \(1,\)"),
-        (X, X[0], ValueError, r"key: los ejes de lote son \(\)"),
+        (
+            X,
+            X[:1],
+            ValueError,
+            r"key: se esperaban los ejes de lote de query, \(2,\); llegaron \(1,\)",
+        ),
+        (
+            X,
+            X[0],
+            ValueError,
+            r"key: se esperaban los ejes de lote de query, \(2,\); llegaron \(\)",
+        ),
+        (X, X[0, 0], ValueError, r"key: se esperaba la forma .*llegó \(6,\)"),
         (X[0, 0], X, ValueError, "query: se esperaba la forma"),
         (None, X, TypeError, "query: se esperaba un tensor"),
     ],
@@ -136,7 +147,19 @@ def test_bad_pairs(shape_checks, name, query, key, kind, message):
             ValueError,
             r"weight: se esperaba la forma \(d_query=6, d_key=6\); llegó \(6, 5\)",
         ),
-        (lambda: similarity.bilinear(X, X), TypeError, "weight: se esperaba un tensor"),
+        (lambda: similarity.bilinear(X, X), TypeError, "weight: falta este argumento"),
+        (
+            lambda: similarity.bilinear(X, X, weight=torch.ones(6, 6).double()),
+            TypeError,
+            "weight: se esperaba float32, como query; llegó float64",
+        ),
+        (
+            lambda: similarity.additive(
+                X, X, w_q=torch.ones(6, 3), w_k=torch.ones(6, 3), v=torch.ones(3).half()
+            ),
+            TypeError,
+            "v: se esperaba float32, como query; llegó float16",
+        ),
         (
             lambda: similarity.additive(
                 X, X, w_q=torch.ones(6, 3), w_k=torch.ones(6, 4), v=torch.ones(3)

@@ -16,7 +16,8 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from atento.decoding import greedy
 from atento.masks import padding_mask
-from atento.shapes import require_integer, require_size, require_tensor, typed
+from atento.numbers import require_size
+from atento.shapes import require_integer, require_tensor, typed
 from atento.similarity import additive
 
 # --- Las celdas -------------------------------------------------------------------------------------------------

@@ -1,0 +1,229 @@
+"""La puerta de :mod:`atento.attention`: tensores, máscara, escala, caché y puntos de extensión."""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from atento.checks.similarity import require_pair
+from atento.numbers import require_divisible, require_positive, require_probability, require_size
+from atento.shapes import (
+    is_enabled,
+    require_axis,
+    require_boolean,
+    require_broadcastable,
+    require_finite,
+    require_floating,
+    require_same_kind,
+)
+
+# --- Una cabeza -----------------------------------------------------------------------------------
+
+
+def explicit(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    *,
+    scale: float | None = None,
+    dropout: float = 0.0,
+) -> None:
+    """Lanza si los argumentos de ``scaled_dot_product_attention`` no casan."""
+    if is_enabled() or not _alike(query, key, value):
+        _require_inputs(query, key, value)
+    if mask is not None:
+        _require_mask(mask, (*query.shape[:-1], key.shape[-2]), query, "(…, query, key)")
+    if scale is not None:
+        require_positive(scale, name="scale")
+    require_probability(dropout, name="dropout")
+
+
+def fused(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    *,
+    causal: bool = False,
+    scale: float | None = None,
+    dropout: float = 0.0,
+) -> None:
+    """Lanza si los argumentos de ``fused_attention`` no casan."""
+    explicit(query, key, value, mask, scale=scale, dropout=dropout)
+    if causal and query.shape[-2] > key.shape[-2]:
+        raise ValueError(
+            f"causal: se esperaban como mucho tantas consultas como claves, porque las consultas "
+            f"son las últimas posiciones; llegaron {query.shape[-2]} consultas y {key.shape[-2]} "
+            f"claves."
+        )
+
+
+def normalize(scores: Tensor) -> None:
+    """Lanza si ``scores`` no es un tensor de coma flotante."""
+    require_floating(scores, name="scores")
+
+
+def attend(
+    scores: Tensor, value: Tensor, mask: Tensor | None = None, *, dropout: float = 0.0
+) -> None:
+    """Lanza si ``scores``, ``(…, query, key)``, y ``value``, ``(…, key, d_value)``, no casan."""
+    for name, tensor in (("scores", scores), ("value", value)):
+        require_floating(tensor, name=name)
+        if tensor.ndim < 2:
+            raise ValueError(
+                f"{name}: se esperaban al menos dos ejes; llegó {tuple(tensor.shape)}."
+            )
+    require_same_kind(value, scores, name="value", reference_name="scores")
+    goal = (*scores.shape[:-2], scores.shape[-1])
+    if tuple(value.shape[:-1]) != goal:
+        raise ValueError(
+            f"value: se esperaba un valor por clave, con los ejes (…, key) = {goal}; llegó la "
+            f"forma {tuple(value.shape)}."
+        )
+    if mask is not None:
+        _require_mask(mask, scores.shape, scores, "(…, query, key)")
+    require_probability(dropout, name="dropout")
+
+
+def _alike(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Dice, en un microsegundo, que los tres tienen la misma forma y el mismo tipo y casan."""
+    return (
+        isinstance(query, Tensor)
+        and isinstance(key, Tensor)
+        and isinstance(value, Tensor)
+        and query.shape == key.shape == value.shape
+        and query.dtype == key.dtype == value.dtype
+        and query.device == key.device == value.device
+        and query.ndim >= 2
+        and query.is_floating_point()
+    )
+
+
+def _require_inputs(query: Tensor, key: Tensor, value: Tensor) -> None:
+    require_pair(query, key)
+    require_floating(value, name="value")
+    require_same_kind(value, key, name="value", reference_name="key")
+    if value.shape[:-1] != key.shape[:-1]:
+        raise ValueError(
+            f"value: se esperaba un valor por clave, con los ejes (…, key) = "
+            f"{tuple(key.shape[:-1])}; llegó la forma {tuple(value.shape)}."
+        )
+    if is_enabled():  # mirar el contenido cuesta una pasada
+        require_finite(query, name="query")
+        if key is not query:
+            require_finite(key, name="key")
+        if value is not key:
+            require_finite(value, name="value")
+
+
+def _require_mask(mask: Tensor, goal: tuple[int, ...], like: Tensor, axes: str) -> None:
+    require_boolean(mask, name="mask")
+    if mask.shape != goal[-2:]:  # lo más común: una sola máscara (query, key)
+        require_broadcastable(mask, goal, name="mask", axes=axes)
+    if mask.device != like.device:
+        raise ValueError(
+            f"mask: se esperaba en {like.device}, como query; está en {mask.device}. Muévela con "
+            f"mask.to(query.device)."
+        )
+
+
+# --- Varias cabezas -------------------------------------------------------------------------------
+
+
+def module(
+    self: nn.Module,
+    d_model: int,
+    n_heads: int,
+    *,
+    n_kv_heads: int | None = None,
+    bias: bool = True,
+    dropout: float = 0.0,
+    rotary: Callable | None = None,
+    score_bias: Callable | None = None,
+) -> None:
+    """Lanza si ``MultiHeadAttention`` no puede construirse con esos números."""
+    require_size(d_model, name="d_model")
+    require_size(n_heads, name="n_heads")
+    require_divisible(d_model, n_heads, name="d_model", divisor_name="n_heads")
+    if n_kv_heads is not None:
+        require_size(n_kv_heads, name="n_kv_heads")
+        require_divisible(n_heads, n_kv_heads, name="n_heads", divisor_name="n_kv_heads")
+    require_probability(dropout, name="dropout")
+    for name, function in (("rotary", rotary), ("score_bias", score_bias)):
+        if function is not None and not callable(function):
+            raise TypeError(
+                f"{name}: se esperaba una función o un módulo; llegó {type(function).__name__}."
+            )
+
+
+def forward(
+    self: nn.Module,
+    query: Tensor,
+    key: Tensor | None = None,
+    value: Tensor | None = None,
+    mask: Tensor | None = None,
+    *,
+    need_weights: bool = False,
+    cache: object | None = None,
+) -> None:
+    """Lanza si los argumentos de ``MultiHeadAttention.forward`` no casan con el módulo."""
+    if key is None and value is not None:
+        raise ValueError("value: llegó value sin key; da también key, o ninguno de los dos.")
+    key = query if key is None else key
+    value = key if value is None else value
+    if is_enabled() or not _alike(query, key, value):
+        _require_inputs(query, key, value)
+    _require_width(self, query, key, value)
+    if cache is not None and not hasattr(cache, "joined"):
+        raise TypeError(f"cache: se esperaba un KVCache; llegó {type(cache).__name__}.")
+    if mask is not None:
+        n_keys = key.shape[-2] + (0 if cache is None else len(cache))
+        goal = (*query.shape[:-2], self.n_heads, query.shape[-2], n_keys)
+        _require_head_mask(mask, query, goal)
+
+
+def _require_width(self: nn.Module, query: Tensor, key: Tensor, value: Tensor) -> None:
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        require_axis(tensor, -1, self.d_model, name=name, label="d_model", like="el constructor")
+    weight = getattr(self.project_query, "weight", None)  # una proyección envuelta puede no tenerlo
+    if isinstance(weight, Tensor) and weight.is_floating_point():
+        require_same_kind(query, weight, name="query", reference_name="project_query.weight")
+
+
+def _require_head_mask(mask: Tensor, query: Tensor, goal: tuple[int, ...]) -> None:
+    _require_mask(mask, goal, query, "(…, head, query, key)")
+    if 2 < mask.ndim < len(goal) and mask.shape[0] != 1:
+        raise ValueError(
+            f"mask: se esperaba el eje «head» y llegó {tuple(mask.shape)}: su primer eje se leería "
+            f"como cabezas, no como lote. Usa mask[:, None] para llegar hasta {goal}."
+        )
+
+
+def require_scores(scores: Tensor, goal: tuple[int, ...], *, name: str) -> None:
+    """Lanza ``ValueError`` si lo que devolvió una variante no es ``(…, head, query, key)``."""
+    require_floating(scores, name=name)
+    if tuple(scores.shape) != goal:
+        raise ValueError(
+            f"{name}: se esperaba que devolviera (…, head, query, key) = {goal}; devolvió "
+            f"{tuple(scores.shape)}."
+        )
+
+
+def require_bias(bias: Tensor, goal: tuple[int, ...], like: Tensor, *, name: str) -> None:
+    """Lanza si ``bias`` no es flotante o no se difunde hasta ``(…, head, query, key)``."""
+    require_floating(bias, name=name)
+    require_broadcastable(bias, goal, name=name, axes="(…, head, query, key)")
+    if bias.device != like.device:
+        raise ValueError(
+            f"{name}: se esperaba en {like.device}, como query; está en {bias.device}."
+        )
+
+
+def require_turned(turned: Tensor, x: Tensor, *, name: str) -> None:
+    """Lanza ``ValueError`` si girar ``x`` ha cambiado su forma, ``(…, head, n, d_head)``."""
+    require_floating(turned, name=name)
+    if turned.shape != x.shape:
+        raise ValueError(
+            f"{name}: se esperaba que devolviera la forma que recibe, {tuple(x.shape)}; devolvió "
+            f"{tuple(turned.shape)}."
+        )
