@@ -23,7 +23,7 @@ PISOS = {
     8: ["explorers"],
 }
 PISO = {nombre: piso for piso, nombres in PISOS.items() for nombre in nombres}
-PAQUETES = {"models", "tasks", "plots", "diagrams"}      # sus módulos pueden usarse entre sí, sin círculos
+PAQUETES = {"models", "tasks", "plots", "diagrams", "explorers"}    # sus módulos pueden usarse entre sí, sin círculos
 INGLES = re.compile(
     r"\b(the|this|that|which|returns?|raises?|should|must|with|from|expected|got|given|of|is|are|be|not found|"
     r"invalid|missing|cannot|unknown)\b", re.I)

@@ -1,0 +1,166 @@
+/* La base de los exploradores: dibujar, contar, manejar con teclado o dedo y leer en voz alta.
+
+   Cada explorador se registra con su nombre, atentoExplorers.register("stepper", build), y build(stage, data, root)
+   se llama una vez por cada elemento con data-atento-explorer="stepper". Este guion puede venir repetido: la segunda
+   copia no hace nada. */
+(() => {
+  const VERSION = "@VERSION@";
+  if (window.atentoExplorers?.version === VERSION) return;
+
+  // ---- Construir elementos --------------------------------------------------------------------------------------
+  const SVG = "http://www.w3.org/2000/svg";
+
+  function fill(node, attributes, children) {
+    for (const [name, value] of Object.entries(attributes ?? {})) {
+      if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+      else if (value === true) node.setAttribute(name, "");
+      else if (value !== false && value != null) node.setAttribute(name, value);
+    }
+    node.append(...children.flat(Infinity).filter((child) => child != null && child !== false));
+    return node;
+  }
+  const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+  const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+
+  // ---- Las cuentas ----------------------------------------------------------------------------------------------
+  const dot = (a, b) => a.reduce((total, value, i) => total + value * b[i], 0);
+  const matmul = (rows, columns) =>
+    rows.map((row) => columns[0].map((_, j) => row.reduce((total, value, i) => total + value * columns[i][j], 0)));
+
+  /* Softmax de una fila; −Infinity es una clave tapada. Si lo están todas, los pesos son 0 y no NaN. */
+  function softmax(scores) {
+    const top = Math.max(...scores);
+    if (top === -Infinity) return scores.map(() => 0);
+    const exps = scores.map((score) => Math.exp(score - top));
+    const total = exps.reduce((a, b) => a + b);
+    return exps.map((value) => value / total);
+  }
+  const mix = (weights, values) => values[0].map((_, c) => weights.reduce((total, w, j) => total + w * values[j][c], 0));
+  const entropy = (weights) => -weights.reduce((total, w) => total + (w > 0 ? w * Math.log(w) : 0), 0);
+
+  /* Un número como en el libro: signo menos de imprenta, y ∞ si hace falta. */
+  function number(value, digits = 2) {
+    if (!Number.isFinite(value)) return value < 0 ? "−∞" : "∞";
+    const text = value.toFixed(digits);
+    return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
+  }
+  const factor = (value, digits) => (value < 0 ? `(${number(value, digits)})` : number(value, digits));
+
+  // ---- Mandos ---------------------------------------------------------------------------------------------------
+  /* Grupo de opciones del que se elige una: flechas, Inicio y Fin, y un solo paso de tabulador. */
+  function choice({label, options, value, onchange, className = "", describe}) {
+    const group = h("div", {role: "radiogroup", "aria-label": label, class: `choice ${className}`});
+    const buttons = options.map((option, i) =>
+      h("button", {type: "button", role: "radio", "aria-label": describe?.(i), onclick: () => pick(i, true)}, option));
+    function pick(index, tell) {
+      value = index;
+      buttons.forEach((button, i) => {
+        button.setAttribute("aria-checked", i === index);
+        button.tabIndex = i === index ? 0 : -1;
+      });
+      if (tell) onchange(index);
+    }
+    group.addEventListener("keydown", (event) => {
+      const last = buttons.length - 1;
+      const target = {
+        ArrowRight: Math.min(last, value + 1), ArrowDown: Math.min(last, value + 1),
+        ArrowLeft: Math.max(0, value - 1), ArrowUp: Math.max(0, value - 1), Home: 0, End: last,
+      }[event.key];
+      if (target === undefined) return;
+      event.preventDefault();
+      pick(target, true);
+      buttons[target].focus();
+    });
+    group.append(...buttons);
+    pick(value, false);
+    return {node: group, buttons, pick: (index) => pick(index, false)};
+  }
+
+  function slider({label, min, max, step, value, text, oninput}) {
+    const output = h("output", {class: "amount"});
+    const input = h("input", {type: "range", min, max, step, value, "aria-label": label,
+      oninput: () => { refresh(); oninput(Number(input.value)); }});
+    function refresh() {
+      output.textContent = text(Number(input.value));
+      input.setAttribute("aria-valuetext", output.textContent);
+    }
+    refresh();
+    return {node: h("label", {class: "slider"}, h("span", null, label, " ", output), input), input,
+      set: (next) => { input.value = next; refresh(); }};
+  }
+
+  function toggle({label, checked, oninput}) {
+    const input = h("input", {type: "checkbox", checked, oninput: () => oninput(input.checked)});
+    return {node: h("label", {class: "toggle"}, input, h("span", null, label)), input};
+  }
+
+  /* Una frase que cambia y que el lector de pantalla dice cuando el movimiento se para. */
+  function reading() {
+    const visible = h("p", {class: "reading", "aria-hidden": "true"});
+    const spoken = h("p", {class: "spoken", role: "status", "aria-live": "polite"});
+    let timer;
+    return {node: h("div", null, visible, spoken), say(text) {
+      visible.textContent = text;
+      clearTimeout(timer);
+      timer = setTimeout(() => { spoken.textContent = text; }, 400);
+    }};
+  }
+
+  /* La barra que dice qué hay bajo el dedo, el ratón o el foco: el data-tip del elemento. */
+  function probe(stage, rest) {
+    const bar = h("p", {class: "probe"}, rest);
+    const show = (element) => { bar.textContent = element?.closest?.("[data-tip]")?.dataset.tip ?? rest; };
+    for (const type of ["pointermove", "pointerdown"])
+      stage.addEventListener(type, (event) => show(document.elementFromPoint(event.clientX, event.clientY)));
+    stage.addEventListener("focusin", (event) => show(event.target));
+    stage.addEventListener("pointerleave", () => show(null));
+    return bar;
+  }
+
+  // ---- Piezas que se repiten ------------------------------------------------------------------------------------
+  /* Una celda pintada con un peso de 0 a 1, con la tinta que se lee encima. */
+  function heat(weight) {
+    const on = weight < 0.62 ? "low" : weight < 0.71 ? "mid" : "high";
+    return `background:color-mix(in srgb,var(--attention) ${(100 * weight).toFixed(1)}%,var(--paper));color:var(--on-${on})`;
+  }
+
+  /* Un vector: celdas que se cuentan, teñidas del color de su papel (query, key, value o plain);
+     tint, de 0 a 100, dice cuánto se tiñen. Con más de cuatro y widest, cada celda se tiñe
+     según su tamaño y no lleva número. */
+  function vector(values, role, {digits = 2, tint, widest} = {}) {
+    const style = `--cell:${digits === 1 ? 2.4 : 3.05}em${tint == null ? "" : `;--tint:${tint.toFixed(1)}%`}`;
+    const small = (value) => h("span", {class: "cell small", style: `--tint:${(70 * Math.abs(value) / widest).toFixed(1)}%`}, value < 0 ? "−" : "\u00a0");
+    return h("span", {class: `vector ${role}`, style}, values.map((value) =>
+      values.length > 4 && widest ? small(value) : h("span", {class: "cell"}, number(value, digits))));
+  }
+  /* Decimales con que se escribe una tabla: uno si basta, dos si no. */
+  const digitsOf = (table) => (table.flat(Infinity).every((x) => Math.abs(10 * x - Math.round(10 * x)) < 1e-9) ? 1 : 2);
+
+  // ---- Registro -------------------------------------------------------------------------------------------------
+  const builders = new Map();
+
+  function start(root, build) {
+    root.dataset.ready = "";
+    if (document.getElementById(root.id) !== root) root.id += `-${document.querySelectorAll("[data-ready]").length}`;
+    const data = JSON.parse(root.querySelector('script[type="application/json"]').textContent);
+    const stage = h("div", {class: "stage"});
+    root.querySelector(".quiet").after(stage);
+    try {
+      build(stage, data, root);
+      root.querySelector(".quiet").hidden = true;
+    } catch (error) {
+      stage.remove();
+      throw error;
+    }
+  }
+  function mount() {
+    for (const root of document.querySelectorAll("[data-atento-explorer]:not([data-ready])")) {
+      const build = builders.get(root.dataset.atentoExplorer);
+      if (build) start(root, build);
+    }
+  }
+  const register = (kind, build) => { if (!builders.has(kind)) builders.set(kind, build); };
+
+  window.atentoExplorers = {version: VERSION, register, mount, h, svg, dot, matmul, softmax, mix, entropy, number,
+    factor, digitsOf, choice, slider, toggle, reading, probe, heat, vector};
+})();
