@@ -3,6 +3,8 @@
 Cada módulo hace una cosa y tiene su ``setup``:
 
 - :mod:`libro.huella`, :mod:`libro.ejecucion`  la caché de ejecución
+- :mod:`libro.lector`      el lector de MyST de la extensión, los cuadernos y las reglas
+- :mod:`libro.etiquetas`   lo que se puede citar, con su número
 - :mod:`libro.numeracion`  los números salen del nombre del fichero
 - :mod:`libro.demostraciones`  arreglos de sphinx-proof
 - :mod:`libro.didactica`   objetivos, predicciones, repasos, figuras, fuentes
@@ -10,6 +12,7 @@ Cada módulo hace una cosa y tiene su ``setup``:
 - :mod:`libro.espanol`     catálogo propio y palabras inglesas sueltas
 - :mod:`libro.docstrings`  de las docstrings en español a autodoc
 - :mod:`libro.citas`       bibliografía y citas en español
+- :mod:`libro.temario`, :mod:`libro.soluciones`  los apéndices que se escriben solos
 - :mod:`libro.sitio`       fórmulas, colores, botones de cada página
 
 Importar ``libro`` no importa Sphinx: los guiones usan :func:`huella` y :func:`ruta_cache`.
@@ -32,10 +35,17 @@ def setup(app) -> dict:
         ejecucion,
         ejercicios,
         espanol,
+        etiquetas,
         numeracion,
         sitio,
+        soluciones,
+        temario,
     )
 
-    for parte in (ejecucion, numeracion, demostraciones, didactica, ejercicios, espanol, citas, docstrings, sitio):
+    partes = (
+        ejecucion, numeracion, etiquetas, demostraciones, didactica, ejercicios, espanol, citas, docstrings, sitio,
+        temario, soluciones,
+    )  # fmt: skip
+    for parte in partes:
         parte.setup(app)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": "1", "env_version": 2, "parallel_read_safe": True, "parallel_write_safe": True}
