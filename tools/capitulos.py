@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
-import yaml
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.cache.main import JupyterCacheBase
@@ -22,7 +23,10 @@ REFERENCIAS = RAIZ / "tests" / "referencias"
 
 sys.path.insert(0, str(LIBRO / "_ext"))
 
-from libro.huella import huella  # noqa: E402  (necesita la línea anterior)
+from libro.etiquetas import documentos as _documentos  # noqa: E402  (necesita la línea anterior)
+from libro.huella import huella, ruta_cache  # noqa: E402
+
+GUARDADAS = 4   # cachés que se conservan de cada capítulo: deshacer un cambio no ejecuta nada
 
 
 @dataclass(frozen=True)
@@ -47,10 +51,19 @@ class Capitulo:
         """Cuaderno de referencia con el que nbval compara."""
         return REFERENCIAS / f"{self.nombre}.ipynb"
 
+    def texto(self) -> str:
+        """El fichero del capítulo."""
+        return self.ruta.read_text(encoding="utf-8")
+
+    @property
+    def carpeta_de_cache(self) -> Path:
+        """La caché de este capítulo con la biblioteca de ahora."""
+        return ruta_cache(LIBRO, self.nombre, huella(self.texto(), self.nombre))
+
     def cuaderno(self) -> nbformat.NotebookNode:
         """El capítulo leído como lo lee MyST-NB, con todas sus celdas y sin salidas."""
         return read_myst_markdown_notebook(
-            self.ruta.read_text(encoding="utf-8"),
+            self.texto(),
             config=MdParserConfig(enable_extensions={"colon_fence", "dollarmath"}),
             add_source_map=True,
             path=str(self.ruta),
@@ -59,34 +72,49 @@ class Capitulo:
 
 def documentos(libro: Path = LIBRO) -> list[str]:
     """Nombres de documento del índice, en orden, sin extensión."""
-    indice = yaml.safe_load((libro / "_toc.yml").read_text(encoding="utf-8"))
-
-    def recorre(nodo):
-        if isinstance(nodo, dict):
-            if "file" in nodo:
-                yield str(nodo["file"])
-            for valor in nodo.values():
-                yield from recorre(valor)
-        elif isinstance(nodo, list):
-            for valor in nodo:
-                yield from recorre(valor)
-
-    return [indice["root"], *recorre({k: v for k, v in indice.items() if k != "root"})]
+    return [nombre.removesuffix(".md") for nombre in _documentos(libro)]
 
 
 def capitulos(libro: Path = LIBRO) -> list[Capitulo]:
     """Las páginas del índice que tienen celdas, en el orden del libro."""
-    paginas = [libro / f"{nombre.removesuffix('.md')}.md" for nombre in documentos(libro)]
+    paginas = [libro / f"{nombre}.md" for nombre in documentos(libro)]
     return [
         Capitulo(p) for p in paginas if p.exists() and is_myst_markdown_notebook(p.read_text(encoding="utf-8"))
     ]
 
 
-def abre_cache() -> JupyterCacheBase:
-    """La caché de esta versión de la biblioteca; con otra huella, otra carpeta."""
-    ruta = CONSTRUIDO / ".jupyter_cache" / huella()
+def elegidos(cual: str | None, libro: Path = LIBRO) -> list[Capitulo]:
+    """Los capítulos de una orden con ``CAPITULO=``: «6», «06» o el nombre de la página; sin nada, todos.
+
+    Vale también un borrador que aún no está en el índice.
+    """
+    if not cual:
+        return capitulos(libro)
+    clave = f"{int(cual):02d}" if cual.isdigit() else cual.removesuffix(".md")
+    hallados = sorted(p for p in libro.glob("[0-9]-*/*.md") if p.stem == clave or p.stem.startswith(f"{clave}-"))
+    if len(hallados) != 1:
+        hay = ", ".join(Capitulo(p).clave for p in sorted(libro.glob("[0-9]-*/*.md")))
+        raise SystemExit(f"CAPITULO={cual}: hay {len(hallados)} páginas que se llamen así; las hay de {hay}.")
+    return [Capitulo(hallados[0])]
+
+
+def abre_cache(capitulo: Capitulo) -> JupyterCacheBase:
+    """La caché de un capítulo con esta versión de lo que importa; con otra huella, otra carpeta."""
+    ruta = capitulo.carpeta_de_cache
     ruta.mkdir(parents=True, exist_ok=True)
+    os.utime(ruta)
     return get_cache(str(ruta))
+
+
+def tira_caches_viejas(raiz: Path | None = None) -> list[Path]:
+    """Deja de cada capítulo las ``GUARDADAS`` cachés usadas más tarde; devuelve las que quita."""
+    quitadas = []
+    for carpeta in (raiz or CONSTRUIDO / ".jupyter_cache").glob("*/"):
+        caches = sorted((p for p in carpeta.iterdir() if p.is_dir()), key=lambda p: p.stat().st_mtime)
+        quitadas += caches[:-GUARDADAS]
+    for vieja in quitadas:
+        shutil.rmtree(vieja, ignore_errors=True)
+    return quitadas
 
 
 def en_cache(cache: JupyterCacheBase, cuaderno: nbformat.NotebookNode) -> bool:

@@ -1,8 +1,10 @@
 """Construye el libro: ejecuta lo que ha cambiado, hace las páginas y los cuadernos para descargar.
 
     python tools/construir.py [--ejecutados CARPETA]
+    python tools/construir.py --capitulo 6            solo esa página, también si es un borrador
 
-Con ``--ejecutados`` se aprovechan los cuadernos que nbval acaba de ejecutar. Cualquier aviso de Sphinx es un error.
+Con ``--ejecutados`` se aprovechan los cuadernos que nbval acaba de ejecutar. Cualquier aviso de Sphinx es un error, y
+entonces el libro que había se queda como estaba: el nuevo solo ocupa su lugar cuando está entero.
 """
 
 from __future__ import annotations
@@ -15,25 +17,38 @@ import subprocess
 import sys
 from pathlib import Path
 
+import yaml
 from rich.console import Console
 
-from capitulos import CONSTRUIDO, LIBRO, RAIZ, capitulos, huella
+from apendices import escribe as escribe_apendices
+from capitulos import CONSTRUIDO, LIBRO, RAIZ, Capitulo, capitulos, elegidos, tira_caches_viejas
 from ejecutar import CapituloRoto, ejecuta_pendientes, vuelca
+from procesos import corre, principal
 
-HTML = CONSTRUIDO / "html"
-EN_CURSO = CONSTRUIDO / ".en-curso"   # existe mientras se construye: si sigue ahí, lo construido no es de fiar
-REGISTRO = CONSTRUIDO / "construccion.log"
+HTML = CONSTRUIDO / "html"                # el último libro que se construyó entero
+OBRA = CONSTRUIDO / ".obra"               # donde se construye
+ESTADO = CONSTRUIDO / ".estado"           # «en curso» o «avisos» mientras lo de OBRA no es de fiar
+PAGINAS_SUELTAS = CONSTRUIDO / ".paginas"
+PLAZO_PAGINAS = 1800
+PLAZO_CUADERNOS = 600
+QUE_PASO = {
+    "en curso": "La última construcción se interrumpió: se rehacen las páginas (lo ejecutado se conserva).",
+    "avisos": "La última construcción terminó con avisos: se rehacen las páginas (lo ejecutado se conserva).",
+}
 
 
-def limpia_lo_interrumpido(consola: Console) -> None:
-    """Borra las páginas de una construcción que no terminó y las cachés de otras versiones."""
-    if EN_CURSO.exists():
-        consola.print("La última construcción no terminó bien: se rehacen las páginas.")
-        for carpeta in (HTML, CONSTRUIDO / ".doctrees"):
-            shutil.rmtree(carpeta, ignore_errors=True)
-    for vieja in (CONSTRUIDO / ".jupyter_cache").glob("*"):
-        if vieja.name != huella():
-            shutil.rmtree(vieja, ignore_errors=True)
+def limpia_lo_anterior(consola: Console) -> None:
+    """Tira las páginas a medio hacer, recupera el libro si se cortó al cambiarlo y quita cachés viejas."""
+    estado = ESTADO.read_text(encoding="utf-8").strip() if ESTADO.exists() else ""
+    if estado:
+        consola.print(QUE_PASO.get(estado, QUE_PASO["en curso"]))
+        shutil.rmtree(OBRA, ignore_errors=True)
+    anterior = HTML.with_suffix(".anterior")
+    if anterior.exists() and not HTML.exists():
+        anterior.rename(HTML)
+    for resto in (anterior, HTML.with_suffix(".nuevo")):
+        shutil.rmtree(resto, ignore_errors=True)
+    tira_caches_viejas()
 
 
 def comprueba_espacio() -> None:
@@ -43,51 +58,125 @@ def comprueba_espacio() -> None:
         raise SystemExit(f"Quedan {libres:.0f} MiB libres y hacen falta 300: libera espacio y vuelve a empezar.")
 
 
-def paginas(consola: Console) -> None:
-    """Llama a Jupyter Book con los avisos como errores; enseña lo que salió mal."""
+def avisos_de(registro: str) -> list[str]:
+    """Las líneas de un registro de Sphinx que hay que leer; si no hay ninguna, las últimas."""
+    lineas = re.sub(r"\x1b\[[\d;]*m", "", registro).splitlines()
+    return [x for x in lineas if re.search(r"WARNING|ERROR|rror:|exception:", x)]
+
+
+def orden_de_sphinx(salida: Path, *, indice: Path | None = None) -> list[str]:
+    """La orden que hace las páginas en ``salida``; con un índice propio, los avisos no la detienen."""
     programa = "from jupyter_book.cli.main import main; main()"   # el paquete no se puede llamar con -m
-    orden = [sys.executable, "-c", programa, "build", str(LIBRO), "-W", "-n", "--keep-going"]
-    entorno = {**os.environ, "PYTHONUTF8": "1"}
-    with consola.status("Construyendo las páginas…"), REGISTRO.open("w", encoding="utf-8") as registro:
-        codigo = subprocess.run(orden, stdout=registro, stderr=subprocess.STDOUT, env=entorno, cwd=RAIZ).returncode
-    if codigo or not (HTML / "index.html").exists():
-        registro = re.sub(r"\x1b\[[\d;]*m", "", REGISTRO.read_text(encoding="utf-8", errors="replace"))
-        lineas = registro.splitlines()
-        avisos = [x for x in lineas if re.search(r"WARNING|ERROR|rror:|exception:", x)] or lineas[-30:]
-        consola.print("\n".join(avisos), markup=False, highlight=False)
-        raise SystemExit(f"El libro no se ha construido: {len(avisos)} líneas de aviso. Todo el registro: {REGISTRO}")
+    orden = [sys.executable, "-c", programa, "build", str(LIBRO), "--path-output", str(salida), "-n", "--keep-going"]
+    return [*orden, "--toc", str(indice)] if indice else [*orden, "-W"]
 
 
-def cuadernos() -> None:
+def sphinx(orden: list[str], registro: Path, consola: Console, **entorno: str) -> tuple[int, str]:
+    """Llama a Jupyter Book; devuelve el estado y lo que dijo."""
+    registro.parent.mkdir(parents=True, exist_ok=True)
+    todo = {**os.environ, "PYTHONUTF8": "1", **entorno}
+    with consola.status("Construyendo las páginas…"), registro.open("w", encoding="utf-8") as fichero:
+        codigo = corre(orden, PLAZO_PAGINAS, stdout=fichero, stderr=subprocess.STDOUT, env=todo, cwd=RAIZ)
+    return codigo, registro.read_text(encoding="utf-8", errors="replace")
+
+
+def paginas(consola: Console) -> Path:
+    """Hace las páginas con los avisos como errores; devuelve su carpeta o enseña lo que salió mal."""
+    registro = CONSTRUIDO / "construccion.log"
+    codigo, dicho = sphinx(orden_de_sphinx(OBRA), registro, consola)
+    hechas = OBRA / "_build" / "html"
+    if codigo or not (hechas / "index.html").exists():
+        ESTADO.write_text("avisos", encoding="utf-8")
+        avisos = avisos_de(dicho)
+        consola.print("\n".join(avisos or dicho.splitlines()[-30:]), markup=False, highlight=False)
+        queda = " El libro de antes sigue donde estaba." if HTML.exists() else ""
+        raise SystemExit(f"El libro no se ha construido: {len(avisos)} avisos. Todo el registro: {registro}.{queda}")
+    return hechas
+
+
+def cuadernos(salida: Path) -> None:
     """Genera los ``.ipynb`` para descargar, dentro del sitio."""
-    if subprocess.run([sys.executable, str(RAIZ / "tools" / "cuadernos.py")], cwd=RAIZ).returncode:
+    orden = [sys.executable, str(RAIZ / "tools" / "cuadernos.py"), "--salida", str(salida)]
+    if corre(orden, PLAZO_CUADERNOS, cwd=RAIZ):
         raise SystemExit("El libro no se ha construido: faltan cuadernos por lo que dicen las líneas anteriores.")
+
+
+def publica(hechas: Path, destino: Path = HTML) -> None:
+    """Pone el libro nuevo en el lugar del viejo de una vez; si se corta, :func:`limpia_lo_anterior` lo recupera."""
+    nuevo, anterior = destino.with_suffix(".nuevo"), destino.with_suffix(".anterior")
+    for resto in (nuevo, anterior):
+        shutil.rmtree(resto, ignore_errors=True)
+    shutil.copytree(hechas, nuevo)   # conserva las fechas
+    if destino.exists():
+        destino.rename(anterior)
+    nuevo.rename(destino)
+    shutil.rmtree(anterior, ignore_errors=True)
+
+
+def ejecuta_o_explica(lista: list[Capitulo], consola: Console) -> None:
+    """Ejecuta lo pendiente; si una celda falla, dice cuál y acaba."""
+    try:
+        hechos = ejecuta_pendientes(lista, consola)
+    except CapituloRoto as error:
+        consola.print(str(error), markup=False, highlight=False)
+        raise SystemExit("El libro no se ha construido: hay celdas que fallan.") from error
+    consola.print(f"Ejecutados: {', '.join(hechos)}." if hechos else "Ningún capítulo ha cambiado: nada que ejecutar.")
+
+
+def libro_entero(ejecutados: Path | None, consola: Console) -> None:
+    """El libro, de principio a fin."""
+    limpia_lo_anterior(consola)
+    for ruta in escribe_apendices():
+        consola.print(f"Al día: {ruta.relative_to(LIBRO)}", highlight=False)
+    if ejecutados:
+        vuelca(ejecutados, consola)
+    ejecuta_o_explica(capitulos(), consola)
+    ESTADO.write_text("en curso", encoding="utf-8")
+    hechas = paginas(consola)
+    cuadernos(hechas / "cuadernos")
+    publica(hechas)
+    ESTADO.unlink()
+    consola.print(f"\n[bold]El libro está en[/bold] {HTML / 'index.html'}", soft_wrap=True)
+    consola.print("Para leerlo: [bold]make ver[/bold] (o abre ese fichero en un navegador).")
+
+
+def indice_de_una(capitulo: Capitulo) -> dict:
+    """El índice con esa página y las dos que casi todas citan."""
+    documento = capitulo.ruta.relative_to(LIBRO).with_suffix("").as_posix()
+    apoyos = [{"file": f"apendices/{x}"} for x in ("glosario", "referencias")]
+    return {"format": "jb-book", "root": documento, "chapters": apoyos}
+
+
+def pagina_suelta(capitulo: Capitulo, consola: Console) -> None:
+    """Una sola página, con los avisos a la vista y sin que la detengan: sirve para un borrador."""
+    ejecuta_o_explica([capitulo] if capitulo.cuaderno().cells else [], consola)
+    salida = PAGINAS_SUELTAS / capitulo.nombre
+    salida.mkdir(parents=True, exist_ok=True)
+    indice = salida / "_toc.yml"
+    indice.write_text(yaml.safe_dump(indice_de_una(capitulo)), encoding="utf-8")
+    orden = orden_de_sphinx(salida, indice=indice)
+    codigo, dicho = sphinx(orden, salida / "construccion.log", consola, LIBRO_PAGINA_SUELTA="1")
+    hecha = (salida / "_build" / "html" / capitulo.ruta.relative_to(LIBRO)).with_suffix(".html")
+    avisos = avisos_de(dicho)
+    consola.print("\n".join(avisos if hecha.exists() else dicho.splitlines()[-30:]), markup=False, highlight=False)
+    if codigo or not hecha.exists():
+        raise SystemExit(f"La página no se ha construido. Todo el registro: {salida / 'construccion.log'}")
+    consola.print(f"[bold]La página está en[/bold] {hecha} ({len(avisos)} avisos)", soft_wrap=True)
 
 
 def main() -> None:
     """Punto de entrada."""
     opciones = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     opciones.add_argument("--ejecutados", type=Path, help="carpeta con los cuadernos que nbval ha ejecutado")
-    elegido = opciones.parse_args()
-    consola = Console()
+    opciones.add_argument("--capitulo", help="número o nombre de una página: se construye solo esa")
+    elegido, consola = opciones.parse_args(), Console()
     comprueba_espacio()
     CONSTRUIDO.mkdir(exist_ok=True)
-    limpia_lo_interrumpido(consola)
-    EN_CURSO.touch()
-    if elegido.ejecutados:
-        vuelca(elegido.ejecutados, consola)
-    try:
-        hechos = ejecuta_pendientes(capitulos(), consola)
-    except CapituloRoto as error:
-        consola.print(str(error), markup=False, highlight=False)
-        raise SystemExit("El libro no se ha construido: hay celdas que fallan.") from error
-    consola.print(f"Ejecutados: {', '.join(hechos)}." if hechos else "Ningún capítulo ha cambiado: nada que ejecutar.")
-    paginas(consola)
-    cuadernos()
-    EN_CURSO.unlink()
-    consola.print(f"\n[bold]El libro está en[/bold] {HTML / 'index.html'}", soft_wrap=True)
-    consola.print("Para leerlo: [bold]make ver[/bold] (o abre ese fichero en un navegador).")
+    if elegido.capitulo:
+        pagina_suelta(*elegidos(elegido.capitulo), consola)
+    else:
+        libro_entero(elegido.ejecutados, consola)
 
 
 if __name__ == "__main__":
-    main()
+    principal(main)

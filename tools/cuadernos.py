@@ -558,7 +558,7 @@ def publicados(capitulo: Capitulo) -> dict[str, str]:
     """Los valores que el capítulo publicó al ejecutarse: los de la caché o, si no está, los de la referencia."""
     actual = capitulo.cuaderno()
     try:
-        _, ejecutado = abre_cache().merge_match_into_notebook(actual)
+        _, ejecutado = abre_cache(capitulo).merge_match_into_notebook(actual)
     except KeyError:
         if not capitulo.referencia.exists():
             return {}

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
 import time
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from nbclient.exceptions import CellExecutionError, DeadKernelError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from capitulos import Capitulo, abre_cache, en_cache, guarda_en_cache
+from capitulos import Capitulo, abre_cache, capitulos, en_cache, guarda_en_cache
 
-LIMITE_CELDA = 600   # segundos
+LIMITE_CELDA = 600     # segundos
+LIMITE_ARRANQUE = 60
+LIMITE_CAPITULO = 1800
 HILOS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 class CapituloRoto(RuntimeError):
-    """Una celda ha fallado; el mensaje dice cuál y por qué."""
+    """Una celda ha fallado o no termina; el mensaje dice cuál y por qué."""
+
+
+class Cortado(RuntimeError):
+    """Se ha pedido dejar de ejecutar."""
 
 
 def barra(consola: Console) -> Progress:
@@ -31,25 +40,58 @@ def barra(consola: Console) -> Progress:
     return Progress(*columnas, console=consola)
 
 
-def ejecuta(capitulo: Capitulo, avance=lambda: None):
-    """Ejecuta un capítulo en un núcleo propio; devuelve ``(cuaderno, segundos)``."""
-    cuaderno = capitulo.cuaderno()
-    cliente = NotebookClient(
+def _cliente(capitulo: Capitulo, cuaderno: nbformat.NotebookNode, avance: Callable[[], None]) -> NotebookClient:
+    return NotebookClient(
         cuaderno,
         timeout=LIMITE_CELDA,
+        startup_timeout=LIMITE_ARRANQUE,
+        shutdown_kernel="immediate",
         kernel_name="python3",
         record_timing=False,                           # entraría en la huella de la caché
         extra_arguments=["--IPKernelApp.log_level=40"],  # los avisos del núcleo no son del capítulo
         resources={"metadata": {"path": str(capitulo.ruta.parent)}},
         on_cell_executed=lambda **_: avance(),
     )
-    inicio = time.perf_counter()
+
+
+async def _con_plazo(cliente: NotebookClient, corte: threading.Event) -> None:
+    """Ejecuta el cuaderno; deja de esperar si vence el plazo del capítulo o alguien pide el corte."""
+    tarea = asyncio.ensure_future(cliente.async_execute())
+    fin = time.monotonic() + LIMITE_CAPITULO
+    while not tarea.done():
+        await asyncio.wait([tarea], timeout=0.5)
+        if corte.is_set() or time.monotonic() > fin:
+            tarea.cancel()
+            await asyncio.wait([tarea], timeout=5)
+            if cliente.km is not None:
+                await asyncio.wait_for(cliente.km.shutdown_kernel(now=True), 10)
+            raise Cortado("interrumpido" if corte.is_set() else f"el capítulo pasa de {LIMITE_CAPITULO} s")
+    tarea.result()
+
+
+def ejecuta(
+    capitulo: Capitulo, avance: Callable[[], None] = lambda: None, corte: threading.Event | None = None
+) -> tuple[nbformat.NotebookNode, float]:
+    """Ejecuta un capítulo en un núcleo propio; devuelve ``(cuaderno, segundos)``.
+
+    Errores: :class:`CapituloRoto` si una celda falla o pasa de su plazo, o si el núcleo no arranca o muere.
+    """
+    cuaderno, inicio = capitulo.cuaderno(), time.perf_counter()
     try:
-        cliente.execute()
+        asyncio.run(_con_plazo(_cliente(capitulo, cuaderno, avance), corte or threading.Event()))
     except CellExecutionError as error:
         raise CapituloRoto(f"{capitulo.ruta.name}: ha fallado una celda.\n{error}") from error
+    except DeadKernelError as error:
+        raise CapituloRoto(f"{capitulo.ruta.name}: el núcleo ha muerto en una celda (¿memoria?).\n{error}") from error
     except TimeoutError as error:
         raise CapituloRoto(f"{capitulo.ruta.name}: una celda pasa de {LIMITE_CELDA} s.\n{error}") from error
+    except Cortado as error:
+        raise CapituloRoto(f"{capitulo.ruta.name}: {error}.") from error
+    except RuntimeError as error:
+        raise CapituloRoto(
+            f"{capitulo.ruta.name}: el núcleo de Jupyter no arranca en {LIMITE_ARRANQUE} s o ha muerto al arrancar.\n"
+            f"{error}\nPrueba «.venv/bin/python -m ipykernel_launcher --help»."
+        ) from error
     return cuaderno, time.perf_counter() - inicio
 
 
@@ -62,35 +104,43 @@ def ejecuta_pendientes(lista: list[Capitulo], consola: Console) -> list[str]:
     """Ejecuta los capítulos que no están en la caché; devuelve los nombres de los ejecutados.
 
     Cada capítulo entra en la caché entero y al terminar: una interrupción solo pierde los que estaban a medias.
+
+    Errores: :class:`CapituloRoto`, con todos los que han fallado.
     """
     os.environ.update(HILOS)
-    cache = abre_cache()
-    pendientes = [c for c in lista if not en_cache(cache, c.cuaderno())]
-    fallos: list[str] = []
+    pendientes = [c for c in lista if not en_cache(abre_cache(c), c.cuaderno())]
+    corte, fallos = threading.Event(), []
     with barra(consola) as progreso, ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as grupo:
-        futuros = {}
+        futuros: dict[Future, Capitulo] = {}
         for capitulo in pendientes:
             tarea = progreso.add_task(capitulo.nombre, total=numero_de_celdas(capitulo.cuaderno()))
-            futuro = grupo.submit(ejecuta, capitulo, lambda t=tarea: progreso.advance(t))
+            futuro = grupo.submit(ejecuta, capitulo, lambda t=tarea: progreso.advance(t), corte)
             futuros[futuro] = capitulo
-        for futuro in as_completed(futuros):
-            try:
-                cuaderno, segundos = futuro.result()
-            except CapituloRoto as error:
-                fallos.append(str(error))
-            else:
-                guarda_en_cache(cache, futuros[futuro], cuaderno, segundos)
+        try:
+            fallos = [queja for f in as_completed(futuros) if (queja := _recoge(f, futuros[f]))]
+        except BaseException:
+            corte.set()
+            grupo.shutdown(wait=False, cancel_futures=True)
+            raise
     if fallos:
         raise CapituloRoto("\n\n".join(fallos))
     return [c.nombre for c in pendientes]
 
 
-def vuelca(carpeta: Path, consola: Console) -> list[str]:
-    """Pasa a la caché los cuadernos que nbval acaba de ejecutar en ``carpeta``; devuelve sus nombres."""
-    from capitulos import capitulos
+def _recoge(futuro: Future, capitulo: Capitulo) -> str | None:
+    """Guarda un capítulo ejecutado; devuelve la queja si no ha salido."""
+    try:
+        cuaderno, segundos = futuro.result()
+    except CapituloRoto as error:
+        return str(error)
+    guarda_en_cache(abre_cache(capitulo), capitulo, cuaderno, segundos)
+    return None
 
-    cache, volcados = abre_cache(), []
-    for capitulo in capitulos():
+
+def vuelca(carpeta: Path, consola: Console, lista: list[Capitulo] | None = None) -> list[str]:
+    """Pasa a la caché los cuadernos que nbval acaba de ejecutar en ``carpeta``; devuelve sus nombres."""
+    volcados = []
+    for capitulo in capitulos() if lista is None else lista:
         origen = carpeta / f"{capitulo.nombre}.ipynb"
         if not origen.exists():
             continue
@@ -103,6 +153,6 @@ def vuelca(carpeta: Path, consola: Console) -> list[str]:
             continue
         for destino, hecha in zip(codigo, hechas, strict=True):
             destino.outputs, destino.execution_count = hecha.outputs, hecha.execution_count
-        guarda_en_cache(cache, capitulo, cuaderno, ejecutado.metadata.get("segundos", 0.0))
+        guarda_en_cache(abre_cache(capitulo), capitulo, cuaderno, ejecutado.metadata.get("segundos", 0.0))
         volcados.append(capitulo.nombre)
     return volcados

@@ -1,28 +1,49 @@
 """Apunta en ``book/tiempos.json`` los segundos que tardó cada capítulo, para que el libro los diga.
 
-    python tools/tiempos.py
+    python tools/tiempos.py [CAPÍTULO]
 
-Toma los de la última ejecución guardada en la caché. Se usa con la máquina sin más trabajo y en dos núcleos.
+Toma los de la última ejecución guardada en la caché; con un capítulo, los de los demás quedan como están. Se usa con
+la máquina sin más trabajo y en dos núcleos.
 """
 
-import json
+from __future__ import annotations
 
-from capitulos import LIBRO, abre_cache, capitulos, en_cache
+import argparse
+import json
+from pathlib import Path
+
+from capitulos import LIBRO, Capitulo, abre_cache, capitulos, elegidos, en_cache
+from procesos import principal
+
+TIEMPOS = LIBRO / "tiempos.json"
+
+
+def medido(capitulo: Capitulo) -> float:
+    """Los segundos de la última ejecución de un capítulo."""
+    cache, cuaderno = abre_cache(capitulo), capitulo.cuaderno()
+    if not en_cache(cache, cuaderno):
+        raise SystemExit(f"{capitulo.nombre} no está ejecutado: construye antes el libro con «make libro».")
+    return round(cache.match_cache_notebook(cuaderno).data["execution_seconds"], 1)
+
+
+def apunta(lista: list[Capitulo], vigentes: list[str], fichero: Path = TIEMPOS) -> str:
+    """Cambia los tiempos de ``lista`` y quita los de las páginas que ya no están entre las vigentes."""
+    antes = json.loads(fichero.read_text(encoding="utf-8")) if fichero.exists() else {}
+    nuevos = {capitulo.clave: medido(capitulo) for capitulo in lista}
+    juntos = {**antes, **nuevos}
+    todos = {clave: juntos[clave] for clave in dict.fromkeys([*vigentes, *nuevos]) if clave in juntos}
+    texto = json.dumps(todos, indent=2, ensure_ascii=False) + "\n"
+    fichero.write_text(texto, encoding="utf-8")
+    return texto
 
 
 def main() -> None:
     """Punto de entrada."""
-    cache = abre_cache()
-    tiempos = {}
-    for capitulo in capitulos():
-        cuaderno = capitulo.cuaderno()
-        if not en_cache(cache, cuaderno):
-            raise SystemExit(f"{capitulo.nombre} no está ejecutado: construye antes el libro con «make libro».")
-        tiempos[capitulo.clave] = round(cache.match_cache_notebook(cuaderno).data["execution_seconds"], 1)
-    texto = json.dumps(tiempos, indent=2, ensure_ascii=False)
-    (LIBRO / "tiempos.json").write_text(texto + "\n", encoding="utf-8")
-    print(texto)
+    opciones = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    opciones.add_argument("capitulo", nargs="?", help="número o nombre de la página; sin él, todas")
+    elegido = opciones.parse_args().capitulo
+    print(apunta(elegidos(elegido), [c.clave for c in capitulos()]), end="")
 
 
 if __name__ == "__main__":
-    main()
+    principal(main)

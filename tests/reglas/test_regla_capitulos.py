@@ -163,13 +163,13 @@ def _en_tramos(linea: int, tramos: list[tuple[int, int]]) -> int:
 
 def celdas_de_la_via(doc: Documento) -> list[Celda]:
     """Celdas que se ven sin abrir nada."""
-    tramos = doc.a_fondo()
+    tramos = doc.tramos_a_fondo()
     return [c for c in doc.celdas if c.visible and not _en_tramos(c.linea, tramos)]
 
 
 def palabras_de_la_via(doc: Documento) -> int:
     """Palabras de texto y de código de la vía principal: sin «A fondo», respuestas, comprobaciones ni ejercicios."""
-    tramos = [*doc.a_fondo(), doc.tramo("Ejercicios")]
+    tramos = [*doc.tramos_a_fondo(), doc.tramo("Ejercicios")]
     prosa = (x for x in doc.prosa(opciones=False) if not _en_tramos(x.numero, tramos)
              and not (x.directiva and x.directiva.dentro_de(*FUERA_DE_LA_VIA)))
     codigo = (linea for c in celdas_de_la_via(doc) for linea in c.codigo)
@@ -187,7 +187,7 @@ def faltas_de_extension(doc: Documento) -> list[str]:
 
 def faltas_de_imagenes(doc: Documento) -> list[str]:
     """Al menos una figura o un explorador por cada 800 palabras de la vía principal."""
-    tramos = doc.a_fondo()
+    tramos = doc.tramos_a_fondo()
     figuras = sum(not _en_tramos(d.linea, tramos) for d in doc.llamadas("figura"))
     figuras += sum("explorers." in "\n".join(c.codigo) for c in doc.celdas if not _en_tramos(c.linea, tramos))
     piden = -(-palabras_de_la_via(doc) // 800)
@@ -196,7 +196,7 @@ def faltas_de_imagenes(doc: Documento) -> list[str]:
 
 def faltas_de_prosa_entre_celdas(doc: Documento) -> list[str]:
     """Antes de cada celda visible hay prosa que dice qué se va a ver, en la misma vía que la celda."""
-    faltas, tramos, anterior = [], doc.a_fondo(), {}
+    faltas, tramos, anterior = [], doc.tramos_a_fondo(), {}
     for c in doc.celdas:
         via = _en_tramos(c.linea, tramos)
         if not c.visible:
@@ -212,7 +212,7 @@ def faltas_de_prosa_entre_celdas(doc: Documento) -> list[str]:
 
 def faltas_de_tamano(doc: Documento) -> list[str]:
     """Celdas visibles de 15 líneas como mucho (25 en «A fondo») y 79 columnas."""
-    faltas, tramos = [], doc.a_fondo()
+    faltas, tramos = [], doc.tramos_a_fondo()
     for c in (c for c in doc.celdas if c.visible):
         maximo = 25 if _en_tramos(c.linea, tramos) else 15
         if len(c.codigo) > maximo:
@@ -310,7 +310,7 @@ def faltas_de_a_fondo(doc: Documento) -> list[str]:
             abierta = d.linea if d.nombre == "a-fondo" else None
     if abierta:
         faltas.append(f"línea {abierta}: «A fondo» no se cierra")
-    faltas += [f"línea {n}: título dentro de «A fondo»" for _, _, n in doc.secciones() if _en_tramos(n, doc.a_fondo())]
+    faltas += [f"línea {n}: título dentro de «A fondo»" for _, _, n in doc.secciones() if _en_tramos(n, doc.tramos_a_fondo())]
     return faltas
 
 

@@ -3,6 +3,8 @@
 Cada módulo hace una cosa y tiene su ``setup``:
 
 - :mod:`libro.huella`, :mod:`libro.ejecucion`  la caché de ejecución
+- :mod:`libro.lector`      el lector de MyST de la extensión, los cuadernos y las reglas
+- :mod:`libro.etiquetas`   lo que se puede citar, con su número
 - :mod:`libro.numeracion`  los números salen del nombre del fichero
 - :mod:`libro.demostraciones`  arreglos de sphinx-proof
 - :mod:`libro.plegado`     «A fondo», respuestas, comprobaciones y código de las figuras
@@ -15,6 +17,7 @@ Cada módulo hace una cosa y tiene su ``setup``:
 - :mod:`libro.citas`       bibliografía y citas en español
 - :mod:`libro.buscador`   índice de la búsqueda y definiciones del glosario
 - :mod:`libro.mapa`       el mapa del libro
+- :mod:`libro.temario`, :mod:`libro.soluciones`  los apéndices que se escriben solos
 - :mod:`libro.sitio`       fórmulas, colores, botones de cada página
 
 Importar ``libro`` no importa Sphinx: los guiones usan :func:`huella` y :func:`ruta_cache`.
@@ -39,17 +42,20 @@ def setup(app) -> dict:
         ejercicios,
         espanol,
         mapa,
+        etiquetas,
         numeracion,
         plegado,
         sitio,
         tiempos,
         tipografia,
+        soluciones,
+        temario,
     )
 
     partes = (
-        ejecucion, numeracion, demostraciones, plegado, tiempos, didactica, ejercicios, espanol, citas, docstrings, sitio,
-        tipografia, mapa, buscador,
-    )
+        ejecucion, numeracion, etiquetas, demostraciones, plegado, tiempos, didactica, ejercicios, espanol, citas,
+        docstrings, sitio, tipografia, mapa, buscador, temario, soluciones,
+    )  # fmt: skip
     for parte in partes:
         parte.setup(app)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": "1", "env_version": 2, "parallel_read_safe": True, "parallel_write_safe": True}

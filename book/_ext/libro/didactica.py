@@ -15,6 +15,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
+from libro.lector import vallas_mal_anidadas
 from libro.numeracion import capitulo
 from libro.plegado import codigo_del_dibujo, nuevo_desplegable
 from libro.tiempos import tiempos
@@ -261,37 +262,6 @@ class SacarRefutaciones(SphinxTransform):
             if titulo.children and isinstance(titulo[-1], nodes.Text):
                 titulo.replace(titulo[-1], nodes.Text(titulo[-1].rstrip()))
             titulo.parent.insert(titulo.parent.index(titulo) + 1, rotulo)
-
-
-def vallas_mal_anidadas(texto: str) -> list[tuple[int, str]]:
-    """Líneas donde una directiva ``:::`` se abre dentro de otra que no tiene más dos puntos que ella.
-
-    MyST cerraría la de fuera con el primer ``:::`` y el resto del capítulo quedaría dentro de un recuadro.
-
-    >>> vallas_mal_anidadas(":::{repaso}\\n:::{respuesta}\\nSí.\\n:::\\n:::")
-    [(2, 'respuesta')]
-    """
-    abiertas: list[int] = []
-    faltas, codigo = [], ""
-    for numero, linea in enumerate(texto.splitlines(), 1):
-        valla = re.match(r"\s*(`{3,}|~{3,})", linea)
-        if valla and not codigo:
-            codigo = valla[1]
-        elif codigo:
-            if re.fullmatch(rf"\s*{codigo[0]}{{{len(codigo)},}}\s*", linea):
-                codigo = ""
-            continue
-        puntos = re.match(r"\s*(:{3,})\s*(?:\{([\w:-]+)\})?", linea)
-        if not puntos or codigo:
-            continue
-        largo = len(puntos[1])
-        if puntos[2]:
-            if abiertas and largo >= abiertas[-1]:
-                faltas.append((numero, puntos[2]))
-            abiertas.append(largo)
-        elif abiertas:
-            abiertas.pop()
-    return faltas
 
 
 def _avisar_vallas(app, docname: str, texto: list[str]) -> None:

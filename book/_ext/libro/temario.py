@@ -14,6 +14,9 @@ from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from libro.etiquetas import Indice
+from libro.numeracion import capitulo
+
 logger = logging.getLogger(__name__)
 
 TEMAS = {
@@ -24,9 +27,6 @@ TEMAS = {
     "MMO": "Multimodalidad", "EFI": "Eficiencia", "TEO": "Teoría", "APL": "Aplicaciones",
     "ETI": "Ética y sociedad", "EJE": "Ejercicios",
 }
-_TITULO = re.compile(r"^#{1,6}\s+(.*)$")
-_REFUTACION = re.compile(r"\{refutacion\}`(R-\d{3})`")
-
 
 class enlace_pendiente(nodes.Inline, nodes.TextElement):  # noqa: N801
     """Enlace a una etiqueta del libro, o a un ancla de un documento, que se resuelve al escribir la página."""
@@ -37,47 +37,9 @@ def cargar_temario(ruta: Path) -> dict[str, dict]:
     return yaml.safe_load(ruta.read_text(encoding="utf-8"))
 
 
-def titulos_por_etiqueta(texto: str) -> dict[str, str]:
-    """Título de cada ancla ``(etiqueta)=``: el que la sigue o, si va ante un párrafo, el de la sección en que está."""
-    titulos, pendientes, seccion, valla = {}, [], "", ""
-    for linea in texto.splitlines():
-        ancla = re.fullmatch(r"\s*\(([^()\s]+)\)=\s*", linea)
-        cerca = re.match(r"\s*(`{3,}|~{3,})", linea)
-        titulo = None if valla else _TITULO.match(linea)
-        if cerca:
-            valla = "" if valla and cerca[1].startswith(valla) else valla or cerca[1]
-        if ancla:
-            pendientes.append(ancla[1])
-        elif linea.strip():
-            seccion = _REFUTACION.sub("", titulo[1]).strip() if titulo else seccion
-            titulos.update(dict.fromkeys(pendientes, seccion))
-            pendientes = []
-    return titulos
-
-
-def refutaciones_de(texto: str) -> list[tuple[str, str]]:
-    """Pares (identificador, enunciado) de un capítulo: el rol va en el título o en el párrafo que lo sigue."""
-    salida, titulo, en_codigo = [], "", False
-    for linea in texto.splitlines():
-        if re.match(r"^\s*(```|~~~)", linea):
-            en_codigo = not en_codigo
-        hallado = None if en_codigo else _TITULO.match(linea)
-        if hallado:
-            titulo = _REFUTACION.sub("", hallado[1]).strip()
-        if not en_codigo:
-            salida += [(clave, titulo) for clave in _REFUTACION.findall(linea)]
-    return salida
-
-
-def _capitulos(env) -> dict[int, list[str]]:
-    """Documentos por número de capítulo; el 0 reúne los preliminares."""
-    salida: dict[int, list[str]] = {}
-    for doc in sorted(env.found_docs):
-        if doc.startswith("0-"):
-            salida.setdefault(0, []).append(doc)
-        elif m := re.match(r"[1-9]-[^/]+/(\d\d)-", doc):
-            salida.setdefault(int(m[1]), []).append(doc)
-    return salida
+def _numerados(env) -> list[str]:
+    """Los documentos que pueden enseñar algo del temario: preliminares y capítulos, en orden."""
+    return sorted(d for d in env.found_docs if re.match(r"0-[^/]+/|[1-9]-[^/]+/\d\d-", d))
 
 
 def _tabla(anchos: list[int], cabecera: list[str], filas: list[list[nodes.Node]], clase: str) -> nodes.table:
@@ -98,11 +60,12 @@ def _tabla(anchos: list[int], cabecera: list[str], filas: list[list[nodes.Node]]
 class _Mapa(SphinxDirective):
     """Lo común a los dos mapas."""
 
-    def fuente(self, docname: str) -> str:
-        """Texto de un documento, anotado como dependencia."""
-        ruta = self.env.doc2path(docname)
-        self.env.note_dependency(str(ruta))
-        return Path(ruta).read_text(encoding="utf-8")
+    def indice(self) -> Indice:
+        """Las etiquetas de los capítulos, anotados como dependencias."""
+        documentos = _numerados(self.env)
+        for documento in documentos:
+            self.env.note_dependency(str(self.env.doc2path(documento)))
+        return Indice.de(Path(self.env.srcdir), documentos)
 
     def en_linea(self, texto: str) -> list[nodes.Node]:
         """Texto con marcas en línea, ya convertido en nodos."""
@@ -119,22 +82,20 @@ class MapaTemario(_Mapa):
         ruta = Path(self.env.srcdir) / "temario.yml"
         self.env.note_dependency(str(ruta))
         filas = cargar_temario(ruta)
-        documentos = _capitulos(self.env)
-        titulos = {n: {k: v for d in docs for k, v in titulos_por_etiqueta(self.fuente(d)).items()}
-                   for n, docs in documentos.items()}
+        indice = self.indice()
         hechas = sum(f["etiqueta"] != "pendiente" for f in filas.values())
         salida: list[nodes.Node] = [nodes.paragraph(
             "", f"De {len(filas)} filas, {hechas} enlazan ya con la sección que las enseña.")]
         for tema, nombre in TEMAS.items():
             seccion = nodes.section(ids=[f"temario-{tema.lower()}"], names=[])
             seccion += nodes.title("", nombre)
-            cuerpo = [[nodes.paragraph("", clave), nodes.paragraph("", fila["texto"]), self.lugar(fila, titulos)]
+            cuerpo = [[nodes.paragraph("", clave), nodes.paragraph("", fila["texto"]), self.lugar(fila, indice)]
                       for clave, fila in filas.items() if fila["tema"] == tema]
             seccion += _tabla([12, 55, 33], ["Fila", "Qué se enseña", "Dónde"], cuerpo, "mapa-temario")
             salida.append(seccion)
         return salida
 
-    def lugar(self, fila: dict, titulos: dict[int, dict[str, str]]) -> nodes.paragraph:
+    def lugar(self, fila: dict, indice: Indice) -> nodes.paragraph:
         """Enlaces a las secciones de una fila, o «pendiente»."""
         numero, etiquetas = fila["capitulo"], fila["etiqueta"]
         if etiquetas == "pendiente":
@@ -144,7 +105,8 @@ class MapaTemario(_Mapa):
         for i, etiqueta in enumerate([etiquetas] if isinstance(etiquetas, str) else etiquetas):
             if i:
                 parrafo += nodes.Text("; ")
-            titulo = titulos.get(numero, {}).get(etiqueta)
+            destino = indice.destinos.get(etiqueta)
+            titulo = destino and (destino.titulo or destino.rotulo)
             enlace = enlace_pendiente(etiqueta=etiqueta.lower())
             enlace += self.en_linea(titulo) if titulo else [nodes.Text(etiqueta)]
             if numero:
@@ -159,11 +121,10 @@ class MapaRefutaciones(_Mapa):
     def run(self) -> list[nodes.Node]:
         """Construye la tabla, ordenada por capítulo; los identificadores son de quien mantiene el libro."""
         self.env.note_reread()
-        filas = []
-        for numero, documentos in sorted(_capitulos(self.env).items()):
-            for documento in documentos:
-                for clave, enunciado in refutaciones_de(self.fuente(documento)):
-                    filas.append((clave, numero, documento, enunciado))
+        filas = [
+            (clave, capitulo(documento) or 0, documento, enunciado)
+            for clave, documento, enunciado in self.indice().refutaciones
+        ]
         if not filas:
             return [nodes.paragraph("", "Todavía no hay capítulos publicados con refutaciones.")]
         cuerpo = []
@@ -189,10 +150,9 @@ def _resolver(app, doctree: nodes.document, docname: str) -> None:
         nodo.replace_self(nodes.reference("", "", *nodo.children, internal=True, refuri=f"{destino}#{ancla}"))
 
 
-def setup(app) -> dict:
+def setup(app) -> None:
     """Conecta las directivas."""
     app.add_directive("mapa-temario", MapaTemario)
     app.add_directive("mapa-refutaciones", MapaRefutaciones)
     app.add_node(enlace_pendiente)
     app.connect("doctree-resolved", _resolver)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

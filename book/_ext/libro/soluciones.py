@@ -1,7 +1,7 @@
 """El apéndice «Soluciones comentadas», hecho con los ficheros de ``solutions/``, que son los que se ejecutan.
 
-La página lleva una línea ``%SOLUCIONES%``; al leerla se cambia por las soluciones de todos los capítulos del índice.
-Cada una tiene la etiqueta ``sol-N-M`` y va plegada, con un enlace a su enunciado.
+Cada capítulo tiene su página, ``apendices/soluciones/capNN``, con una línea ``%SOLUCIONES%`` que al leerla se cambia
+por las suyas. Cada una tiene la etiqueta ``sol-N-M`` y va plegada, con un enlace a su enunciado.
 """
 
 from __future__ import annotations
@@ -11,32 +11,30 @@ from pathlib import Path
 
 import jupytext
 from sphinx.application import Sphinx
+from sphinx.util import logging
 
-PAGINA = "apendices/soluciones"
+logger = logging.getLogger(__name__)
+
 MARCA = "%SOLUCIONES%"
-SOLUCIONES = Path(__file__).resolve().parents[2] / "solutions"
+SOLUCIONES = Path(__file__).resolve().parents[3] / "solutions"
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Conecta la extensión."""
+def setup(app: Sphinx) -> None:
+    """Conecta la sustitución."""
     app.connect("source-read", _al_leer)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _al_leer(app: Sphinx, docname: str, texto: list[str]) -> None:
-    """Pone las soluciones en su página, que depende de cada fichero."""
-    if docname != PAGINA:
+    """Pone las soluciones de un capítulo en su página, que depende del fichero."""
+    pagina = re.fullmatch(r"apendices/soluciones/(cap\d\d)", docname)
+    if not pagina or MARCA not in texto[0]:
         return
-    capitulos = sorted(
-        numero[1] for doc in app.env.found_docs if (numero := re.search(r"(?:^|/)(\d\d)-[^/]*$", doc))
-    )
-    partes = []
-    for capitulo in capitulos:
-        fichero = SOLUCIONES / f"cap{capitulo}.py"
-        if fichero.exists():
-            app.env.note_dependency(str(fichero))
-            partes.append(soluciones_de(fichero))
-    texto[0] = texto[0].replace(MARCA, "\n\n".join(partes))
+    fichero = SOLUCIONES / f"{pagina[1]}.py"
+    if not fichero.exists():
+        logger.warning("no hay solutions/%s", fichero.name, location=docname, type="libro", subtype="soluciones")
+        return
+    app.env.note_dependency(str(fichero))
+    texto[0] = texto[0].replace(MARCA, soluciones_de(fichero))
 
 
 def soluciones_de(fichero: Path) -> str:
@@ -50,7 +48,7 @@ def soluciones_de(fichero: Path) -> str:
         if plegado:
             lineas += ["::::", ""]
         plegado = titulo.startswith("## ")
-        lineas += _apertura(titulo) if plegado else [f"#{titulo.removesuffix(': soluciones')}", ""]
+        lineas += _apertura(titulo) if plegado else []
         lineas += [comentario.strip(), ""]
     return "\n".join([*lineas, "::::" if plegado else ""])
 
@@ -61,5 +59,5 @@ def _apertura(titulo: str) -> list[str]:
     if numero is None:
         raise ValueError(f"solutions: el título {titulo!r} no empieza por «## capítulo.orden »")
     ejercicio = f"{numero[1]}-{numero[2]}"
-    return [f"(sol-{ejercicio})=", f"#{titulo}", "", f"{{ref}}`Enunciado <ej-{ejercicio}>`", "",
+    return [f"(sol-{ejercicio})=", titulo, "", f"{{ref}}`Enunciado <ej-{ejercicio}>`", "",
             "::::{respuesta} Ver la solución", ""]

@@ -1,0 +1,64 @@
+"""Procesos con un plazo: al acabarse, o al interrumpir con Ctrl+C, se termina con ellos y con sus hijos."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+PLAZO_VENCIDO = 124
+INTERRUMPIDO = 130
+
+
+def atiende_interrupciones() -> None:
+    """Vuelve a atender a SIGINT, que una orden lanzada con «&» hereda sin atender.
+
+    Un núcleo que la ignora no se puede interrumpir, y quien espera a que pare espera para siempre.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def termina(proceso: subprocess.Popen) -> None:
+    """Acaba con un proceso lanzado por :func:`corre` y con todo lo que lanzó."""
+    for aviso, espera in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
+        try:
+            os.killpg(proceso.pid, aviso)
+            proceso.wait(espera)
+        except ProcessLookupError:
+            break
+        except subprocess.TimeoutExpired:
+            continue
+    try:
+        os.killpg(proceso.pid, signal.SIGKILL)   # los hijos que no hayan atendido al primer aviso
+    except ProcessLookupError:
+        pass
+
+
+def corre(orden: Sequence[str | Path], plazo: float, **opciones: Any) -> int:
+    """Ejecuta una orden y devuelve su estado; ``PLAZO_VENCIDO`` si no acaba en ``plazo`` segundos."""
+    with subprocess.Popen(list(map(str, orden)), start_new_session=True, **opciones) as proceso:
+        try:
+            return proceso.wait(plazo)
+        except subprocess.TimeoutExpired:
+            termina(proceso)
+            print(f"No ha terminado en {plazo:.0f} s y se ha cortado: {Path(orden[1]).name}", file=sys.stderr)
+            return PLAZO_VENCIDO
+        except BaseException:
+            termina(proceso)
+            raise
+
+
+def principal(main: Callable[[], None]) -> None:
+    """Llama a ``main``; Ctrl+C acaba con una línea y el estado 130."""
+    atiende_interrupciones()
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("\nInterrumpido: lo que ya estaba terminado queda guardado.", file=sys.stderr)
+        sys.stdout.flush()
+        raise SystemExit(INTERRUMPIDO) from None
