@@ -81,7 +81,7 @@ def ocupa(carpeta: str) -> tuple[int, int]:
 
 def entorno_limpio() -> dict[str, str]:
     """Las variables que ve una entrega: ninguna del usuario, salvo las que hacen falta para arrancar Python."""
-    heredadas = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "ATENTO_CURSO")
+    heredadas = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT")
     raices = [str(Path(__file__).resolve().parents[2])]
     raices += [r for r in sys.path if Path(r).name in ("site-packages", "dist-packages")]  # nunca la carpeta actual
     return {n: os.environ[n] for n in heredadas if n in os.environ} | {
