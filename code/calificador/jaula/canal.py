@@ -13,16 +13,30 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from calificador.jaula import encierro as jaula
 from calificador.jaula import marcos
+from calificador.jaula.encierro import EN_LINUX, Limites
 
 PREFIJO = "calificador-"
 LATIDO = 0.02
+PACIENCIA = 120.0  # segundos que se espera al cigoto: importar torch desde un disco frío puede tardar un minuto
+
+
+class Sesion(Protocol):
+    """Una entrega abierta, en la jaula (:class:`Canal`), en frío (:class:`CanalFrio`) o en el propio proceso."""
+
+    def pide(
+        self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any], segundos: float
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Una pregunta y su respuesta ya validada (los campos de :class:`marcos.Respuesta`) con sus tensores.
+
+        Errores: :class:`Agotado` si no llega a tiempo; :class:`Roto` si llega otra cosa.
+        """
+        ...
 
 
 class Agotado(Exception):
@@ -95,29 +109,39 @@ def entorno_limpio() -> dict[str, str]:
     }
 
 
+@contextlib.contextmanager
+def _frontera() -> Iterator[None]:
+    """Nada de lo que mande una entrega sale de aquí como una excepción imprevista."""
+    try:
+        yield
+    except (Agotado, Roto, FalloDeEntorno):
+        raise
+    except marcos.MarcoInvalido as error:
+        raise Roto(str(error)) from error
+    except (EOFError, ConnectionError) as error:
+        raise Roto("terminó su proceso") from error
+    except Exception as error:  # noqa: BLE001 - frontera con código ajeno
+        raise Roto("una respuesta que no se entiende") from error
+
+
 # --- El canal -------------------------------------------------------------------------------------------------------
 
 
 class Canal:
     """Una entrega abierta. ``pide`` manda una petición y devuelve la respuesta o levanta Agotado o Roto."""
 
-    def __init__(self, lectura: int, escritura: int, carpeta: str, limites: jaula.Limites) -> None:
+    def __init__(self, lectura: int, escritura: int, carpeta: str, limites: Limites) -> None:
         self.lectura, self.escritura, self.carpeta, self.limites = lectura, escritura, carpeta, limites
         self._virgen = True
-        self._disco_vigilado = True
         for descriptor in (lectura, escritura):
             os.set_blocking(descriptor, False)
 
     def pide(self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any], segundos: float) -> tuple[dict, dict]:
         """Una pregunta y su respuesta, en ``segundos`` como mucho."""
         fin = time.monotonic() + segundos
-        try:
+        with _frontera():
             self._escribe(marcos.empaqueta(mensaje, tensores), fin)
-            respuesta = marcos.desempaqueta(lambda n: self._lee(n, fin))
-        except marcos.MarcoInvalido as error:
-            raise Roto(str(error)) from error
-        except (EOFError, BrokenPipeError) as error:
-            raise Roto("terminó su proceso") from error
+            respuesta = marcos.desempaqueta_respuesta(lambda n: self._lee(n, fin))
         self._virgen = False
         return respuesta
 
@@ -153,8 +177,7 @@ class Canal:
                 raise Agotado("no contestó a tiempo")
             if sondeo.poll(min(queda, LATIDO) * 1000):
                 return
-            if self._disco_vigilado:
-                self._vigila_disco()
+            self._vigila_disco()
 
     def _vigila_disco(self) -> None:
         bytes_, ficheros = ocupa(self.carpeta)
@@ -184,11 +207,12 @@ class Zigoto:
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         ajeno.close()
+        propio.settimeout(PACIENCIA)
         self._control = propio
         self._listo = False
         self.pid = self._proceso.pid
 
-    def abre(self, limites: jaula.Limites) -> Canal:
+    def abre(self, limites: Limites) -> Canal:
         """Un hijo enjaulado con su carpeta recién creada."""
         self._espera_listo()
         carpeta = carpeta_nueva()
@@ -235,7 +259,7 @@ class Zigoto:
         while not datos.endswith(b"\n"):
             try:
                 trozo = self._control.recv(65536)
-            except ConnectionError:
+            except OSError:  # también TimeoutError: no contesta
                 trozo = b""
             if not trozo:
                 raise FalloDeEntorno("el proceso que prepara las entregas ha muerto; vuelve a lanzar la orden")
@@ -261,7 +285,7 @@ class ArranqueFrio:
     nivel = "basica"
     pid = 0
 
-    def abre(self, limites: jaula.Limites) -> CanalFrio:
+    def abre(self, limites: Limites) -> CanalFrio:
         """Un intérprete nuevo."""
         return CanalFrio(carpeta_nueva(), limites)
 
@@ -278,7 +302,7 @@ class ArranqueFrio:
 class CanalFrio:
     """Como :class:`Canal`, con lecturas que bloquean y un reloj que mata el proceso."""
 
-    def __init__(self, carpeta: str, limites: jaula.Limites) -> None:
+    def __init__(self, carpeta: str, limites: Limites) -> None:
         self.carpeta, self.limites = carpeta, limites
         self._vencido = False
         self._primera = True
@@ -295,13 +319,14 @@ class CanalFrio:
         reloj.start()
         self._primera = False
         try:
-            self.proceso.stdin.write(marcos.empaqueta(mensaje, tensores))
-            self.proceso.stdin.flush()
-            return marcos.desempaqueta(self._lee)
-        except marcos.MarcoInvalido as error:
-            raise Roto(str(error)) from error
-        except (EOFError, OSError) as error:
-            raise (Agotado("no contestó a tiempo") if self._vencido else Roto("terminó su proceso")) from error
+            with _frontera():
+                self.proceso.stdin.write(marcos.empaqueta(mensaje, tensores))
+                self.proceso.stdin.flush()
+                return marcos.desempaqueta_respuesta(self._lee)
+        except Roto:
+            if self._vencido:
+                raise Agotado("no contestó a tiempo") from None
+            raise
         finally:
             reloj.cancel()
 
@@ -334,7 +359,7 @@ def prueba_nivel(nivel: str) -> str | None:
         return None if nivel == "basica" else "este sistema no tiene fork: solo hay nivel básico"
     zigoto = Zigoto(nivel)
     try:
-        canal = zigoto.abre(jaula.Limites())
+        canal = zigoto.abre(Limites())
         try:
             canal.pide({"orden": "analiza", "celdas": [], "nombre": "x", "prohibido": []}, {}, 20)
         finally:
@@ -348,7 +373,7 @@ def prueba_nivel(nivel: str) -> str | None:
 
 def mejor_nivel() -> str:
     """El nivel por defecto aquí, sin arrancar nada: ``media`` si el núcleo y libseccomp lo permiten."""
-    if not jaula.EN_LINUX:
+    if not EN_LINUX:
         return "basica"
     from calificador.jaula import landlock, seccomp
 
