@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -27,7 +28,12 @@ PACIENCIA = 120.0  # segundos que se espera al cigoto: importar torch desde un d
 
 
 class Sesion(Protocol):
-    """Una entrega abierta, en la jaula (:class:`Canal`), en frío (:class:`CanalFrio`) o en el propio proceso."""
+    """Una entrega abierta, en la jaula (:class:`Canal`), en frío (:class:`CanalFrio`) o en el propio proceso.
+
+    ``dicho``: lo que imprimió el código hasta ahora, sin caracteres de control y recortado; vacío si no se pidió.
+    """
+
+    dicho: str
 
     def pide(
         self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any], segundos: float
@@ -109,6 +115,17 @@ def entorno_limpio() -> dict[str, str]:
     }
 
 
+def visible(texto: str) -> str:
+    """El texto sin los caracteres que mandan en el terminal o cambian el sentido de la escritura; quedan los saltos."""
+    return "".join(
+        c if c in "\n\t" or not unicodedata.category(c).startswith(("C", "Zl", "Zp")) else "�" for c in texto
+    )
+
+
+def _anade(dicho: str, mensaje: Mapping[str, Any]) -> str:
+    return (dicho + visible(mensaje.get("dicho", "")))[: marcos.MAXIMO_DICHO]
+
+
 @contextlib.contextmanager
 def _frontera() -> Iterator[None]:
     """Nada de lo que mande una entrega sale de aquí como una excepción imprevista."""
@@ -133,6 +150,7 @@ class Canal:
     def __init__(self, lectura: int, escritura: int, carpeta: str, limites: Limites) -> None:
         self.lectura, self.escritura, self.carpeta, self.limites = lectura, escritura, carpeta, limites
         self._virgen = True
+        self.dicho = ""
         for descriptor in (lectura, escritura):
             os.set_blocking(descriptor, False)
 
@@ -143,6 +161,7 @@ class Canal:
             self._escribe(marcos.empaqueta(mensaje, tensores), fin)
             respuesta = marcos.desempaqueta_respuesta(lambda n: self._lee(n, fin))
         self._virgen = False
+        self.dicho = _anade(self.dicho, respuesta[0])
         return respuesta
 
     def _escribe(self, datos: bytes, fin: float) -> None:
@@ -306,6 +325,7 @@ class CanalFrio:
         self.carpeta, self.limites = carpeta, limites
         self._vencido = False
         self._primera = True
+        self.dicho = ""
         entorno = entorno_limpio() | {n: carpeta for n in ("HOME", "TMPDIR", "TEMP", "TMP", "MPLCONFIGDIR")}
         self.proceso = subprocess.Popen(
             [sys.executable, "-P", "-m", "calificador.jaula.zigoto", "frio"],
@@ -322,7 +342,9 @@ class CanalFrio:
             with _frontera():
                 self.proceso.stdin.write(marcos.empaqueta(mensaje, tensores))
                 self.proceso.stdin.flush()
-                return marcos.desempaqueta_respuesta(self._lee)
+                respuesta = marcos.desempaqueta_respuesta(self._lee)
+            self.dicho = _anade(self.dicho, respuesta[0])
+            return respuesta
         except Roto:
             if self._vencido:
                 raise Agotado("no contestó a tiempo") from None

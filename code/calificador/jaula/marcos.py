@@ -139,8 +139,10 @@ def _codifica_tensor(valor: Any, tensores: dict[str, Any]) -> Any:
     import torch
 
     dtype = str(valor.dtype).removeprefix("torch.")
-    if valor.is_quantized:
-        return {"otro": f"un tensor cuantizado ({dtype})"}
+    if len(tensores) >= MAXIMO_CUANTOS:
+        return {"otro": "demasiados tensores"}
+    if valor.is_quantized or valor.is_nested:
+        return {"otro": f"un tensor {'cuantizado' if valor.is_quantized else 'anidado'} ({dtype})"}
     try:
         plano = valor.detach().to("cpu")
         if plano.layout != torch.strided:
@@ -149,7 +151,8 @@ def _codifica_tensor(valor: Any, tensores: dict[str, Any]) -> Any:
             plano = torch.view_as_real(plano.resolve_conj())
         plano = plano.as_subclass(torch.Tensor).resolve_neg().contiguous().clone()
     except (RuntimeError, NotImplementedError, TypeError):
-        return {"otro": f"un tensor {dtype} sin datos"}
+        propio = type(valor) in (torch.Tensor, torch.nn.Parameter)
+        return {"otro": f"un tensor {dtype} sin datos" if propio else recorta(type(valor).__name__, 80)}
     if str(plano.dtype).removeprefix("torch.") not in _VIAJAN:
         return {"otro": f"un tensor {dtype}"}
     nombre = f"t{len(tensores)}"
