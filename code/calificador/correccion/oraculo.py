@@ -34,6 +34,7 @@ class Interrogatorio:
     fallo: str = ""
     mensaje: str = ""
     pendiente: bool = False
+    dicho: str = ""
 
 
 # --- Preguntar ------------------------------------------------------------------------------------------------------
@@ -79,6 +80,21 @@ def _mensaje_de_sintaxis(dada: Any, fuente: Fuente) -> str:
 
 
 def interroga(
+    examen: Examen, fuente: Fuente, abre: Callable[[], canal.Sesion], cierra: Callable[[Any], None],
+    limites: Limites, con_texto: bool,
+) -> Interrogatorio:  # fmt: skip
+    """Hace todas las preguntas y, con ``con_texto``, recoge lo que imprimió el código."""
+    abiertas: list[canal.Sesion] = []
+
+    def abre_y_apunta() -> canal.Sesion:
+        abiertas.append(abre())
+        return abiertas[-1]
+
+    hecho = _interroga(examen, fuente, abre_y_apunta, cierra, limites, con_texto)
+    return replace(hecho, dicho="".join(s.dicho for s in abiertas)) if con_texto else hecho
+
+
+def _interroga(
     examen: Examen, fuente: Fuente, abre: Callable[[], Any], cierra: Callable[[Any], None],
     limites: Limites, con_texto: bool,
 ) -> Interrogatorio:  # fmt: skip
@@ -194,7 +210,7 @@ def puntua(examen: Examen, hecho: Interrogatorio, fuente: Fuente, nivel: str, in
     return Resultado(
         ejercicio.id, ejercicio.nombre, SUPERADO if puntos == ejercicio.puntos else PARCIAL if puntos else FALLADO,
         puntos, ejercicio.puntos, propiedades, next((p.mensaje for p in propiedades if p.mensaje), ""),
-        pista, mutante, nivel=nivel,
+        pista, mutante, nivel=nivel, dicho=hecho.dicho,
     )  # fmt: skip
 
 
@@ -204,7 +220,7 @@ def _sin_nota(examen: Examen, hecho: Interrogatorio, estado: str, nivel: str) ->
     return Resultado(
         ejercicio.id, ejercicio.nombre, estado, 0, ejercicio.puntos,
         tuple(Propiedad(n, 0, p, hecho.mensaje) for n, p in ejercicio.propiedades.items()), hecho.mensaje,
-        mutante.pista if mutante else "", mutante.nombre if mutante else "", nivel=nivel,
+        mutante.pista if mutante else "", mutante.nombre if mutante else "", nivel=nivel, dicho=hecho.dicho,
     )  # fmt: skip
 
 

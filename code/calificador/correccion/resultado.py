@@ -41,6 +41,8 @@ class Resultado:
 
     ``mutante``: el error reconocido, si lo hay. ``caso``: el caso más pequeño que falla, en varias líneas; solo al
     corregir en local.
+    ``dicho``: lo que imprimió el código, en varias líneas y sin caracteres de control. Solo al corregirse uno mismo
+    (``con_texto``): en un lote está vacío, porque podría llevar las entradas de los casos ocultos.
     """
 
     id: str
@@ -55,6 +57,7 @@ class Resultado:
     caso: str = ""
     nivel: str = ""
     segundos: float = field(default=0.0, compare=False)
+    dicho: str = field(default="", compare=False)
 
     def como_json(self) -> dict[str, Any]:
         """Diccionario que cabe en JSON."""

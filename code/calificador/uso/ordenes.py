@@ -23,7 +23,7 @@ from rich.table import Table
 
 from calificador import carga
 from calificador.correccion.resultado import FALLADO, PARCIAL, PENDIENTE, SIN_ENTREGA, SUPERADO, Resultado, limpia
-from calificador.jaula import encierro as jaula
+from calificador.jaula import encierro
 
 if TYPE_CHECKING:
     from calificador.correccion.oraculo import Corrector
@@ -55,8 +55,8 @@ class Cura(Exception):
 def _nivel(pedido: str) -> str:
     from calificador.jaula import canal
 
-    if pedido and pedido not in jaula.NIVELES:
-        raise Cura(f"--nivel {pedido}: se esperaba {', '.join(jaula.NIVELES)}")
+    if pedido and pedido not in encierro.NIVELES:
+        raise Cura(f"--nivel {pedido}: se esperaba {', '.join(encierro.NIVELES)}")
     return pedido or canal.mejor_nivel()
 
 
@@ -431,7 +431,7 @@ def main() -> None:
     """Punto de entrada de ``atento``."""
     from calificador.jaula.canal import FalloDeEntorno
 
-    jaula.no_inspeccionable()
+    encierro.no_inspeccionable()
     _en_espanol()
     orden = typer.main.get_command(app)
     _traduce(orden)
