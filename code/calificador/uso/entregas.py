@@ -12,6 +12,7 @@ import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from calificador.carga import Curso
@@ -26,7 +27,8 @@ ETIQUETAS = {"ejercicio", "calificar", "entrega"}
 CAPITULO = re.compile(r"(?:^|[^a-z])cap(?:itulo)?[ _-]?0*(\d{1,2})(?!\d)", re.IGNORECASE)
 NUMERADO = re.compile(r"^0*(\d{1,2})[-_]")
 DEFINE = re.compile(
-    r"^[ \t]{0,16}(?:async[ \t]{1,8})?(?:def|class)[ \t]{1,8}(\w{1,80})|^(\w{1,80})[ \t]{0,8}[:=]", re.MULTILINE
+    r"^[ \t]{0,16}(?:async[ \t]{1,8})?(?:def|class)[ \t]{1,8}(\w{1,80})|^(\w{1,80})[ \t]{0,8}[:=]",
+    re.MULTILINE,
 )
 DECLARA = re.compile(rb"^[ \t\f]*#.{0,100}?coding[:=][ \t]*([-\w.]{1,40})")
 CODIFICACIONES = ("utf-8", "ascii", "iso8859-1", "iso8859-15", "cp1252", "mac-roman")
@@ -43,7 +45,7 @@ class Entrega:
     duplicada: bool = False
 
 
-# --- De bytes a celdas ----------------------------------------------------------------------------------------------
+# --- De bytes a celdas --------------------------------------------------------------------------
 
 
 def decodifica(datos: bytes) -> tuple[str, str]:
@@ -55,9 +57,13 @@ def decodifica(datos: bytes) -> tuple[str, str]:
     declarada = _declarada(datos)
     try:
         codigo = "utf-8-sig" if declarada in ("", "utf-8", "ascii") else declarada
-        return datos.decode(codigo), "" if codigo == "utf-8-sig" else f"declara la codificación {codigo}"
+        return datos.decode(
+            codigo
+        ), "" if codigo == "utf-8-sig" else f"declara la codificación {codigo}"
     except UnicodeDecodeError:
-        return _estricto(datos, "cp1252"), "no está en UTF-8: se ha leído como Windows-1252; guárdalo en UTF-8"
+        return _estricto(
+            datos, "cp1252"
+        ), "no está en UTF-8: se ha leído como Windows-1252; guárdalo en UTF-8"
 
 
 def _declarada(datos: bytes) -> str:
@@ -83,7 +89,9 @@ def _estricto(datos: bytes, codigo: str) -> str:
 def lee_cuaderno(texto: str, origen: str = "") -> Fuente:
     """Las celdas de código de un ``.ipynb``; ``ValueError`` si no es un cuaderno."""
     try:
-        cuaderno = json.loads(texto, parse_int=str, parse_float=str)  # números de un millón de cifras, sin calcularlos
+        cuaderno = json.loads(
+            texto, parse_int=str, parse_float=str
+        )  # números de un millón de cifras, sin calcularlos
         celdas = cuaderno["cells"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ValueError("no es un cuaderno: el JSON está roto") from None
@@ -102,10 +110,14 @@ def _celda(celda: dict, numero: int) -> Celda | None:
     if celda.get("cell_type") != "code":
         return None
     codigo = celda.get("source", "")
-    codigo = "".join(c for c in codigo if isinstance(c, str)) if isinstance(codigo, list) else codigo
+    codigo = (
+        "".join(c for c in codigo if isinstance(c, str)) if isinstance(codigo, list) else codigo
+    )
     metadatos = celda.get("metadata")
     etiquetas = metadatos.get("tags") if isinstance(metadatos, dict) else None
-    entera = isinstance(etiquetas, list) and any(e in ETIQUETAS for e in etiquetas if isinstance(e, str))
+    entera = isinstance(etiquetas, list) and any(
+        e in ETIQUETAS for e in etiquetas if isinstance(e, str)
+    )
     return Celda(codigo if isinstance(codigo, str) else "", entera, numero)
 
 
@@ -121,7 +133,7 @@ def lee_fuente(nombre: str, datos: bytes) -> tuple[Fuente, str]:
     return (lee_cuaderno(texto, nombre) if es_cuaderno else Fuente.de_texto(texto, nombre)), aviso
 
 
-# --- De qué capítulo es, y cuál vale si hay dos ---------------------------------------------------------------------------
+# --- De qué capítulo es, y cuál vale si hay dos -------------------------------------------------
 
 
 def define(fuente: Fuente) -> set[str]:
@@ -137,7 +149,9 @@ def capitulo_de(fichero: str, fuente: Fuente, curso: Curso) -> int | None:
         if hallado and int(hallado.group(1)) in curso.capitulos():
             return int(hallado.group(1))
     definidos = define(fuente)
-    cuenta = {c: sum(e.nombre in definidos for e in curso.de_capitulo(c)) for c in curso.capitulos()}
+    cuenta = {
+        c: sum(e.nombre in definidos for e in curso.de_capitulo(c)) for c in curso.capitulos()
+    }
     mejor = max(cuenta, key=cuenta.get, default=None)
     return mejor if mejor is not None and cuenta[mejor] else None
 
@@ -146,7 +160,8 @@ def trabajo(fuente: Fuente, ejercicios: list[Ejercicio], esqueleto: str) -> tupl
     """Cuánto hay hecho: ejercicios empezados y si tiene alguna línea que no estuviera en el esqueleto."""
     texto, definidos = fuente.texto, define(fuente)
     empezados = sum(
-        e.nombre in definidos and f'NotImplementedError("Ejercicio {e.id}")' not in texto for e in ejercicios
+        e.nombre in definidos and f'NotImplementedError("Ejercicio {e.id}")' not in texto
+        for e in ejercicios
     )
     de_serie = {linea.strip() for linea in esqueleto.splitlines()}
     propio = any(linea.strip() not in de_serie for linea in texto.splitlines())
@@ -163,7 +178,11 @@ def _vale(candidatas: list[Fuente], capitulo: int, curso: Curso) -> tuple[Fuente
     usada = visible(candidatas[mejor].origen, 60)
     avisos = [
         f"{visible(f.origen)}: "
-        + (f"hay otro fichero del capítulo {capitulo}" if propio else f"es el esqueleto del capítulo {capitulo}")
+        + (
+            f"hay otro fichero del capítulo {capitulo}"
+            if propio
+            else f"es el esqueleto del capítulo {capitulo}"
+        )
         + f"; se usa {usada}"
         for i, (f, (_, propio)) in enumerate(zip(candidatas, hecho, strict=True))
         if i != mejor
@@ -171,12 +190,14 @@ def _vale(candidatas: list[Fuente], capitulo: int, curso: Curso) -> tuple[Fuente
     return candidatas[mejor], avisos
 
 
-# --- De piezas a entregas -------------------------------------------------------------------------------------------
+# --- De piezas a entregas -----------------------------------------------------------------------
 
 
 def arma(persona: Persona, abre: Callable[[Presupuesto], Iterable[Pieza]], curso: Curso) -> Entrega:
     """La entrega de una persona. Es una frontera: lo inesperado queda en una incidencia suya."""
-    entrega = Entrega(persona.id, persona.nombre, incidencias=[persona.aviso] if persona.aviso else [])
+    entrega = Entrega(
+        persona.id, persona.nombre, incidencias=[persona.aviso] if persona.aviso else []
+    )
     candidatas: dict[int, list[Fuente]] = {}
     presupuesto = Presupuesto()
     try:
@@ -186,17 +207,23 @@ def arma(persona: Persona, abre: Callable[[Presupuesto], Iterable[Pieza]], curso
                 leidas.append(pieza)
         except Exceso as exceso:
             entrega.incidencias.append(str(exceso))
-        for pieza in sorted(leidas, key=lambda p: (p.fichero.lower().endswith(".ipynb"), p.fichero)):
+        for pieza in sorted(
+            leidas, key=lambda p: (p.fichero.lower().endswith(".ipynb"), p.fichero)
+        ):
             _clasifica(pieza, entrega, candidatas, curso)
         for capitulo, fuentes in candidatas.items():
             entrega.fuentes[capitulo], avisos = _vale(fuentes, capitulo, curso)
             entrega.incidencias += avisos
     except Exception as error:  # noqa: BLE001 - frontera: una persona no detiene a las demás
-        entrega.incidencias.append(f"no se ha podido leer la entrega ({type(error).__name__}): mírala a mano")
+        entrega.incidencias.append(
+            f"no se ha podido leer la entrega ({type(error).__name__}): mírala a mano"
+        )
     return entrega
 
 
-def _clasifica(pieza: Pieza, entrega: Entrega, candidatas: dict[int, list[Fuente]], curso: Curso) -> None:
+def _clasifica(
+    pieza: Pieza, entrega: Entrega, candidatas: dict[int, list[Fuente]], curso: Curso
+) -> None:
     if pieza.incidencia:
         entrega.incidencias.append(pieza.incidencia)
         return
@@ -229,7 +256,7 @@ def _o_nada(leidas: Iterator[Pieza], nombre: str) -> Iterator[Pieza]:
         yield _sin_codigo(nombre)
 
 
-# --- Una carpeta de entregas ------------------------------------------------------------------------------------------------
+# --- Una carpeta de entregas --------------------------------------------------------------------
 
 
 def lee_carpeta(ruta: Path, curso: Curso, *, salvo: Path | None = None) -> list[Entrega]:
@@ -241,7 +268,11 @@ def lee_carpeta(ruta: Path, curso: Curso, *, salvo: Path | None = None) -> list[
         return sorted(_de_un_fichero(ruta, curso), key=lambda e: e.id)
     grupos: dict[tuple, list[tuple[Persona, Path, str]]] = {}
     for entrada in sorted(ruta.iterdir()):
-        if entrada.name.startswith(".") or entrada.name in piezas.IGNORADOS or _son_notas(entrada, salvo):
+        if (
+            entrada.name.startswith(".")
+            or entrada.name in piezas.IGNORADOS
+            or _son_notas(entrada, salvo)
+        ):
             continue
         persona, nombre = de_entrada(entrada.name, entrada.is_dir() and not entrada.is_symlink())
         clave = persona.clave if persona.de_moodle else (*persona.clave, entrada.name)
@@ -250,7 +281,7 @@ def lee_carpeta(ruta: Path, curso: Curso, *, salvo: Path | None = None) -> list[
     sueltas: set[str] = set()
     for grupo in grupos.values():
         persona = grupo[0][0]
-        nueva = arma(persona, lambda p, grupo=grupo: _del_disco(grupo, p), curso)
+        nueva = arma(persona, partial(_del_disco, grupo), curso)
         _anade(entregas, nueva, persona.suelta, sueltas)
     return sorted(entregas.values(), key=lambda e: e.id)
 
@@ -267,7 +298,10 @@ def _son_notas(entrada: Path, salvo: Path | None) -> bool:
 
 
 def _del_disco(grupo: list[tuple[Persona, Path, str]], presupuesto: Presupuesto) -> Iterator[Pieza]:
-    yield from _o_nada((p for _, ruta, nombre in grupo for p in _de_ruta(ruta, nombre, presupuesto)), grupo[0][1].name)
+    yield from _o_nada(
+        (p for _, ruta, nombre in grupo for p in _de_ruta(ruta, nombre, presupuesto)),
+        grupo[0][1].name,
+    )
 
 
 def _de_ruta(ruta: Path, nombre: str, presupuesto: Presupuesto) -> Iterator[Pieza]:
@@ -301,23 +335,28 @@ def _anade(entregas: dict[str, Entrega], nueva: Entrega, suelta: bool, sueltas: 
         entregas[nueva.id] = nueva
 
 
-# --- El zip de la clase -----------------------------------------------------------------------------------------------------
+# --- El zip de la clase -------------------------------------------------------------------------
 
 
 def _de_un_fichero(ruta: Path, curso: Curso) -> list[Entrega]:
     """El zip de una clase o, si no es de Moodle, la entrega de una sola persona."""
     if ruta.suffix.lower() == ".zip":
         try:
-            with ruta.open("rb") as fichero, piezas.abre_zip(fichero, piezas.INDICE_DE_CLASE) as archivo:
+            with (
+                ruta.open("rb") as fichero,
+                piezas.abre_zip(fichero, piezas.INDICE_DE_CLASE) as archivo,
+            ):
                 grupos = _personas_de_zip(archivo)
                 if any(p.de_moodle for p, _ in grupos.values()):
                     return _de_la_clase(archivo, grupos, curso)
         except Exceso:
-            raise ValueError(f"{ruta} tiene demasiados ficheros: descomprímelo y da la carpeta") from None
+            raise ValueError(
+                f"{ruta} tiene demasiados ficheros: descomprímelo y da la carpeta"
+            ) from None
         except (zipfile.BadZipFile, EOFError, OSError):
             pass  # se dirá al leerlo como entrega
     persona, nombre = de_entrada(ruta.name, es_carpeta=False)
-    return [arma(persona, lambda p: _del_disco([(persona, ruta, nombre)], p), curso)]
+    return [arma(persona, partial(_del_disco, [(persona, ruta, nombre)]), curso)]
 
 
 def _personas_de_zip(archivo: zipfile.ZipFile) -> dict[tuple, tuple[Persona, list]]:
@@ -325,29 +364,49 @@ def _personas_de_zip(archivo: zipfile.ZipFile) -> dict[tuple, tuple[Persona, lis
     grupos: dict[tuple, tuple[Persona, list]] = {}
     for entrada in archivo.infolist():
         ruta = piezas.ruta_de(entrada)
-        if entrada.is_dir() or not ruta.parts or ruta.parts[0].startswith(".") or piezas.de_servicio(ruta):
+        if (
+            entrada.is_dir()
+            or not ruta.parts
+            or ruta.parts[0].startswith(".")
+            or piezas.de_servicio(ruta)
+        ):
             continue
         persona, resto = de_entrada(ruta.parts[0], es_carpeta=len(ruta.parts) > 1)
-        dentro = PurePosixPath(*ruta.parts[1:]) if len(ruta.parts) > 1 else PurePosixPath(resto or ruta.name)
+        dentro = (
+            PurePosixPath(*ruta.parts[1:])
+            if len(ruta.parts) > 1
+            else PurePosixPath(resto or ruta.name)
+        )
         clave = persona.clave if persona.de_moodle else (*persona.clave, ruta.parts[0])
         grupos.setdefault(clave, (persona, []))[1].append((entrada, dentro))
     return grupos
 
 
-def _de_la_clase(archivo: zipfile.ZipFile, grupos: dict[tuple, tuple[Persona, list]], curso: Curso) -> list[Entrega]:
+def _de_la_clase(
+    archivo: zipfile.ZipFile, grupos: dict[tuple, tuple[Persona, list]], curso: Curso
+) -> list[Entrega]:
     entregas: dict[str, Entrega] = {}
     for persona, entradas in grupos.values():
-        leer = lambda p, entradas=entradas: _o_nada(_de_persona(archivo, entradas, p), entradas[0][1].name)  # noqa: E731
-        _anade(entregas, arma(persona, leer, curso), False, set())
+        _anade(
+            entregas, arma(persona, partial(_de_persona, archivo, entradas), curso), False, set()
+        )
     return list(entregas.values())
 
 
-def _de_persona(archivo: zipfile.ZipFile, entradas: list, presupuesto: Presupuesto) -> Iterator[Pieza]:
-    for entrada, dentro in entradas:
-        yield from piezas.de_entrada(archivo, entrada, dentro, "envío", presupuesto, anidado=False)
+def _de_persona(
+    archivo: zipfile.ZipFile, entradas: list, presupuesto: Presupuesto
+) -> Iterator[Pieza]:
+    leidas = (
+        pieza
+        for entrada, dentro in entradas
+        for pieza in piezas.de_entrada(
+            archivo, entrada, dentro, "envío", presupuesto, anidado=False
+        )
+    )
+    return _o_nada(leidas, entradas[0][1].name)
 
 
-# --- La carpeta de quien estudia ----------------------------------------------------------------------------------------------
+# --- La carpeta de quien estudia ----------------------------------------------------------------
 
 
 def lee_ruta(ruta: Path, curso: Curso) -> Entrega:

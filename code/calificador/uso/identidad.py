@@ -78,7 +78,11 @@ def de_entrada(nombre: str, es_carpeta: bool) -> tuple[Persona, str]:
     if not es_carpeta and (suelto := de_fichero(nombre)) is not None:
         return suelto
     nombre = legible(nombre)
-    tronco = nombre if es_carpeta or not nombre.lower().endswith(EXTENSIONES) else nombre.rsplit(".", 1)[0]
+    tronco = (
+        nombre
+        if es_carpeta or not nombre.lower().endswith(EXTENSIONES)
+        else nombre.rsplit(".", 1)[0]
+    )
     sin_capitulo = _CAPITULO_FINAL.sub("", tronco)
     suelta = not es_carpeta and bool(sin_capitulo) and sin_capitulo != tronco
     return Persona(sin_capitulo or tronco, suelta=suelta), nombre

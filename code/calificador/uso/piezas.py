@@ -81,13 +81,15 @@ def interesa(ruta: PurePosixPath) -> bool:
     return not de_servicio(ruta) and ruta.suffix.lower() in TOPES
 
 
-# --- Del disco --------------------------------------------------------------------------------------------------------
+# --- Del disco ----------------------------------------------------------------------------------
 
 
 def lee_fichero(ruta: Path, tope: int) -> bytes:
     """Lee un fichero normal sin seguir enlaces; ``ValueError`` con el motivo si no se puede."""
     try:
-        descriptor = os.open(ruta, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        descriptor = os.open(
+            ruta, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        )
     except OSError as error:
         if error.errno == errno.ELOOP or ruta.is_symlink():
             raise ValueError("es un enlace simbólico: no se sigue") from None
@@ -134,7 +136,7 @@ def de_carpeta(carpeta: Path, presupuesto: Presupuesto) -> Iterator[Pieza]:
                 yield from de_fichero(ruta, relativa, presupuesto)
 
 
-# --- De un zip ----------------------------------------------------------------------------------------------------------
+# --- De un zip ----------------------------------------------------------------------------------
 
 
 class _Acotado:
@@ -168,7 +170,9 @@ def de_zip(datos: bytes, nombre: str, presupuesto: Presupuesto) -> Iterator[Piez
             if len(entradas) > MAXIMO_ENTRADAS:
                 raise Exceso(f"más de {MAXIMO_ENTRADAS} ficheros; no se abre")
             for entrada in entradas:
-                yield from de_entrada(archivo, entrada, ruta_de(entrada), visible(nombre), presupuesto, anidado=True)
+                yield from de_entrada(
+                    archivo, entrada, ruta_de(entrada), visible(nombre), presupuesto, anidado=True
+                )
     except Exceso as exceso:
         yield _mala(nombre, exceso)
     except Exception:  # noqa: BLE001 - frontera: un zip ajeno puede romper zipfile de muchas maneras
@@ -225,7 +229,9 @@ def _rechazo(entrada: zipfile.ZipInfo, ruta: PurePosixPath) -> str:
         return ""
     if entrada.flag_bits & 1:
         return "está cifrado"
-    bomba = entrada.file_size > 1 << 16 and entrada.file_size > MAXIMO_COMPRESION * max(1, entrada.compress_size)
+    bomba = entrada.file_size > 1 << 16 and entrada.file_size > MAXIMO_COMPRESION * max(
+        1, entrada.compress_size
+    )
     if bomba or entrada.file_size > TOPES[ruta.suffix.lower()]:
         return "ocupa demasiado al descomprimirse; se descarta"
     return ""

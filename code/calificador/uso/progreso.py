@@ -30,14 +30,23 @@ class Progreso:
         if not ruta.exists():
             return cls(ruta)
         datos = atomico.lee_json(ruta)
-        if isinstance(datos, dict) and isinstance(datos.get("formato"), int) and datos["formato"] > FORMATO:
+        if (
+            isinstance(datos, dict)
+            and isinstance(datos.get("formato"), int)
+            and datos["formato"] > FORMATO
+        ):
             return cls(
-                ruta, aviso=f"{ruta} es de una versión posterior: no se toca; actualiza con pip", solo_lectura=True
+                ruta,
+                aviso=f"{ruta} es de una versión posterior: no se toca; actualiza con pip",
+                solo_lectura=True,
             )
         if not isinstance(datos, dict) or not isinstance(datos.get("ejercicios"), dict):
             apartado = ruta.with_suffix(".roto.json")
             ruta.replace(apartado)
-            return cls(ruta, aviso=f"el progreso no se podía leer: se ha apartado en {apartado.name} y se empieza otro")
+            return cls(
+                ruta,
+                aviso=f"el progreso no se podía leer: se ha apartado en {apartado.name} y se empieza otro",
+            )
         validos = {k: v for k, v in datos["ejercicios"].items() if isinstance(v, dict)}
         return cls(ruta, validos)
 
