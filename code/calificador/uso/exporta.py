@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -29,10 +30,21 @@ class Exportacion:
     avisos: list[str] = field(default_factory=list)
 
 
+FORMULAS = ("=", "+", "-", "@")
+
+
 def neutraliza(celda: object) -> str:
-    """Una hoja de cálculo ejecutaría lo que empieza por = + - @: se le antepone un apóstrofo."""
-    texto = limpia(str(celda), 2000)
-    return "'" + texto if texto.startswith(("=", "+", "-", "@")) else texto
+    """Una hoja de cálculo ejecutaría lo que empieza por = + - @: se le antepone un apóstrofo.
+
+    También por sus formas de ancho completo (＝＋－＠), que algunas hojas leen igual.
+    """
+    texto = limpia(str(celda)[:8000], 2000)
+    return "'" + texto if es_formula(texto) else texto
+
+
+def es_formula(texto: str) -> bool:
+    """¿La ejecutaría una hoja de cálculo? NFKC lleva cada signo a su forma corriente."""
+    return unicodedata.normalize("NFKC", texto.lstrip()[:1]).lstrip().startswith(FORMULAS)
 
 
 def comentario(resultado: Resultado) -> str:
@@ -174,7 +186,10 @@ def _hoja_de_moodle(notas: list[Corregida], salida: Path, hoja: Path) -> Exporta
     contenido = io.StringIO()
     escritor = csv.DictWriter(contenido, columnas, lineterminator="\r\n")
     escritor.writeheader()
-    escritor.writerows(filas)
+    # Lo que escribió Moodle no se toca; un nombre de perfil que sea una fórmula, sí.
+    escritor.writerows(
+        {c: neutraliza(v) if len(v) > 1 and es_formula(v) else v for c, v in fila.items()} for fila in filas
+    )
     atomico.escribe(salida / "moodle-hoja.csv", contenido.getvalue().encode())
     hecho.ficheros.append(salida / "moodle-hoja.csv")
     return hecho

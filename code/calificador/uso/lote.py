@@ -29,7 +29,7 @@ from calificador.uso import atomico
 from calificador.uso.clase import Clase
 from calificador.uso.entregas import Entrega, lee_carpeta
 
-FORMATO = 2
+FORMATO = 1
 COMPENSA = 50
 VUELTAS = 3
 
@@ -82,9 +82,8 @@ class Corregida:
     @classmethod
     def desde_json(cls, datos: dict[str, Any]) -> Corregida:
         """La inversa de :meth:`como_json`."""
-        campos = {
-            k: datos[k] for k in ("id", "nombre", "incidencias", "duplicada", "nivel", "repetir")
-        }
+        campos = {k: datos[k] for k in ("id", "nombre", "incidencias", "duplicada", "nivel")}
+        campos["repetir"] = bool(datos.get("repetir"))
         return cls(resultados=[Resultado.desde_json(r) for r in datos["resultados"]], **campos)
 
 

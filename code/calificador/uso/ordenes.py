@@ -21,7 +21,7 @@ import typer
 
 from calificador import carga
 from calificador.correccion.resultado import SUPERADO, Resultado
-from calificador.jaula import encierro as jaula
+from calificador.jaula import encierro
 from calificador.uso import idioma, pantalla, senales
 from calificador.uso.identidad import etiqueta, visible
 from calificador.uso.pantalla import aviso, linea
@@ -68,8 +68,8 @@ class Cura(Exception):
 def _nivel(pedido: str) -> str:
     from calificador.jaula import canal
 
-    if pedido and pedido not in jaula.NIVELES:
-        raise Cura(f"--nivel {pedido}: se esperaba {', '.join(jaula.NIVELES)}")
+    if pedido and pedido not in encierro.NIVELES:
+        raise Cura(f"--nivel {pedido}: se esperaba {', '.join(encierro.NIVELES)}")
     return pedido or canal.mejor_nivel()
 
 
@@ -391,7 +391,7 @@ def main() -> None:
     from calificador.jaula.canal import FalloDeEntorno
 
     senales.atiende()
-    jaula.no_inspeccionable()
+    encierro.no_inspeccionable()
     idioma.prepara()
     try:
         codigo = app(standalone_mode=False, prog_name="atento")

@@ -52,8 +52,12 @@ class Progreso:
 
     def intentos(self, ejercicio: str) -> int:
         """Intentos fallidos seguidos: decide qué pista general toca."""
-        intentos = self.ejercicios.get(ejercicio, {}).get("intentos", 0)
-        return intentos if isinstance(intentos, int) else 0
+        return self._entero(ejercicio, "intentos")
+
+    def _entero(self, ejercicio: str, campo: str) -> int:
+        """Un número del fichero, que cualquiera puede haber tocado: si no lo es, cero."""
+        valor = self.ejercicios.get(ejercicio, {}).get(campo, 0)
+        return valor if isinstance(valor, int) and 0 <= valor < 10**6 else 0
 
     def apunta(self, resultado: Resultado, resumen: str) -> None:
         """Anota un resultado. Repetir el mismo código no cuenta como otro intento."""
@@ -67,7 +71,7 @@ class Progreso:
             intentos += 1
         self.ejercicios[resultado.id] = {
             "puntos": resultado.puntos, "maximo": resultado.maximo, "intentos": intentos, "codigo": resumen,
-            "mejor": max(resultado.puntos, int(previo.get("mejor", 0))), "fecha": time.strftime("%Y-%m-%dT%H:%M:%S"),
+            "mejor": max(resultado.puntos, self._entero(resultado.id, "mejor")), "fecha": time.strftime("%Y-%m-%dT%H:%M:%S"),
         }  # fmt: skip
 
     def guarda(self) -> None:
