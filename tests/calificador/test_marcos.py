@@ -14,10 +14,10 @@ from calificador.jaula import marcos
 def ida_y_vuelta(valor):
     tensores = {}
     arbol = marcos.codifica(valor, tensores)
-    marco = marcos.empaqueta({"v": arbol}, tensores)
+    marco = marcos.empaqueta({"valor": arbol}, tensores)
     flujo = io.BytesIO(marco)
-    mensaje, leidos = marcos.desempaqueta(flujo.read)
-    return marcos.descodifica(mensaje["v"], leidos)
+    mensaje, leidos = marcos.desempaqueta_respuesta(flujo.read)
+    return marcos.descodifica(mensaje["valor"], leidos)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ SAFE = (len(b'{"t":{"dtype":"F64","shape":[9],"data_offsets":[0,8]}}')).to_bytes
 def test_un_marco_falso_se_rechaza(bytes_):
     flujo = io.BytesIO(bytes_)
     with pytest.raises(marcos.MarcoInvalido):
-        marcos.desempaqueta(flujo.read)
+        marcos.desempaqueta_respuesta(flujo.read)
 
 
 @pytest.mark.parametrize(

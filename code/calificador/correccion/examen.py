@@ -49,6 +49,8 @@ def generador(semilla: object, *partes: object) -> Any:
 class SesionLocal:
     """Una sesión en el propio proceso, para código de confianza: mismas peticiones y mismos marcos que la jaula."""
 
+    dicho = ""
+
     def __init__(self) -> None:
         self.sesion = alumno.Sesion(f"_local_{next(_numeros)}")
 

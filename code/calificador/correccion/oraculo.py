@@ -32,6 +32,7 @@ class Interrogatorio:
     fallo: str = ""
     mensaje: str = ""
     pendiente: bool = False
+    dicho: str = ""
 
 
 # --- Preguntar ------------------------------------------------------------------------------------------------------
@@ -82,6 +83,21 @@ def _mensaje_de_sintaxis(mensaje: Mapping[str, Any], fuente: Fuente) -> str:
 
 
 def interroga(
+    examen: Examen, fuente: Fuente, abre: Callable[[], canal.Sesion], cierra: Callable[[Any], None],
+    limites: Limites, con_texto: bool,
+) -> Interrogatorio:  # fmt: skip
+    """Hace todas las preguntas y, con ``con_texto``, recoge lo que imprimió el código."""
+    abiertas: list[canal.Sesion] = []
+
+    def abre_y_apunta() -> canal.Sesion:
+        abiertas.append(abre())
+        return abiertas[-1]
+
+    hecho = _interroga(examen, fuente, abre_y_apunta, cierra, limites, con_texto)
+    return replace(hecho, dicho="".join(s.dicho for s in abiertas)) if con_texto else hecho
+
+
+def _interroga(
     examen: Examen, fuente: Fuente, abre: Callable[[], Any], cierra: Callable[[Any], None],
     limites: Limites, con_texto: bool,
 ) -> Interrogatorio:  # fmt: skip
@@ -149,7 +165,10 @@ def problema_de(examen: Examen, indice: int, dada: Contestacion, contexto: Conte
 def puntua(examen: Examen, hecho: Interrogatorio, fuente: Fuente, nivel: str, intentos: int = 0) -> Resultado:
     """Convierte lo contestado en puntos, mensajes y pista."""
     ejercicio = examen.ejercicio
-    comun = {"id": ejercicio.id, "nombre": ejercicio.nombre, "maximo": ejercicio.puntos, "nivel": nivel}
+    comun = {
+        "id": ejercicio.id, "nombre": ejercicio.nombre, "maximo": ejercicio.puntos, "nivel": nivel,
+        "dicho": hecho.dicho,
+    }  # fmt: skip
     if hecho.fallo:
         propiedades = tuple(Propiedad(n, 0, p, hecho.mensaje) for n, p in ejercicio.propiedades.items())
         estado = PENDIENTE if hecho.pendiente else FALLADO

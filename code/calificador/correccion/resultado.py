@@ -37,7 +37,11 @@ class Propiedad:
 
 @dataclass(frozen=True)
 class Resultado:
-    """El resultado de un ejercicio."""
+    """El resultado de un ejercicio.
+
+    ``dicho``: lo que imprimió el código, en varias líneas y sin caracteres de control. Solo al corregirse uno mismo
+    (``con_texto``): en un lote está vacío, porque podría llevar las entradas de los casos ocultos.
+    """
 
     id: str
     nombre: str
@@ -50,6 +54,7 @@ class Resultado:
     mutante: str = ""
     nivel: str = ""
     segundos: float = field(default=0.0, compare=False)
+    dicho: str = field(default="", compare=False)
 
     def como_json(self) -> dict[str, Any]:
         """Diccionario que cabe en JSON."""

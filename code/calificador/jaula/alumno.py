@@ -7,6 +7,7 @@ código de confianza (referencias y mutantes), en el propio proceso. No importa 
 from __future__ import annotations
 
 import ast
+import io
 import linecache
 import sys
 import types
@@ -164,7 +165,8 @@ class Sesion:
         estado = marcos.descodifica(mensaje["estado"], tensores)
         propios = {k: tuple(v.shape) for k, v in modulo.named_parameters()}
         if propios != {k: tuple(estado[k].shape) for k in mensaje["parametros"]}:
-            return {"error": "estado", "tiene": [[str(k)[:120], list(v)] for k, v in list(propios.items())[:100]]}
+            tiene = [[marcos.recorta(k, 120), list(v)] for k, v in list(propios.items())[:100]]
+            return {"error": "estado", "tiene": tiene}
         actual = modulo.state_dict()
         comunes = {k: v for k, v in estado.items() if k in actual and actual[k].shape == v.shape}
         modulo.load_state_dict(comunes, strict=False)
@@ -178,9 +180,10 @@ class Sesion:
             if fichero.startswith("<entrega "):
                 celda, linea = int(fichero[9:-1]), rastro.tb_lineno
             rastro = rastro.tb_next
-        respuesta = {"error": "excepcion", "tipo": type(error).__name__[:80], "celda": celda, "linea": linea}
+        tipo = marcos.recorta(type(error).__name__, 80)
+        respuesta = {"error": "excepcion", "tipo": tipo, "celda": celda, "linea": linea}
         if self.con_texto:
-            respuesta["texto"] = str(error)[:400]
+            respuesta["texto"] = marcos.recorta(error, 400)
         return respuesta
 
 
@@ -244,17 +247,47 @@ def _gradientes(valor: Any, cotangentes: list[Any], respecto: list[Any]) -> list
     return [por_tensor.get(id(r)) for r in respecto]
 
 
+class Dicho(io.TextIOBase):
+    """Lo que imprime una entrega: se guarda el principio y el resto se olvida."""
+
+    def __init__(self) -> None:
+        self._partes: list[str] = []
+        self._quedan = marcos.MAXIMO_DICHO
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, texto: str) -> int:
+        if self._quedan > 0:
+            parte = marcos.recorta(texto, self._quedan)
+            self._quedan -= len(parte)
+            self._partes.append(parte)
+        return len(texto)
+
+    def toma(self) -> str:
+        """Lo impreso desde la última vez."""
+        partes, self._partes, self._quedan = self._partes, [], marcos.MAXIMO_DICHO
+        return "".join(partes)
+
+
 def bucle(lee: Callable[[int], bytes], escribe: Callable[[bytes], None]) -> None:
-    """Atiende marcos hasta que se cierre la tubería."""
-    sesion = Sesion()
+    """Atiende marcos hasta que se cierre la tubería. Lo que imprime el código viaja con su respuesta, si se pidió."""
+    sesion, dicho = Sesion(), Dicho()
     while True:
         try:
-            mensaje, tensores = marcos.desempaqueta(lee)
+            mensaje, tensores = marcos.desempaqueta_peticion(lee)
         except EOFError:
             return
+        if mensaje.get("con_texto"):
+            sys.stdout = sys.stderr = dicho
         respuesta, salida = sesion.atiende(mensaje, tensores)
-        try:
-            marco = marcos.empaqueta(respuesta, salida)
-        except marcos.MarcoInvalido:
-            marco = marcos.empaqueta({"error": "grande"})
-        escribe(marco)
+        if sesion.con_texto:
+            respuesta["dicho"] = dicho.toma()
+        escribe(_marco(respuesta, salida))
+
+
+def _marco(respuesta: dict[str, Any], salida: dict[str, Any]) -> bytes:
+    try:
+        return marcos.empaqueta(respuesta, salida)
+    except marcos.MarcoInvalido:
+        return marcos.empaqueta({"error": "grande"})

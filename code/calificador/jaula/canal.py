@@ -13,16 +13,36 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from calificador.jaula import encierro as jaula
 from calificador.jaula import marcos
+from calificador.jaula.encierro import EN_LINUX, Limites
 
 PREFIJO = "calificador-"
 LATIDO = 0.02
+PACIENCIA = 120.0  # segundos que se espera al cigoto: importar torch desde un disco frío puede tardar un minuto
+
+
+class Sesion(Protocol):
+    """Una entrega abierta, en la jaula (:class:`Canal`), en frío (:class:`CanalFrio`) o en el propio proceso.
+
+    ``dicho``: lo que imprimió el código hasta ahora, sin caracteres de control y recortado; vacío si no se pidió.
+    """
+
+    dicho: str
+
+    def pide(
+        self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any], segundos: float
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Una pregunta y su respuesta ya validada (los campos de :class:`marcos.Respuesta`) con sus tensores.
+
+        Errores: :class:`Agotado` si no llega a tiempo; :class:`Roto` si llega otra cosa.
+        """
+        ...
 
 
 class Agotado(Exception):
@@ -81,7 +101,7 @@ def ocupa(carpeta: str) -> tuple[int, int]:
 
 def entorno_limpio() -> dict[str, str]:
     """Las variables que ve una entrega: ninguna del usuario, salvo las que hacen falta para arrancar Python."""
-    heredadas = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "ATENTO_CURSO")
+    heredadas = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT")
     raices = [str(Path(__file__).resolve().parents[2])]
     raices += [r for r in sys.path if Path(r).name in ("site-packages", "dist-packages")]  # nunca la carpeta actual
     return {n: os.environ[n] for n in heredadas if n in os.environ} | {
@@ -95,30 +115,53 @@ def entorno_limpio() -> dict[str, str]:
     }
 
 
+def visible(texto: str) -> str:
+    """El texto sin los caracteres que mandan en el terminal o cambian el sentido de la escritura; quedan los saltos."""
+    return "".join(
+        c if c in "\n\t" or not unicodedata.category(c).startswith(("C", "Zl", "Zp")) else "�" for c in texto
+    )
+
+
+def _anade(dicho: str, mensaje: Mapping[str, Any]) -> str:
+    return (dicho + visible(mensaje.get("dicho", "")))[: marcos.MAXIMO_DICHO]
+
+
+@contextlib.contextmanager
+def _frontera() -> Iterator[None]:
+    """Nada de lo que mande una entrega sale de aquí como una excepción imprevista."""
+    try:
+        yield
+    except (Agotado, Roto, FalloDeEntorno):
+        raise
+    except marcos.MarcoInvalido as error:
+        raise Roto(str(error)) from error
+    except (EOFError, ConnectionError) as error:
+        raise Roto("terminó su proceso") from error
+    except Exception as error:  # noqa: BLE001 - frontera con código ajeno
+        raise Roto("una respuesta que no se entiende") from error
+
+
 # --- El canal -------------------------------------------------------------------------------------------------------
 
 
 class Canal:
     """Una entrega abierta. ``pide`` manda una petición y devuelve la respuesta o levanta Agotado o Roto."""
 
-    def __init__(self, lectura: int, escritura: int, carpeta: str, limites: jaula.Limites) -> None:
+    def __init__(self, lectura: int, escritura: int, carpeta: str, limites: Limites) -> None:
         self.lectura, self.escritura, self.carpeta, self.limites = lectura, escritura, carpeta, limites
         self._virgen = True
-        self._disco_vigilado = True
+        self.dicho = ""
         for descriptor in (lectura, escritura):
             os.set_blocking(descriptor, False)
 
     def pide(self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any], segundos: float) -> tuple[dict, dict]:
         """Una pregunta y su respuesta, en ``segundos`` como mucho."""
         fin = time.monotonic() + segundos
-        try:
+        with _frontera():
             self._escribe(marcos.empaqueta(mensaje, tensores), fin)
-            respuesta = marcos.desempaqueta(lambda n: self._lee(n, fin))
-        except marcos.MarcoInvalido as error:
-            raise Roto(str(error)) from error
-        except (EOFError, BrokenPipeError) as error:
-            raise Roto("terminó su proceso") from error
+            respuesta = marcos.desempaqueta_respuesta(lambda n: self._lee(n, fin))
         self._virgen = False
+        self.dicho = _anade(self.dicho, respuesta[0])
         return respuesta
 
     def _escribe(self, datos: bytes, fin: float) -> None:
@@ -153,8 +196,7 @@ class Canal:
                 raise Agotado("no contestó a tiempo")
             if sondeo.poll(min(queda, LATIDO) * 1000):
                 return
-            if self._disco_vigilado:
-                self._vigila_disco()
+            self._vigila_disco()
 
     def _vigila_disco(self) -> None:
         bytes_, ficheros = ocupa(self.carpeta)
@@ -184,11 +226,12 @@ class Zigoto:
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         ajeno.close()
+        propio.settimeout(PACIENCIA)
         self._control = propio
         self._listo = False
         self.pid = self._proceso.pid
 
-    def abre(self, limites: jaula.Limites) -> Canal:
+    def abre(self, limites: Limites) -> Canal:
         """Un hijo enjaulado con su carpeta recién creada."""
         self._espera_listo()
         carpeta = carpeta_nueva()
@@ -235,7 +278,7 @@ class Zigoto:
         while not datos.endswith(b"\n"):
             try:
                 trozo = self._control.recv(65536)
-            except ConnectionError:
+            except OSError:  # también TimeoutError: no contesta
                 trozo = b""
             if not trozo:
                 raise FalloDeEntorno("el proceso que prepara las entregas ha muerto; vuelve a lanzar la orden")
@@ -261,7 +304,7 @@ class ArranqueFrio:
     nivel = "basica"
     pid = 0
 
-    def abre(self, limites: jaula.Limites) -> CanalFrio:
+    def abre(self, limites: Limites) -> CanalFrio:
         """Un intérprete nuevo."""
         return CanalFrio(carpeta_nueva(), limites)
 
@@ -278,10 +321,11 @@ class ArranqueFrio:
 class CanalFrio:
     """Como :class:`Canal`, con lecturas que bloquean y un reloj que mata el proceso."""
 
-    def __init__(self, carpeta: str, limites: jaula.Limites) -> None:
+    def __init__(self, carpeta: str, limites: Limites) -> None:
         self.carpeta, self.limites = carpeta, limites
         self._vencido = False
         self._primera = True
+        self.dicho = ""
         entorno = entorno_limpio() | {n: carpeta for n in ("HOME", "TMPDIR", "TEMP", "TMP", "MPLCONFIGDIR")}
         self.proceso = subprocess.Popen(
             [sys.executable, "-P", "-m", "calificador.jaula.zigoto", "frio"],
@@ -295,13 +339,16 @@ class CanalFrio:
         reloj.start()
         self._primera = False
         try:
-            self.proceso.stdin.write(marcos.empaqueta(mensaje, tensores))
-            self.proceso.stdin.flush()
-            return marcos.desempaqueta(self._lee)
-        except marcos.MarcoInvalido as error:
-            raise Roto(str(error)) from error
-        except (EOFError, OSError) as error:
-            raise (Agotado("no contestó a tiempo") if self._vencido else Roto("terminó su proceso")) from error
+            with _frontera():
+                self.proceso.stdin.write(marcos.empaqueta(mensaje, tensores))
+                self.proceso.stdin.flush()
+                respuesta = marcos.desempaqueta_respuesta(self._lee)
+            self.dicho = _anade(self.dicho, respuesta[0])
+            return respuesta
+        except Roto:
+            if self._vencido:
+                raise Agotado("no contestó a tiempo") from None
+            raise
         finally:
             reloj.cancel()
 
@@ -334,7 +381,7 @@ def prueba_nivel(nivel: str) -> str | None:
         return None if nivel == "basica" else "este sistema no tiene fork: solo hay nivel básico"
     zigoto = Zigoto(nivel)
     try:
-        canal = zigoto.abre(jaula.Limites())
+        canal = zigoto.abre(Limites())
         try:
             canal.pide({"orden": "analiza", "celdas": [], "nombre": "x", "prohibido": []}, {}, 20)
         finally:
@@ -348,7 +395,7 @@ def prueba_nivel(nivel: str) -> str | None:
 
 def mejor_nivel() -> str:
     """El nivel por defecto aquí, sin arrancar nada: ``media`` si el núcleo y libseccomp lo permiten."""
-    if not jaula.EN_LINUX:
+    if not EN_LINUX:
         return "basica"
     from calificador.jaula import landlock, seccomp
 

@@ -11,11 +11,12 @@ import ctypes
 import os
 import signal
 import sys
-import sysconfig
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from calificador.jaula import lectura
 
 NIVELES = ("basica", "media", "fuerte")
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS, _PR_SET_CHILD_SUBREAPER = 1, 4, 38, 36
@@ -73,30 +74,6 @@ def muere_con_el_padre() -> None:
     prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-# --- Qué se puede leer ----------------------------------------------------------------------------------------------
-
-
-def carpetas_vedadas() -> list[Path]:
-    """Lo que una entrega no debe poder abrir: el calificador, las soluciones, los esqueletos y el curso propio."""
-    paquete = Path(__file__).resolve().parents[1]
-    vedadas = [paquete, paquete.parents[1] / "exercises", paquete.parents[1] / "solutions"]
-    if os.environ.get("ATENTO_CURSO"):
-        vedadas.append(Path(os.environ["ATENTO_CURSO"]).resolve())
-    return [v for v in vedadas if v.exists()]
-
-
-def carpetas_legibles() -> list[Path]:
-    """Python, sus paquetes, las bibliotecas del sistema y ``atento``; nada más."""
-    import site
-
-    rutas = {sysconfig.get_path(n) for n in ("stdlib", "platstdlib", "purelib", "platlib")}
-    rutas.update(r for r in sys.path if Path(r).name in ("site-packages", "dist-packages"))
-    rutas.update(site.getsitepackages())
-    rutas.update(("/usr/lib", "/usr/local/lib", "/lib", "/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache"))
-    atento = [Path(r) / "atento" for r in sys.path]
-    return [p for p in map(Path, rutas) if p.exists()] + [p for p in atento if (p / "__init__.py").exists()]
-
-
 # --- La jaula -------------------------------------------------------------------------------------------------------
 
 
@@ -110,8 +87,7 @@ class Jaula:
             raise OSError(f"la jaula {nivel} solo existe en Linux")
         self.nivel = nivel
         self._abiertas: list[tuple[int, int]] = []
-        self._vedadas = carpetas_vedadas()
-        os.environ.pop("ATENTO_CURSO", None)  # ya se sabe qué vedar; la entrega no necesita saber dónde está
+        self._vedadas = lectura.carpetas_vedadas()
         if nivel != "basica":
             from calificador.jaula.seccomp import Filtro
 
@@ -123,9 +99,10 @@ class Jaula:
 
         if landlock.version() < 1:
             raise OSError("el núcleo no tiene Landlock (hace falta Linux 5.13 o posterior, con lsm=landlock)")
-        permisos = [p for ruta in carpetas_legibles() for p in landlock.reparte(ruta, self._vedadas)]
-        permisos += [(Path("/dev/null"), landlock.LEER | landlock.ESCRIBIR), (Path("/dev/urandom"), landlock.LEER)]
-        for ruta, que in dict(permisos).items():
+        permisos = {r: landlock.LISTAR | (landlock.LEER if entera else 0) for r, entera in lectura.legibles().items()}
+        permisos |= {Path("/dev/null"): landlock.LEER | landlock.ESCRIBIR, Path("/dev/urandom"): landlock.LEER}
+        _admite_descriptores(len(permisos) + 64)
+        for ruta, que in permisos.items():
             descriptor = landlock.abre(ruta)
             if descriptor is not None:
                 self._abiertas.append((descriptor, que))
@@ -144,8 +121,8 @@ class Jaula:
         if self.nivel != "basica":
             _sin_privilegios()
             self._cierra_ficheros(carpeta)
-        limita(limites, ya_ocupa)
         finales = _solo_estas(tuberias)
+        limita(limites, ya_ocupa)  # después de cerrar: el tope de descriptores no cuenta los del cigoto
         no_inspeccionable()
         if self.nivel != "basica":
             self._filtro.carga()
@@ -158,10 +135,22 @@ class Jaula:
         for descriptor, que in self._abiertas:
             landlock.permite(reglas, descriptor, que)
         propia = landlock.abre(Path(carpeta))
+        if propia is None:
+            raise OSError(f"la carpeta de trabajo {carpeta} ya no existe")
         en_disco = landlock.LEER | landlock.LISTAR | landlock.ESCRIBIR | landlock.TRUNCAR | landlock.CREAR_FICHERO
         # En media no se puede borrar: así el padre ve, y mide, todo lo que la entrega ocupa.
         landlock.permite(reglas, propia, en_disco if self.nivel == "media" else landlock.todos_los_permisos())
         landlock.encierra(reglas)
+
+
+def _admite_descriptores(cuantos: int) -> None:
+    """Sube el tope propio de descriptores abiertos si no llega: hay uno por ruta permitida."""
+    import resource
+
+    blando, duro = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if blando < cuantos:
+        nuevo = cuantos if duro == resource.RLIM_INFINITY else min(cuantos, duro)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (nuevo, duro))
 
 
 def limita(limites: Mapping[str, Any], ya_ocupa: int) -> None:

@@ -1,7 +1,7 @@
 """Landlock con llamadas al sistema directas: una lista de lo único que un proceso puede abrir.
 
 Véase Documentation/userspace-api/landlock.rst del núcleo de Linux. Los números de las tres llamadas son los
-mismos en todas las arquitecturas.
+mismos en todas las arquitecturas. Con ctypes: lo que hay en PyPI (py-landlock 0.1) está en fase alfa y también lo usa.
 """
 
 from __future__ import annotations
@@ -71,25 +71,11 @@ def encierra(reglas: int) -> None:
 
 
 def abre(ruta: Path) -> int | None:
-    """Descriptor que solo nombra la ruta (O_PATH), o ``None`` si no existe."""
+    """Descriptor que solo nombra la ruta (O_PATH), o ``None`` si no existe o no es para este usuario.
+
+    Errores: ``OSError`` con cualquier otra causa, como demasiados descriptores abiertos.
+    """
     try:
         return os.open(ruta, os.O_PATH | os.O_CLOEXEC)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
-
-
-def reparte(ruta: Path, excluidas: list[Path]) -> list[tuple[Path, int]]:
-    """Permisos de lectura para ``ruta`` que saltan las carpetas ``excluidas``.
-
-    Si una excluida está dentro, la carpeta solo se puede listar y se baja a sus hijos.
-    """
-    ruta = ruta.resolve()
-    if any(ruta == e or e in ruta.parents for e in excluidas) or not ruta.exists():
-        return []
-    if not any(ruta in e.parents for e in excluidas):
-        return [(ruta, LEER | LISTAR)]
-    permisos: list[tuple[Path, int]] = [(ruta, LISTAR)]
-    for hijo in sorted(ruta.iterdir()):
-        if not hijo.is_symlink() or hijo.resolve().is_file():
-            permisos += reparte(hijo, excluidas)
-    return permisos

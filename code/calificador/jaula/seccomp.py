@@ -2,7 +2,7 @@
 
 Se compila una vez en el cigoto con libseccomp y cada proceso enjaulado lo carga. La lista deja calcular, leer
 ficheros ya permitidos por Landlock y crear hilos; no deja crear procesos, abrir redes, mandar señales, cambiar
-permisos ni tocar a otros procesos.
+permisos ni tocar a otros procesos. Con ctypes: pyseccomp, lo que hay en PyPI, también lo usa y no se toca desde 2021.
 """
 
 from __future__ import annotations

@@ -20,8 +20,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from calificador.jaula import alumno
-from calificador.jaula import encierro as jaula
+from calificador.jaula import alumno, encierro
 
 NECESARIOS = ("torch", "safetensors.torch", "numpy.ctypeslib", "calificador.jaula.marcos", "resource", "fcntl", "site")
 GRADIENTES = ("torch.fx.experimental.symbolic_shapes",)  # autograd.grad lo importa tarde: 0.2 s por hijo
@@ -62,12 +61,12 @@ def atiende(lectura: int, escritura: int) -> None:
     alumno.bucle(lambda n: lee_exacto(lectura, n), lambda datos: escribe_todo(escritura, datos))
 
 
-def _hijo(encierro: jaula.Jaula, orden: dict[str, Any], tuberias: tuple[int, int]) -> None:
+def _hijo(jaula: encierro.Jaula, orden: dict[str, Any], tuberias: tuple[int, int]) -> None:
     try:
         for nombre in ("HOME", "TMPDIR", "MPLCONFIGDIR", "XDG_CACHE_HOME", "TORCHINDUCTOR_CACHE_DIR"):
             os.environ[nombre] = orden["carpeta"]
         tempfile.tempdir = orden["carpeta"]  # buscarla borra un fichero de prueba, y en media no se puede borrar
-        atiende(*encierro.encierra(orden["carpeta"], orden["limites"], tuberias))
+        atiende(*jaula.encierra(orden["carpeta"], orden["limites"], tuberias))
     except BrokenPipeError:
         pass
     except OSError as error:
@@ -111,7 +110,7 @@ class Cigoto:
 
     def __init__(self, control: socket.socket, nivel: str) -> None:
         self.control = control
-        self.encierro = jaula.Jaula(nivel)
+        self.jaula = encierro.Jaula(nivel)
         self.hijo: int | None = None
 
     def vive(self) -> None:
@@ -131,7 +130,7 @@ class Cigoto:
         self._cierra()
         pid = os.fork()
         if pid == 0:
-            _hijo(self.encierro, orden, (tuberias[0], tuberias[1]))
+            _hijo(self.jaula, orden, (tuberias[0], tuberias[1]))
         for descriptor in tuberias:
             os.close(descriptor)
         self.hijo = pid
@@ -158,12 +157,12 @@ def main() -> None:
         for destino in (0, 1, 2):
             os.dup2(nulo, destino)
         with contextlib.suppress(ImportError):
-            jaula.limita(jaula.Limites().como_json(), jaula.memoria_virtual())
+            encierro.limita(encierro.Limites().como_json(), encierro.memoria_virtual())
         atiende(lectura, escritura)
         return
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control = socket.socket(fileno=int(sys.argv[2]))
-    jaula.adopta_huerfanos()
+    encierro.adopta_huerfanos()
     importa(NECESARIOS + GRADIENTES + DE_PASO + (PEREZOSOS if "completo" in sys.argv[3:] else ()))
     try:
         cigoto = Cigoto(control, sys.argv[1])
