@@ -242,18 +242,14 @@ def _clasifica(
         candidatas.setdefault(capitulo, []).append(fuente)
 
 
-def _sin_codigo(nombre: str) -> Pieza:
-    return Pieza(nombre, incidencia=f"{visible(nombre)}: no trae ningún .py ni .ipynb")
-
-
-def _o_nada(leidas: Iterator[Pieza], nombre: str) -> Iterator[Pieza]:
+def _o_nada(leidas: Iterator[Pieza]) -> Iterator[Pieza]:
     """Las piezas o, si no hay ninguna, una que lo dice."""
     vacia = True
     for pieza in leidas:
         vacia = False
         yield pieza
     if vacia:
-        yield _sin_codigo(nombre)
+        yield Pieza("", incidencia="la entrega no trae ningún .py ni .ipynb")
 
 
 # --- Una carpeta de entregas --------------------------------------------------------------------
@@ -297,11 +293,10 @@ def _son_notas(entrada: Path, salvo: Path | None) -> bool:
     return isinstance(datos, dict) and {"formato", "version", "entregas", "nivel"} <= datos.keys()
 
 
-def _del_disco(grupo: list[tuple[Persona, Path, str]], presupuesto: Presupuesto) -> Iterator[Pieza]:
-    yield from _o_nada(
-        (p for _, ruta, nombre in grupo for p in _de_ruta(ruta, nombre, presupuesto)),
-        grupo[0][1].name,
-    )
+def _del_disco(
+    grupo: list[tuple[Persona, Path, str]], presupuesto: Presupuesto
+) -> Iterator[Pieza]:
+    return _o_nada(p for _, ruta, nombre in grupo for p in _de_ruta(ruta, nombre, presupuesto))
 
 
 def _de_ruta(ruta: Path, nombre: str, presupuesto: Presupuesto) -> Iterator[Pieza]:
@@ -403,7 +398,7 @@ def _de_persona(
             archivo, entrada, dentro, "envío", presupuesto, anidado=False
         )
     )
-    return _o_nada(leidas, entradas[0][1].name)
+    return _o_nada(leidas)
 
 
 # --- La carpeta de quien estudia ----------------------------------------------------------------
