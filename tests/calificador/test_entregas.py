@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import io
-import json
 import os
 import stat
+import time
 import zipfile
 
 import pytest
+from ayudas import cuaderno, zip_de
 
+from calificador.uso import entregas as modulo
+from calificador.uso import piezas
 from calificador.uso.entregas import decodifica, lee_carpeta, lee_ruta
 
 BUENO = "def output_shape(a, b, c):\n    return (a, c)\n"
-
-
-def zip_de(**entradas):
-    memoria = io.BytesIO()
-    with zipfile.ZipFile(memoria, "w", zipfile.ZIP_DEFLATED) as archivo:
-        for nombre, datos in entradas.items():
-            archivo.writestr(nombre, datos)
-    return memoria.getvalue()
 
 
 def por_id(carpeta, curso):
@@ -34,7 +28,7 @@ def test_todas_las_disposiciones(tmp_path, curso):
     (tmp_path / "carla").mkdir()
     (tmp_path / "carla" / "sub").mkdir()
     (tmp_path / "carla" / "sub" / "cap91.py").write_text(BUENO)
-    (tmp_path / "dora.zip").write_bytes(zip_de(**{"mis-ejercicios/cap91.py": BUENO, "__MACOSX/cap91.py": "mal"}))
+    (tmp_path / "dora.zip").write_bytes(zip_de({"mis-ejercicios/cap91.py": BUENO, "__MACOSX/cap91.py": "mal"}))
     moodle = tmp_path / "Eva Luna_1234_assignsubmission_file_"
     moodle.mkdir()
     (moodle / "cap92.py").write_text("ORDER = []")
@@ -48,7 +42,7 @@ def test_todas_las_disposiciones(tmp_path, curso):
 
 def test_el_zip_que_descarga_moodle(tmp_path, curso):
     ruta = tmp_path / "tarea.zip"
-    ruta.write_bytes(zip_de(**{
+    ruta.write_bytes(zip_de({
         "Ana Paz_11_assignsubmission_file_/cap91.py": BUENO, "Leo_12_assignsubmission_file_cap91.py": BUENO,
     }))  # fmt: skip
     assert sorted(e.id for e in lee_carpeta(ruta, curso)) == ["11", "12"]
@@ -65,12 +59,12 @@ def test_el_zip_que_descarga_moodle(tmp_path, curso):
         ("a.ipynb", b"[" * 100_000, "el JSON está roto"),
         ("a.ipynb", b'{"cells": 3}', "el JSON está roto"),
         ("a.zip", b"PK\x03\x04nada", "el zip está roto"),
-        ("a.zip", zip_de(**{"../../fuera/cap91.py": BUENO}), "quiere salir de su carpeta"),
-        ("a.zip", zip_de(**{"/etc/cap91.py": BUENO}), "quiere salir de su carpeta"),
-        ("a.zip", zip_de(**{"C:\\cap91.py": BUENO}), "quiere salir de su carpeta"),
-        ("a.zip", zip_de(**{"cap91.py": b"0" * (6 << 20)}), "demasiado al descomprimirse"),
-        ("a.zip", zip_de(**{f"f{i}.py": "" for i in range(301)}), "más de 300 ficheros"),
-        ("a.zip", zip_de(**{"foto.png": b"x"}), "no trae ningún .py ni .ipynb"),
+        ("a.zip", zip_de({"../../fuera/cap91.py": BUENO}), "quiere salir de su carpeta"),
+        ("a.zip", zip_de({"/etc/cap91.py": BUENO}), "quiere salir de su carpeta"),
+        ("a.zip", zip_de({"C:\\cap91.py": BUENO}), "quiere salir de su carpeta"),
+        ("a.zip", zip_de({"cap91.py": b"0" * (6 << 20)}), "demasiado al descomprimirse"),
+        ("a.zip", zip_de({f"f{i}.py": "" for i in range(301)}), "más de 300 ficheros"),
+        ("a.zip", zip_de({"foto.png": b"x"}), "no trae ningún .py ni .ipynb"),
         ("a.txt", b"hola", "no trae ningún .py ni .ipynb"),
         ("a.py", b"#" * (9 << 20), "ocupa más de"),
     ],
@@ -107,7 +101,7 @@ def test_los_enlaces_no_se_siguen(tmp_path, curso):
 
 def test_dos_con_el_mismo_identificador_quedan_los_dos(tmp_path, curso):
     (tmp_path / "ana.py").write_text(BUENO)
-    (tmp_path / "ana.zip").write_bytes(zip_de(**{"cap91.py": BUENO}))
+    (tmp_path / "ana.zip").write_bytes(zip_de({"cap91.py": BUENO}))
     entregas = por_id(tmp_path, curso)
     assert set(entregas) == {"ana", "ana (2)"} and all(e.duplicada for e in entregas.values())
     assert all("dos entregas con el identificador ana" in e.incidencias[0] for e in entregas.values())
@@ -118,13 +112,6 @@ def test_los_nombres_hostiles_llegan(tmp_path, curso):
         (tmp_path / nombre).write_text(BUENO)
     (tmp_path / os.fsdecode(b"\xff\xfe.py")).write_text(BUENO)
     assert len([e for e in lee_carpeta(tmp_path, curso) if e.fuentes]) == 5
-
-
-def cuaderno(*celdas):
-    return json.dumps({
-        "nbformat": 4, "metadata": {},
-        "cells": [{"cell_type": t, "source": s, "metadata": {"tags": list(e)}} for t, s, e in celdas],
-    })  # fmt: skip
 
 
 def test_de_un_cuaderno_se_toman_las_definiciones_sin_ejecutar_lo_demas(tmp_path, curso, corrector):
@@ -161,3 +148,247 @@ def test_un_error_en_un_cuaderno_dice_la_celda(tmp_path, curso, corrector):
 )  # fmt: skip
 def test_codificaciones(datos, texto):
     assert decodifica(datos)[0].lstrip("\ufeff") == texto
+
+
+# --- La descarga de Moodle y de quién es cada cosa ------------------------------------------------
+
+ENVIO = "_assignsubmission_file_"
+
+
+def clase_de_moodle(tmp_path, entradas):
+    ruta = tmp_path / "Redes-Tarea 1-4567.zip"
+    ruta.write_bytes(zip_de(entradas))
+    return ruta
+
+
+def test_el_zip_de_la_clase_trae_el_zip_de_cada_persona(tmp_path, curso):
+    """Como lo hace Moodle: una carpeta por persona y, dentro, lo que subió."""
+    ruta = clase_de_moodle(tmp_path, {
+        f"Ana Paz_111{ENVIO}/entrega.zip": zip_de({"cap91.py": BUENO, "cap92.py": "ORDER = []"}),
+        f"Ana Paz_112{ENVIO}/entrega.zip": zip_de({"mis-ejercicios/cap91.py": BUENO + "# otra"}),
+        f"Eva Luna_113{ENVIO}/cap91.ipynb": cuaderno(("code", BUENO, ())),
+        "Eva Luna_113_assignsubmission_onlinetext_/onlinetext.html": "hola",
+        f"Leo Gil_114{ENVIO}/memoria.pdf": b"%PDF",
+        f"Rosa Mar_115{ENVIO}/entrega.zip": b"PK nada",
+    })  # fmt: skip
+    leidas = por_id(ruta, curso)
+    assert {k: (e.nombre, sorted(e.fuentes)) for k, e in leidas.items()} == {
+        "111": ("Ana Paz", [91, 92]), "112": ("Ana Paz", [91]), "113": ("Eva Luna", [91]), "114": ("Leo Gil", []),
+        "115": ("Rosa Mar", []),
+    }  # fmt: skip
+    assert leidas["112"].fuentes[91].texto.endswith("# otra")
+    assert [e.incidencias for e in leidas.values()] == [
+        [], [], [], ["la entrega no trae ningún .py ni .ipynb"],
+        ["entrega.zip: el zip está roto o cifrado"],
+    ]  # fmt: skip
+    assert not any(e.duplicada for e in leidas.values())
+
+
+def test_una_clase_de_mas_de_trescientos_ficheros(tmp_path, curso):
+    entradas = {f"P {i}_{1000 + i}{ENVIO}/{n}": BUENO for i in range(200) for n in ("cap91.py", "notas.txt")}
+    leidas = lee_carpeta(clase_de_moodle(tmp_path, entradas), curso)
+    assert len(leidas) == 200 and all(list(e.fuentes) == [91] and not e.incidencias for e in leidas)
+
+
+def test_lo_que_escribe_quien_entrega_no_identifica_a_nadie(tmp_path, curso):
+    """Una carpeta con nombre de Moodle dentro de su zip, en las tres formas de recoger."""
+    ajeno = zip_de({f"Ana Paz_111{ENVIO}/cap91.py": "def output_shape(a, b, c):\n    return 0\n"})
+    clase = clase_de_moodle(tmp_path, {
+        f"Ana Paz_111{ENVIO}/cap91.py": BUENO,
+        f"Mala_999{ENVIO}/entrega.zip": ajeno,
+        f"Peor_998{ENVIO}/Ana Paz_111{ENVIO}/cap92.py": "ORDER = []",
+    })  # fmt: skip
+    carpeta = tmp_path / "E"
+    with zipfile.ZipFile(clase) as archivo:
+        archivo.extractall(carpeta)
+    (carpeta / "suelta.zip").write_bytes(ajeno)
+    for ruta in (clase, carpeta):
+        leidas = por_id(ruta, curso)
+        assert leidas["111"].fuentes[91].texto == BUENO and list(leidas["111"].fuentes) == [91]
+        assert leidas["999"].fuentes[91].texto != BUENO and list(leidas["998"].fuentes) == [92]
+        assert not any(e.duplicada for e in leidas.values())
+    assert list(por_id(carpeta, curso)["suelta"].fuentes) == [91]
+
+
+@pytest.mark.parametrize("en_zip", [True, False])
+def test_un_nombre_de_perfil_con_la_marca_de_moodle(tmp_path, curso, en_zip):
+    """En carpetas vale la última marca; en un fichero suelto no se sabe, y no es de nadie conocido."""
+    ficheros = {
+        f"Ana_111{ENVIO}/cap91.py": BUENO,
+        f"Eva_111_assignsubmission_file_222{ENVIO}/cap91.py": "x = 1",
+        f"Leo_111{ENVIO}_333{ENVIO}/cap91.py": "x = 2",
+        f"Iris_111_assignsubmission_file_444{ENVIO}cap91.py": "x = 3",
+    }
+    ruta = clase_de_moodle(tmp_path, ficheros)
+    if not en_zip:
+        with zipfile.ZipFile(ruta) as archivo:
+            archivo.extractall(tmp_path / "E")
+        ruta = tmp_path / "E"
+    leidas = por_id(ruta, curso)
+    assert leidas["111"].fuentes[91].texto == BUENO and not leidas["111"].incidencias
+    assert leidas["222"].fuentes[91].texto == "x = 1" and leidas["333"].fuentes[91].texto == "x = 2"
+    (rara,) = set(leidas) - {"111", "222", "333"}
+    assert rara.startswith("Iris_111") and "dos veces la marca de Moodle" in leidas[rara].incidencias[0]
+
+
+def test_dos_personas_con_el_mismo_nombre_no_se_juntan(tmp_path, curso):
+    (tmp_path / "Ana Paz").mkdir()
+    (tmp_path / "Ana Paz" / "cap91.py").write_text(BUENO)
+    (tmp_path / "Ana Paz.zip").write_bytes(zip_de({"cap92.py": "ORDER = []"}))
+    leidas = por_id(tmp_path, curso)
+    assert set(leidas) == {"Ana Paz", "Ana Paz (2)"} and all(e.duplicada for e in leidas.values())
+
+
+def test_un_zip_dentro_de_otro_se_dice(tmp_path, curso):
+    (tmp_path / "ana.zip").write_bytes(zip_de({"cap91.py": BUENO, "otro.zip": zip_de({"cap92.py": "x = 1"})}))
+    ana = por_id(tmp_path, curso)["ana"]
+    assert list(ana.fuentes) == [91] and ana.incidencias == ["ana.zip: otro.zip: es un zip dentro de otro: no se abre"]
+
+
+# --- Topes y relojes ------------------------------------------------------------------------------
+
+
+def roto_lzma():
+    datos = bytearray(zip_de({"cap91.py": BUENO * 50}, zipfile.ZIP_LZMA))
+    inicio = datos.index(b"cap91.py") + len("cap91.py")
+    datos[inicio + 9 : inicio + 40] = bytes(31)
+    return bytes(datos)
+
+
+def test_un_zip_con_lzma_roto_es_una_linea_y_lo_demas_se_lee(tmp_path, curso):
+    (tmp_path / "ana.zip").write_bytes(roto_lzma())
+    (tmp_path / "beto_cap91.py").write_text(BUENO)
+    leidas = por_id(tmp_path, curso)
+    assert leidas["ana"].incidencias == ["ana.zip: cap91.py: el zip está roto o cifrado"]
+    assert leidas["beto"].fuentes
+
+
+def segundos(tarea):
+    comienzo = time.process_time()
+    resultado = tarea()
+    return resultado, time.process_time() - comienzo
+
+
+def test_un_zip_de_600000_entradas_no_se_lista(tmp_path, curso):
+    """El índice se escribe a mano: hacerlo con ``zipfile`` tardaría un minuto."""
+    entrada = b"PK\x01\x02" + bytes(24) + (1).to_bytes(2, "little") + bytes(16) + b"a"
+    indice = entrada * 600_000
+    final = b"PK\x05\x06" + bytes(4) + b"\xff\xff" * 2 + len(indice).to_bytes(4, "little") + bytes(4) + bytes(2)
+    (tmp_path / "ana.zip").write_bytes(indice + final)
+    (leida,), tardo = segundos(lambda: lee_carpeta(tmp_path, curso))
+    assert leida.incidencias == ["ana.zip: más de 300 ficheros; no se abre"] and tardo < 2
+
+
+@pytest.mark.parametrize(
+    "texto",
+    ["\n" * 200_000, " " * 500_000, "def " * 100_000, "a" * 900_000, ("def" + " " * 900_000), "\n \t" * 200_000],
+    ids=range(6),
+)
+def test_reconocer_el_capitulo_no_se_cuelga(tmp_path, curso, texto):
+    (tmp_path / "ana.py").write_text("x = 1\n" + texto + "\ndef output_shape(a):\n    return a\n")
+    (leida,), tardo = segundos(lambda: lee_carpeta(tmp_path, curso))
+    assert list(leida.fuentes) == [91] and tardo < 3
+
+
+@pytest.mark.parametrize(
+    "datos",
+    [
+        b"# coding: punycode\n" + b"a-" * 400_000, b"# coding: idna\n" + b"a." * 400_000,
+        b"#" * 1_000_000, b"# coding: " + b"x" * 900_000, b"# coding: unicode_escape\n" + BUENO.encode(),
+        b"# coding: zlib\n" + BUENO.encode(),
+    ],
+    ids=range(6),
+)  # fmt: skip
+def test_una_codificacion_rara_no_se_cuelga(datos):
+    (texto, _), tardo = segundos(lambda: decodifica(datos))
+    assert tardo < 1 and texto
+
+
+@pytest.mark.parametrize(
+    "datos",
+    [
+        '{"cells": [' + "[]," * 400_000 + "[]]}", '{"cells": 1' + "0" * 900_000 + "}",
+        '{"cells": [{"cell_type": "code", "source": ' + "9" * 900_000 + "}]}", '{"a":' * 100_000,
+        '{"cells": [' + '{"cell_type": "code"},' * 3000 + "{}]}",
+    ],
+    ids=range(5),
+)  # fmt: skip
+def test_un_cuaderno_enorme_por_dentro_no_se_cuelga(tmp_path, curso, datos):
+    (tmp_path / "ana.ipynb").write_text(datos)
+    (leida,), tardo = segundos(lambda: lee_carpeta(tmp_path, curso))
+    assert not leida.fuentes and len(leida.incidencias) == 1 and tardo < 3
+
+
+def test_lo_que_ocupa_al_descomprimirse_tiene_un_tope_por_persona(tmp_path, curso, monkeypatch):
+    monkeypatch.setattr(piezas, "MAXIMO_COMPRESION", 10**9)
+    relleno = b"#" * ((1 << 20) - 10)
+    (tmp_path / "ana.zip").write_bytes(zip_de({f"f{i}.py": relleno for i in range(90)}))
+    (leida,) = lee_carpeta(tmp_path, curso)
+    assert any("en total: se deja de leer" in i for i in leida.incidencias)
+
+
+def test_leer_a_una_persona_tiene_reloj(tmp_path, curso, monkeypatch):
+    monkeypatch.setattr(piezas, "SEGUNDOS", -1.0)
+    (tmp_path / "ana").mkdir()
+    (tmp_path / "ana" / "cap91.py").write_text(BUENO)
+    (leida,) = lee_carpeta(tmp_path, curso)
+    assert any("s en leerla: se deja de leer" in i for i in leida.incidencias)
+
+
+def test_un_fallo_inesperado_al_leer_es_de_esa_persona(tmp_path, curso, monkeypatch):
+    original = modulo.lee_fuente
+
+    def falla(nombre, datos):
+        if b"explota" in datos:
+            raise MemoryError
+        return original(nombre, datos)
+
+    monkeypatch.setattr(modulo, "lee_fuente", falla)
+    (tmp_path / "ana.py").write_text("# explota")
+    (tmp_path / "beto.py").write_text(BUENO)
+    leidas = por_id(tmp_path, curso)
+    assert leidas["ana"].incidencias == ["no se ha podido leer la entrega (MemoryError): mírala a mano"]
+    assert leidas["beto"].fuentes
+
+
+# --- El esqueleto y el cuaderno -------------------------------------------------------------------
+
+
+def test_el_esqueleto_junto_al_cuaderno_resuelto_no_se_corrige(tmp_path, curso, corrector):
+    (tmp_path / "cap91.py").write_text(curso.esqueleto(91))
+    (tmp_path / "mio.ipynb").write_text(cuaderno(("code", curso.solucion(91), ())))
+    entrega = lee_ruta(tmp_path, curso)
+    assert entrega.fuentes[91].origen == "mio.ipynb"
+    assert entrega.incidencias == ["cap91.py: es el esqueleto del capítulo 91; se usa mio.ipynb"]
+    assert corrector.califica(curso.ejercicios["91.3"], entrega.fuentes[91]).estado == "superado"
+
+
+def test_de_dos_trabajados_vale_el_que_lleva_mas_ejercicios(tmp_path, curso):
+    uno = curso.esqueleto(91).replace('    raise NotImplementedError("Ejercicio 91.3")', "    return 1")
+    (tmp_path / "cap91.py").write_text(uno)
+    (tmp_path / "cap91.ipynb").write_text(cuaderno(("code", curso.solucion(91), ())))
+    entrega = lee_ruta(tmp_path, curso)
+    assert entrega.fuentes[91].origen == "cap91.ipynb"
+    assert entrega.incidencias == ["cap91.py: hay otro fichero del capítulo 91; se usa cap91.ipynb"]
+    (tmp_path / "cap91.py").write_text(curso.solucion(91))
+    assert lee_ruta(tmp_path, curso).fuentes[91].origen == "cap91.py"
+
+
+def test_el_zip_de_la_entrega_guardado_en_la_carpeta_no_cuenta(tmp_path, curso):
+    (tmp_path / "cap91.py").write_text(BUENO)
+    (tmp_path / "entrega.zip").write_bytes(zip_de({"cap91.py": BUENO + "# vieja"}))
+    entrega = lee_ruta(tmp_path, curso)
+    assert entrega.fuentes[91].texto == BUENO and not entrega.incidencias
+
+
+def test_las_constantes_calculadas_de_un_cuaderno_se_conservan(tmp_path, curso, corrector):
+    (tmp_path / "cap91.ipynb").write_text(cuaderno(
+        ("code", "import math\nimport torch\nmodel = train()\n", ()),
+        ("code", 'INF = float("inf")\nEPS = torch.finfo(torch.float64).eps\nUNO = int(math.cos(0))', ()),
+        ("code", "fallo = torch.ones(3) @ model\nINDICE = {n: i for i, n in enumerate('abc')}['a']", ()),
+        ("code", "print('no se ejecuta')\nx = input()\nwhile True:\n    pass", ()),
+        ("code", "def output_shape(a, b, c):\n    assert INF > 1 and EPS < 1 and INDICE == 0\n"
+                 "    return (a * UNO, c)\n", ()),
+    ))  # fmt: skip
+    resultado = corrector.califica(curso.ejercicios["91.3"], lee_ruta(tmp_path, curso).fuentes[91])
+    assert resultado.estado == "superado", resultado

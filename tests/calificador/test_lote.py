@@ -6,15 +6,14 @@ import dataclasses
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
+from ayudas import atento, espera, lanza, matando
 
-from calificador.uso import clase, lote
+from calificador.jaula.canal import FalloDeEntorno
+from calificador.uso import clase, exporta, lote
 
 BUENA = "def output_shape(a, b, c):\n    return (a, c)\n"
 MALAS = {
@@ -45,27 +44,26 @@ def puntos(salida: Path) -> dict[str, int]:
     return {c.id: c.puntos for c in lote.lee_notas(salida)}
 
 
-def orden(entregas: Path, salida: Path, trabajos: int = 2) -> list[str]:
-    return [sys.executable, "-m", "calificador.uso.ordenes", "lote", str(entregas), "--salida", str(salida),
-            "--ejercicio", "91.3",
-            "--semilla", "s", "--trabajos", str(trabajos), "--nivel", "media"]  # fmt: skip
+def orden(entregas: Path, salida: Path, trabajos: int = 2) -> list[object]:
+    return ["lote", entregas, "--salida", salida, "--ejercicio", "91.3", "--semilla", "s", "--trabajos", trabajos,
+            "--nivel", "media"]  # fmt: skip
 
 
 @pytest.mark.lento
-def test_tres_kill_no_pierden_nada(tmp_path, curso):
-    from calificador.jaula import canal
-
-    if canal.prueba_nivel("media"):
-        pytest.skip(f"la jaula media no está disponible aquí: {canal.prueba_nivel('media')}")
+@pytest.mark.timeout(300)
+def test_tres_kill_no_pierden_nada(tmp_path, media):
     entregas, salida = tmp_path / "ENTREGAS", tmp_path / "NOTAS"
     prepara_entregas(entregas, 40)
     resultados = salida / "resultados"
+
+    def hechas():
+        return len(list(resultados.glob("p*.json")))
+
     for vuelta in range(3):
-        with subprocess.Popen(orden(entregas, salida), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as proceso:
-            meta = len(list(resultados.glob("*.json"))) + 3
-            limite = time.monotonic() + 60
-            while len(list(resultados.glob("*.json"))) < meta and proceso.poll() is None and time.monotonic() < limite:
-                time.sleep(0.01)
+        proceso = lanza(*orden(entregas, salida), en=tmp_path)
+        with matando(proceso):
+            meta = hechas() + 3
+            espera(lambda meta=meta, proceso=proceso: hechas() >= meta or proceso.poll() is not None)
             familia = psutil.Process(proceso.pid).children(recursive=True)
             if vuelta == 1 and familia:
                 familia[0].kill()  # y una vez, antes, a un trabajador
@@ -74,7 +72,7 @@ def test_tres_kill_no_pierden_nada(tmp_path, curso):
             assert vivos == []
     hechos = {p: p.stat().st_mtime_ns for p in resultados.glob("p*.json")}
     assert 0 < len(hechos) < 40 and all(json.loads(p.read_text())["formato"] == 1 for p in hechos)
-    ultima = subprocess.run(orden(entregas, salida), capture_output=True, text=True, timeout=120)
+    ultima = atento(*orden(entregas, salida), en=tmp_path)
     assert ultima.returncode == 1, ultima.stderr
     assert {p: p.stat().st_mtime_ns for p in hechos} == hechos, "se volvió a corregir lo que ya estaba"
     assert len(list(resultados.iterdir())) == 40
@@ -137,13 +135,125 @@ def test_sin_entregas_se_dice(tmp_path, curso):
         lote.lee_notas(tmp_path)
 
 
+# --- La frontera de cada entrega ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [ValueError("raro [/x] \x1b[31m"), MemoryError(), RecursionError("r"), KeyError(3)])
+def test_un_fallo_al_corregir_a_una_persona_es_una_linea_suya(tmp_path, curso, corrector_en_serie, monkeypatch, error):
+    from calificador.correccion.oraculo import Corrector
+
+    original = Corrector.califica
+
+    def falla(self, ejercicio, fuente, **opciones):
+        if "# 1\n" in fuente.texto:
+            raise error
+        return original(self, ejercicio, fuente, **opciones)
+
+    prepara_entregas(tmp_path / "E", 3)
+    leidas = lote.lee_entregas(tmp_path / "E", curso)
+    monkeypatch.setattr(Corrector, "califica", falla)
+    hechas = lote.corrige_lote(leidas, encargo(tmp_path / "N"), trabajos=1)
+    assert [c.puntos for c in hechas] == [1, 0, 1] and [c.repetir for c in hechas] == [False, True, False]
+    assert "no se ha podido corregir: " + type(error).__name__ in hechas[1].incidencias[0]
+    assert not any(c in hechas[1].incidencias[0] for c in "\n\x1b")
+    exporta.plano(lote.lee_notas(tmp_path / "N"), tmp_path / "N")
+    monkeypatch.undo()  # y cuando el calificador se arregla, la misma orden lo corrige
+    assert [c.puntos for c in lote.corrige_lote(leidas, encargo(tmp_path / "N"), trabajos=1)] == [1, 1, 1]
+
+
+def test_quien_acaba_con_el_cigoto_no_detiene_a_los_demas(tmp_path, curso, corrector_en_serie, monkeypatch):
+    from calificador.correccion.oraculo import Corrector
+
+    original = Corrector.califica
+
+    def falla(self, ejercicio, fuente, **opciones):
+        if "# 0\n" in fuente.texto:
+            raise FalloDeEntorno("el proceso que prepara las entregas ha muerto")
+        return original(self, ejercicio, fuente, **opciones)
+
+    monkeypatch.setattr(Corrector, "califica", falla)
+    prepara_entregas(tmp_path / "E", 2)
+    leidas = lote.lee_entregas(tmp_path / "E", curso)
+    hechas = lote.corrige_lote(leidas, encargo(tmp_path / "N"), trabajos=1)
+    assert [c.puntos for c in hechas] == [0, 1] and "acaba con el proceso" in hechas[0].incidencias[0]
+    monkeypatch.setattr(lote.canal, "prueba_nivel", Rota())
+    with pytest.raises(FalloDeEntorno):  # si la jaula no funciona, no es culpa de nadie: el lote se para
+        lote.corrige_lote(leidas, encargo(tmp_path / "N"), trabajos=1)
+
+
+class Rota:
+    def __call__(self, nivel):
+        return "no hay jaula"
+
+    def cache_clear(self):
+        pass
+
+
+def test_un_trabajador_que_muere_siempre_deja_dicho_de_quien_era(tmp_path, curso, monkeypatch):
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    def muere(*_):
+        raise TerminatedWorkerError("muerto")
+        yield
+
+    monkeypatch.setattr(lote, "_una_tanda", muere)
+    prepara_entregas(tmp_path / "E", 2)
+    hechas = lote.corrige_lote(lote.lee_entregas(tmp_path / "E", curso), encargo(tmp_path / "N"))
+    assert [c.repetir for c in hechas] == [True, True] and "el proceso que corregía murió" in hechas[0].incidencias[0]
+    assert len(lote.lee_notas(tmp_path / "N")) == 2
+
+
+def test_las_notas_dentro_de_las_entregas_no_son_una_persona(tmp_path, curso, corrector_en_serie):
+    prepara_entregas(tmp_path / "E", 2)
+    for notas in ("NOTAS", "OTRAS"):
+        salida = tmp_path / "E" / notas
+        leidas = lote.lee_entregas(tmp_path / "E", curso, salida=salida)
+        assert [e.id for e in leidas] == ["p000", "p001"]
+        lote.corrige_lote(leidas, encargo(salida), trabajos=1)
+    (tmp_path / "E" / "resumen.json").mkdir()  # una persona no desaparece por llamarse parecido
+    assert len(lote.lee_entregas(tmp_path / "E", curso)) == 3
+    with pytest.raises(ValueError, match="es la carpeta de las entregas"):
+        lote.lee_entregas(tmp_path / "E", curso, salida=tmp_path / "E")
+
+
+# --- Interrumpir ----------------------------------------------------------------------------------
+
+
+@pytest.mark.lento
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize(
+    ("senal", "ignorada", "al_grupo"),
+    [(signal.SIGINT, False, True), (signal.SIGINT, True, False), (signal.SIGTERM, False, False)],
+    ids=["ctrl-c", "segundo plano", "sigterm"],
+)
+def test_interrumpir_un_lote_no_deja_nada(tmp_path, media, senal, ignorada, al_grupo):
+    entregas, salida = tmp_path / "E", tmp_path / "N"
+    prepara_entregas(entregas, 60)
+    proceso = lanza(*orden(entregas, salida), en=tmp_path, ignora_sigint=ignorada)
+    with matando(proceso):
+        espera(lambda: len(list((salida / "resultados").glob("p*.json"))) >= 2 or proceso.poll() is not None)
+        familia = psutil.Process(proceso.pid).children(recursive=True)
+        (os.killpg if al_grupo else os.kill)(proceso.pid, senal)
+        dicho, errores = proceso.communicate(timeout=40)
+        assert proceso.returncode == 128 + senal and dicho == ""
+        lineas = [x for x in errores.splitlines() if x.strip()]
+        assert lineas == ["Interrumpido. Lo que ya estaba hecho está guardado."], errores
+        _, vivos = psutil.wait_procs(familia, timeout=15)
+        assert vivos == [] and not list((salida / "resultados").glob(".tmp-*"))
+
+
 @pytest.fixture
-def corrector_en_serie(entorno):
-    """Las tareas corren en este proceso; al acabar se cierra su cigoto."""
+def media(entorno):
+    """La jaula de los lotes."""
     from calificador.jaula import canal
 
     motivo = canal.prueba_nivel("media")
     if motivo:
         pytest.skip(f"la jaula media no está disponible aquí: {motivo}")
+
+
+@pytest.fixture
+def corrector_en_serie(media):
+    """Las tareas corren en este proceso; al acabar se cierra su cigoto."""
     yield
     lote.cierra_todo()

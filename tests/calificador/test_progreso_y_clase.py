@@ -63,7 +63,7 @@ def test_una_clase_nueva(tmp_path, curso):
     docente, estudiantes = clase.guarda(una, tmp_path)
     assert clase.lee(docente, "publica") == una and stat.S_IMODE(docente.stat().st_mode) == 0o600
     assert "semilla" not in json.loads(estudiantes.read_text())
-    assert clase.lee(estudiantes, "publica") == clase.Clase("A", "publica", una.variantes)
+    assert clase.lee(estudiantes, "publica") == clase.Clase("A", "publica", una.variantes, publica=True)
     with pytest.raises(FileExistsError):
         clase.guarda(otra, tmp_path)
     estudiantes.write_text("{}")

@@ -29,18 +29,53 @@ def nombre_de_celda(indice: int) -> str:
 
 
 def solo_definiciones(arbol: ast.Module) -> ast.Module:
-    """Deja de una celda de cuaderno las definiciones, las importaciones y las constantes escritas a mano."""
+    """Deja de una celda de cuaderno las definiciones, las importaciones y las constantes."""
     conservadas = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
-    cuerpo = [n for n in arbol.body if isinstance(n, conservadas) or _constante(n)]
+    cuerpo: list[ast.stmt] = []
+    for nodo in arbol.body:
+        if isinstance(nodo, conservadas):
+            cuerpo.append(nodo)
+        elif _constante(nodo):
+            cuerpo.append(nodo if _literal(nodo) else _si_puede(nodo))
     return ast.Module(body=cuerpo, type_ignores=[])
 
 
+FUNCIONES_DE_CONSTANTE = frozenset(
+    "abs bool complex dict divmod enumerate float frozenset int len list max min pow range reversed round set sorted "
+    "str sum tuple zip".split()
+)
+MODULOS_DE_CONSTANTE = frozenset(("math", "cmath", "torch", "np", "numpy"))
+
+
 def _constante(nodo: ast.stmt) -> bool:
-    """¿Es ``NOMBRE = literal``? Nada de eso llama a funciones."""
+    """¿Es ``NOMBRE = expresión`` sin más llamadas que a conversiones, ``math``, ``torch`` o ``numpy``?"""
     if not isinstance(nodo, (ast.Assign, ast.AnnAssign)) or nodo.value is None:
         return False
-    prohibidos = (ast.Call, ast.Attribute, ast.Subscript, ast.comprehension, ast.Await, ast.Yield, ast.NamedExpr)
-    return not any(isinstance(n, prohibidos) for n in ast.walk(nodo.value))
+    prohibidos = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
+    return not any(
+        isinstance(n, prohibidos) or (isinstance(n, ast.Call) and not _de_confianza(n.func))
+        for n in ast.walk(nodo.value)
+    )
+
+
+def _de_confianza(funcion: ast.expr) -> bool:
+    if isinstance(funcion, ast.Name):
+        return funcion.id in FUNCIONES_DE_CONSTANTE
+    while isinstance(funcion, ast.Attribute):
+        funcion = funcion.value
+    return isinstance(funcion, ast.Name) and funcion.id in MODULOS_DE_CONSTANTE
+
+
+def _literal(nodo: ast.stmt) -> bool:
+    calculan = (ast.Call, ast.Attribute, ast.Subscript, ast.comprehension)
+    return not any(isinstance(n, calculan) for n in ast.walk(nodo.value))
+
+
+def _si_puede(nodo: ast.stmt) -> ast.stmt:
+    """La misma asignación, sin que su fallo impida cargar el resto: usa algo de una celda que no se ejecuta."""
+    olvida = ast.ExceptHandler(type=ast.Name("Exception", ast.Load()), name=None, body=[ast.Pass()])
+    intento = ast.Try(body=[nodo], handlers=[olvida], orelse=[], finalbody=[])
+    return ast.fix_missing_locations(ast.copy_location(intento, nodo))
 
 
 def sin_magias(texto: str) -> str:
@@ -57,6 +92,8 @@ def nombres_usados(arboles: list[ast.Module], nombre: str) -> set[str]:
     alias: dict[str, set[str]] = {}
     for arbol in arboles:
         for nodo in arbol.body:
+            if isinstance(nodo, ast.Try) and len(nodo.body) == 1:
+                nodo = nodo.body[0]  # una constante de cuaderno
             if isinstance(nodo, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 definiciones[nodo.name] = nodo
             elif isinstance(nodo, (ast.Import, ast.ImportFrom)):

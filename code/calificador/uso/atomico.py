@@ -10,8 +10,12 @@ from pathlib import Path
 from typing import Any
 
 
-def escribe(ruta: Path, datos: bytes) -> None:
-    """Escribe en un temporal de la misma carpeta, lo lleva al disco y lo renombra."""
+def escribe(ruta: Path, datos: bytes, *, nuevo: bool = False, comun: bool = False) -> None:
+    """Escribe en un temporal de la misma carpeta, lo lleva al disco y lo renombra.
+
+    Solo lo puede leer quien lo escribe (son notas), salvo que sea ``comun``. Con ``nuevo``, no pisa lo
+    que hubiera. Errores: ``FileExistsError``.
+    """
     ruta.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporal = tempfile.mkstemp(prefix=".tmp-", dir=ruta.parent)
     try:
@@ -19,12 +23,34 @@ def escribe(ruta: Path, datos: bytes) -> None:
             fichero.write(datos)
             fichero.flush()
             os.fsync(fichero.fileno())
-        os.replace(temporal, ruta)
+        if comun:
+            os.chmod(temporal, 0o666 & ~_mascara())
+        _estrena(temporal, ruta) if nuevo else os.replace(temporal, ruta)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporal)
         raise
     _sincroniza_carpeta(ruta.parent)
+
+
+def _mascara() -> int:
+    mascara = os.umask(0o077)
+    os.umask(mascara)
+    return mascara
+
+
+def _estrena(temporal: str, ruta: Path) -> None:
+    """Pone el temporal en su sitio solo si está libre, también donde no hay enlaces duros."""
+    try:
+        os.link(temporal, ruta)
+    except FileExistsError:
+        raise
+    except OSError:
+        if ruta.exists():
+            raise FileExistsError(str(ruta)) from None
+        os.replace(temporal, ruta)
+        return
+    os.unlink(temporal)
 
 
 def _sincroniza_carpeta(carpeta: Path) -> None:
@@ -37,9 +63,10 @@ def _sincroniza_carpeta(carpeta: Path) -> None:
         os.close(descriptor)
 
 
-def escribe_json(ruta: Path, datos: Any) -> None:
+def escribe_json(ruta: Path, datos: Any, *, nuevo: bool = False) -> None:
     """Como :func:`escribe`, en JSON legible."""
-    escribe(ruta, (json.dumps(datos, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode("utf-8", "replace"))
+    texto = json.dumps(datos, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+    escribe(ruta, texto.encode("utf-8", "replace"), nuevo=nuevo)
 
 
 def lee_json(ruta: Path) -> Any:

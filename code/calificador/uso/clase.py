@@ -19,11 +19,12 @@ FORMATO = 1
 
 @dataclass(frozen=True)
 class Clase:
-    """Nombre, semilla y variantes (ejercicio → parámetros)."""
+    """Nombre, semilla y variantes (ejercicio → parámetros). ``publica``: la semilla la conoce cualquiera."""
 
     nombre: str
     semilla: str
     variantes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    publica: bool = False
 
 
 def nueva(nombre: str, curso: Curso) -> Clase:
@@ -54,11 +55,16 @@ def _otro(valor: Any, alternativas: tuple[Any, ...]) -> Any:
 def guarda(clase: Clase, carpeta: Path) -> tuple[Path, Path]:
     """Escribe el fichero de quien enseña y el de sus estudiantes; no sobrescribe una clase que ya existe."""
     docente, estudiantes = carpeta / "clase.json", carpeta / "clase-estudiantes.json"
+    publico = {"formato": FORMATO, "nombre": clase.nombre, "variantes": clase.variantes}
+    ya_hay = f"ya hay una clase en {carpeta}: da otra carpeta con --carpeta (la semilla no se pisa)"
     if docente.exists():
-        raise FileExistsError(f"ya hay una clase en {carpeta}: da otra carpeta con --carpeta (la semilla no se pisa)")
-    atomico.escribe_json(docente, {"formato": FORMATO, **vars(clase)})
+        raise FileExistsError(ya_hay)
+    atomico.escribe_json(estudiantes, publico)
+    try:  # la de quien enseña, la última: si se corta antes, repetir la orden lo arregla
+        atomico.escribe_json(docente, {**publico, "semilla": clase.semilla}, nuevo=True)
+    except FileExistsError:
+        raise FileExistsError(ya_hay) from None
     docente.chmod(0o600)
-    atomico.escribe_json(estudiantes, {"formato": FORMATO, "nombre": clase.nombre, "variantes": clase.variantes})
     return docente, estudiantes
 
 
@@ -66,7 +72,10 @@ def lee(ruta: Path, semilla: str) -> Clase:
     """Lee una clase; si el fichero no lleva semilla (el de estudiantes), usa la dada."""
     datos = atomico.lee_json(ruta)
     if not isinstance(datos, dict) or not isinstance(datos.get("variantes"), dict):
-        raise ValueError(f"{ruta} no es el fichero de una clase: créala con «atento clase nueva NOMBRE»")
+        raise ValueError(
+            f"{ruta} no es el fichero de una clase: créala con «atento clase nueva NOMBRE»"
+        )
     if datos.get("formato") != FORMATO:
         raise ValueError(f"{ruta} es de otra versión del calificador: actualiza con pip")
-    return Clase(str(datos.get("nombre", "")), str(datos.get("semilla", semilla)), datos["variantes"])
+    nombre, propia = str(datos.get("nombre", "")), datos.get("semilla")
+    return Clase(nombre, str(propia or semilla), datos["variantes"], publica=not propia)

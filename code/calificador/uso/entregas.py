@@ -1,38 +1,37 @@
 """Lectura de entregas ajenas: ficheros, cuadernos, carpetas, zip y la descarga de Moodle. No ejecuta ni extrae nada.
 
-Todo lo raro (un enlace, un zip bomba, un fichero que no es texto) se convierte en una incidencia de una línea;
-la lectura sigue con lo demás.
+Todo lo raro (un enlace, un zip bomba, un fichero que no es texto) se convierte en una incidencia de una línea con el
+nombre de quien entrega; la lectura sigue con lo demás.
 """
 
 from __future__ import annotations
 
-import errno
-import io
+import codecs
 import json
-import os
 import re
-import stat
-import tokenize
 import zipfile
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from calificador.carga import Curso
-from calificador.correccion.resultado import limpia
 from calificador.fuente import Celda, Fuente
+from calificador.registro import Ejercicio
+from calificador.uso import atomico, piezas
+from calificador.uso.identidad import Persona, de_entrada, visible
+from calificador.uso.piezas import MAXIMO_CUADERNO, MAXIMO_FICHERO, Exceso, Pieza, Presupuesto
 
-MAXIMO_FICHERO = 1 << 20
-MAXIMO_CUADERNO = 8 << 20
-MAXIMO_ZIP = 32 << 20
-MAXIMO_ENTRADAS = 300
-MAXIMO_COMPRESION = 200
+MAXIMO_CELDAS = 2000
 ETIQUETAS = {"ejercicio", "calificar", "entrega"}
-MOODLE = re.compile(r"^(?P<nombre>.+?)_(?P<id>\d+)_assignsubmission_[a-z]+_?(?P<resto>.*)$", re.DOTALL)
 CAPITULO = re.compile(r"(?:^|[^a-z])cap(?:itulo)?[ _-]?0*(\d{1,2})(?!\d)", re.IGNORECASE)
 NUMERADO = re.compile(r"^0*(\d{1,2})[-_]")
-IGNORADOS = ("__MACOSX", "__pycache__", ".ipynb_checkpoints")
+DEFINE = re.compile(
+    r"^[ \t]{0,16}(?:async[ \t]{1,8})?(?:def|class)[ \t]{1,8}(\w{1,80})|^(\w{1,80})[ \t]{0,8}[:=]",
+    re.MULTILINE,
+)
+DECLARA = re.compile(rb"^[ \t\f]*#.{0,100}?coding[:=][ \t]*([-\w.]{1,40})")
+CODIFICACIONES = ("utf-8", "ascii", "iso8859-1", "iso8859-15", "cp1252", "mac-roman")
 
 
 @dataclass
@@ -46,18 +45,7 @@ class Entrega:
     duplicada: bool = False
 
 
-@dataclass(frozen=True)
-class Pieza:
-    """Un fichero suelto: de quién es, cómo se llama y qué contiene (o por qué no se pudo leer)."""
-
-    id: str
-    nombre: str
-    fichero: str
-    datos: bytes = b""
-    incidencia: str = ""
-
-
-# --- De bytes a celdas ----------------------------------------------------------------------------------------------
+# --- De bytes a celdas --------------------------------------------------------------------------
 
 
 def decodifica(datos: bytes) -> tuple[str, str]:
@@ -66,11 +54,29 @@ def decodifica(datos: bytes) -> tuple[str, str]:
         return _estricto(datos, "utf-16"), "no está en UTF-8: se ha leído como UTF-16"
     if b"\0" in datos:
         raise ValueError("no es un fichero de texto")
+    declarada = _declarada(datos)
     try:
-        codigo, _ = tokenize.detect_encoding(io.BytesIO(datos).readline)
-        return datos.decode(codigo), "" if codigo.startswith("utf-8") else f"declara la codificación {codigo}"
-    except (SyntaxError, UnicodeDecodeError, LookupError):
-        return _estricto(datos, "cp1252"), "no está en UTF-8: se ha leído como Windows-1252; guárdalo en UTF-8"
+        codigo = "utf-8-sig" if declarada in ("", "utf-8", "ascii") else declarada
+        return datos.decode(
+            codigo
+        ), "" if codigo == "utf-8-sig" else f"declara la codificación {codigo}"
+    except UnicodeDecodeError:
+        return _estricto(
+            datos, "cp1252"
+        ), "no está en UTF-8: se ha leído como Windows-1252; guárdalo en UTF-8"
+
+
+def _declarada(datos: bytes) -> str:
+    """La codificación que dice una de las dos primeras líneas, si es de las que se admiten."""
+    for linea in datos[:2000].split(b"\n")[:2]:
+        hallada = DECLARA.match(linea[:200])
+        if hallada:
+            try:
+                nombre = codecs.lookup(hallada[1].decode("ascii")).name
+            except (LookupError, ValueError):
+                return ""
+            return nombre if nombre in CODIFICACIONES else ""
+    return ""
 
 
 def _estricto(datos: bytes, codigo: str) -> str:
@@ -83,22 +89,36 @@ def _estricto(datos: bytes, codigo: str) -> str:
 def lee_cuaderno(texto: str, origen: str = "") -> Fuente:
     """Las celdas de código de un ``.ipynb``; ``ValueError`` si no es un cuaderno."""
     try:
-        cuaderno = json.loads(texto)
+        cuaderno = json.loads(
+            texto, parse_int=str, parse_float=str
+        )  # números de un millón de cifras, sin calcularlos
         celdas = cuaderno["cells"]
-        assert isinstance(celdas, list)
-    except (ValueError, KeyError, TypeError, AssertionError, RecursionError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise ValueError("no es un cuaderno: el JSON está roto") from None
-    leidas = []
-    for numero, celda in enumerate(celdas, start=1):
-        if not isinstance(celda, dict) or celda.get("cell_type") != "code":
-            continue
-        codigo = celda.get("source", "")
-        codigo = "".join(map(str, codigo)) if isinstance(codigo, list) else str(codigo)
-        metadatos = celda.get("metadata")
-        etiquetas = metadatos.get("tags") if isinstance(metadatos, dict) else None
-        entera = isinstance(etiquetas, list) and any(str(e) in ETIQUETAS for e in etiquetas)
-        leidas.append(Celda(codigo, entera, numero))
-    return Fuente(tuple(leidas), origen)
+    if not isinstance(celdas, list):
+        raise ValueError("no es un cuaderno: el JSON está roto")
+    if len(celdas) > MAXIMO_CELDAS:
+        raise ValueError(f"tiene más de {MAXIMO_CELDAS} celdas")
+    leidas = [_celda(c, n) for n, c in enumerate(celdas, start=1) if isinstance(c, dict)]
+    codigo = tuple(c for c in leidas if c is not None)
+    if sum(len(c.texto) for c in codigo) > MAXIMO_FICHERO:
+        raise ValueError(f"su código ocupa más de {MAXIMO_FICHERO >> 20} MiB")
+    return Fuente(codigo, origen)
+
+
+def _celda(celda: dict, numero: int) -> Celda | None:
+    if celda.get("cell_type") != "code":
+        return None
+    codigo = celda.get("source", "")
+    codigo = (
+        "".join(c for c in codigo if isinstance(c, str)) if isinstance(codigo, list) else codigo
+    )
+    metadatos = celda.get("metadata")
+    etiquetas = metadatos.get("tags") if isinstance(metadatos, dict) else None
+    entera = isinstance(etiquetas, list) and any(
+        e in ETIQUETAS for e in etiquetas if isinstance(e, str)
+    )
+    return Celda(codigo if isinstance(codigo, str) else "", entera, numero)
 
 
 def lee_fuente(nombre: str, datos: bytes) -> tuple[Fuente, str]:
@@ -113,6 +133,14 @@ def lee_fuente(nombre: str, datos: bytes) -> tuple[Fuente, str]:
     return (lee_cuaderno(texto, nombre) if es_cuaderno else Fuente.de_texto(texto, nombre)), aviso
 
 
+# --- De qué capítulo es, y cuál vale si hay dos -------------------------------------------------
+
+
+def define(fuente: Fuente) -> set[str]:
+    """Los nombres que parece definir, línea a línea: no se analiza como Python, que aquí no tendría reloj."""
+    return {una or otra for celda in fuente.celdas for una, otra in DEFINE.findall(celda.texto)}
+
+
 def capitulo_de(fichero: str, fuente: Fuente, curso: Curso) -> int | None:
     """De qué capítulo es: por el nombre del fichero o, si no lo dice, por lo que define."""
     nombre = PurePosixPath(fichero).name
@@ -120,217 +148,267 @@ def capitulo_de(fichero: str, fuente: Fuente, curso: Curso) -> int | None:
         hallado = patron.search(nombre)
         if hallado and int(hallado.group(1)) in curso.capitulos():
             return int(hallado.group(1))
-    texto = fuente.texto
+    definidos = define(fuente)
     cuenta = {
-        capitulo: sum(
-            bool(re.search(rf"^\s*(?:def|class)\s+{e.nombre}\b|^{e.nombre}\s*[:=]", texto, re.MULTILINE))
-            for e in curso.de_capitulo(capitulo)
-        )
-        for capitulo in curso.capitulos()
+        c: sum(e.nombre in definidos for e in curso.de_capitulo(c)) for c in curso.capitulos()
     }
     mejor = max(cuenta, key=cuenta.get, default=None)
     return mejor if mejor is not None and cuenta[mejor] else None
 
 
-# --- Del disco a piezas ---------------------------------------------------------------------------------------------
+def trabajo(fuente: Fuente, ejercicios: list[Ejercicio], esqueleto: str) -> tuple[int, bool]:
+    """Cuánto hay hecho: ejercicios empezados y si tiene alguna línea que no estuviera en el esqueleto."""
+    texto, definidos = fuente.texto, define(fuente)
+    empezados = sum(
+        e.nombre in definidos and f'NotImplementedError("Ejercicio {e.id}")' not in texto
+        for e in ejercicios
+    )
+    de_serie = {linea.strip() for linea in esqueleto.splitlines()}
+    propio = any(linea.strip() not in de_serie for linea in texto.splitlines())
+    return (empezados if propio else 0), propio
 
 
-def _lee_fichero(ruta: Path, tope: int) -> bytes:
-    """Lee un fichero normal sin seguir enlaces; ``ValueError`` con el motivo si no se puede."""
+def _vale(candidatas: list[Fuente], capitulo: int, curso: Curso) -> tuple[Fuente, list[str]]:
+    """La más trabajada (si empatan, la primera) y qué se dice de las otras."""
+    if len(candidatas) == 1:
+        return candidatas[0], []
+    esqueleto, ejercicios = curso.esqueleto(capitulo), curso.de_capitulo(capitulo)
+    hecho = [trabajo(f, ejercicios, esqueleto) for f in candidatas]
+    mejor = max(range(len(candidatas)), key=lambda i: (hecho[i], -i))
+    usada = visible(candidatas[mejor].origen, 60)
+    avisos = [
+        f"{visible(f.origen)}: "
+        + (
+            f"hay otro fichero del capítulo {capitulo}"
+            if propio
+            else f"es el esqueleto del capítulo {capitulo}"
+        )
+        + f"; se usa {usada}"
+        for i, (f, (_, propio)) in enumerate(zip(candidatas, hecho, strict=True))
+        if i != mejor
+    ]
+    return candidatas[mejor], avisos
+
+
+# --- De piezas a entregas -----------------------------------------------------------------------
+
+
+def arma(persona: Persona, abre: Callable[[Presupuesto], Iterable[Pieza]], curso: Curso) -> Entrega:
+    """La entrega de una persona. Es una frontera: lo inesperado queda en una incidencia suya."""
+    entrega = Entrega(
+        persona.id, persona.nombre, incidencias=[persona.aviso] if persona.aviso else []
+    )
+    candidatas: dict[int, list[Fuente]] = {}
+    presupuesto = Presupuesto()
     try:
-        descriptor = os.open(ruta, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    except OSError as error:
-        if error.errno == errno.ELOOP or ruta.is_symlink():
-            raise ValueError("es un enlace simbólico: no se sigue") from None
-        raise ValueError(f"no se puede leer ({error.strerror})") from None
-    with os.fdopen(descriptor, "rb") as fichero:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ValueError("no es un fichero normal")
-        datos = fichero.read(tope + 1)
-    if len(datos) > tope:
-        raise ValueError(f"ocupa más de {tope >> 20} MiB")
-    return datos
-
-
-def _pieza(ruta: Path, dueno: tuple[str, str], fichero: str) -> Iterator[Pieza]:
-    sufijo = ruta.suffix.lower()
-    if sufijo not in (".py", ".ipynb", ".zip"):
-        return
-    try:
-        datos = _lee_fichero(ruta, MAXIMO_ZIP if sufijo == ".zip" else MAXIMO_CUADERNO)
-    except ValueError as error:
-        yield Pieza(*dueno, fichero, incidencia=f"{limpia(fichero, 80)}: {error}")
-        return
-    if sufijo == ".zip":
-        yield from piezas_de_zip(datos, dueno, fichero)
-    else:
-        yield Pieza(*dueno, fichero, datos)
-
-
-def piezas_de_zip(datos: bytes, dueno: tuple[str, str], fichero: str) -> Iterator[Pieza]:
-    """Los ``.py`` y ``.ipynb`` de un zip, leídos en memoria: nunca se extrae nada a disco."""
-    visible = limpia(fichero, 80)
-    try:
-        with zipfile.ZipFile(io.BytesIO(datos)) as archivo:
-            entradas = archivo.infolist()
-            if len(entradas) > MAXIMO_ENTRADAS:
-                yield Pieza(*dueno, fichero, incidencia=f"{visible}: más de {MAXIMO_ENTRADAS} ficheros; no se abre")
-                return
-            queda = MAXIMO_ZIP
-            for entrada in entradas:
-                pieza = _pieza_de_zip(archivo, entrada, dueno, visible, queda)
-                if pieza is not None:
-                    queda -= len(pieza.datos)
-                    yield pieza
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError):
-        yield Pieza(*dueno, fichero, incidencia=f"{visible}: el zip está roto o cifrado")
-
-
-def _pieza_de_zip(
-    archivo: zipfile.ZipFile, entrada: zipfile.ZipInfo, dueno: tuple[str, str], zip_: str, queda: int
-) -> Pieza | None:
-    ruta = PurePosixPath(entrada.filename.replace("\\", "/"))
-    if entrada.is_dir() or any(p in IGNORADOS for p in ruta.parts) or ruta.name.startswith("._"):
-        return None
-    nombre = f"{zip_}: {limpia(entrada.filename, 80)}"
-    motivo = ""
-    if ruta.is_absolute() or ".." in ruta.parts or re.match(r"^[A-Za-z]:", entrada.filename):
-        motivo = "quiere salir de su carpeta; se descarta"
-    elif stat.S_ISLNK(entrada.external_attr >> 16):
-        motivo = "es un enlace simbólico: no se sigue"
-    elif ruta.suffix.lower() not in (".py", ".ipynb"):
-        return None
-    elif entrada.flag_bits & 1:
-        motivo = "está cifrado"
-    elif entrada.file_size > min(MAXIMO_CUADERNO, queda) or _es_bomba(entrada):
-        motivo = "ocupa demasiado al descomprimirse; se descarta"
-    if not motivo:
-        with archivo.open(entrada) as fichero:
-            datos = fichero.read(min(MAXIMO_CUADERNO, queda) + 1)
-        if len(datos) <= min(MAXIMO_CUADERNO, queda):
-            return Pieza(*_dueno_moodle(ruta.parts, dueno), str(ruta), datos)
-        motivo = "ocupa demasiado al descomprimirse; se descarta"
-    return Pieza(*_dueno_moodle(ruta.parts, dueno), str(ruta), incidencia=f"{nombre}: {motivo}")
-
-
-def _es_bomba(entrada: zipfile.ZipInfo) -> bool:
-    return entrada.file_size > 1 << 16 and entrada.file_size > MAXIMO_COMPRESION * max(1, entrada.compress_size)
-
-
-def _dueno_moodle(partes: tuple[str, ...], dueno: tuple[str, str]) -> tuple[str, str]:
-    """En el zip que descarga Moodle, cada persona es una carpeta o un prefijo."""
-    hallado = MOODLE.match(partes[0]) if partes else None
-    return (hallado["id"], hallado["nombre"]) if hallado else dueno
-
-
-def _identidad(nombre: str) -> tuple[str, str]:
-    """Identificador y nombre de una persona a partir de su carpeta o fichero."""
-    nombre = nombre.encode("utf-8", "backslashreplace").decode()  # un nombre en disco puede no ser UTF-8
-    hallado = MOODLE.match(nombre)
-    if hallado:
-        return hallado["id"], hallado["nombre"]
-    tronco = nombre.rsplit(".", 1)[0] if nombre.lower().endswith((".py", ".ipynb", ".zip")) else nombre
-    sin_capitulo = re.sub(r"[ _-]+cap(?:itulo)?[ _-]?\d{1,2}$", "", tronco, flags=re.IGNORECASE)
-    return sin_capitulo or tronco, ""
-
-
-def _piezas(entrada: Path) -> Iterator[Pieza]:
-    dueno = _identidad(entrada.name)
-    if entrada.is_symlink():
-        yield Pieza(*dueno, entrada.name, incidencia=f"{limpia(entrada.name, 80)}: es un enlace simbólico: no se sigue")
-    elif entrada.is_dir():
-        vistos = 0
-        for carpeta, carpetas, ficheros in os.walk(entrada, followlinks=False):
-            enlazadas = [c for c in carpetas if (Path(carpeta) / c).is_symlink()]
-            carpetas[:] = sorted(c for c in carpetas if c not in IGNORADOS and c not in enlazadas)
-            for nombre in sorted(ficheros + enlazadas):
-                vistos += 1
-                if vistos > MAXIMO_ENTRADAS:
-                    yield Pieza(*dueno, "", incidencia=f"más de {MAXIMO_ENTRADAS} ficheros: se dejan de leer")
-                    return
-                ruta = Path(carpeta) / nombre
-                relativa = str(ruta.relative_to(entrada))
-                if nombre in enlazadas:
-                    yield Pieza(
-                        *dueno, relativa, incidencia=f"{limpia(relativa, 80)}: es un enlace simbólico: no se sigue"
-                    )
-                else:
-                    yield from _pieza(ruta, dueno, relativa)
-    else:
-        yield from _pieza(entrada, dueno, entrada.name)
-
-
-# --- De piezas a entregas -------------------------------------------------------------------------------------------
-
-
-def arma(piezas: list[Pieza], curso: Curso) -> list[Entrega]:
-    """Reúne los ficheros de cada persona, capítulo a capítulo."""
-    por_id: dict[str, Entrega] = {}
-    for pieza in sorted(piezas, key=lambda p: (p.fichero.lower().endswith(".ipynb"), p.fichero)):
-        entrega = por_id.setdefault(pieza.id, Entrega(pieza.id, pieza.nombre))
-        if pieza.incidencia:
-            entrega.incidencias.append(pieza.incidencia)
-            continue
-        visible = limpia(pieza.fichero, 80)
+        leidas = []
         try:
-            fuente, aviso = lee_fuente(pieza.fichero, pieza.datos)
-        except ValueError as error:
-            entrega.incidencias.append(f"{visible}: {error}")
+            for pieza in abre(presupuesto):
+                leidas.append(pieza)
+        except Exceso as exceso:
+            entrega.incidencias.append(str(exceso))
+        for pieza in sorted(
+            leidas, key=lambda p: (p.fichero.lower().endswith(".ipynb"), p.fichero)
+        ):
+            _clasifica(pieza, entrega, candidatas, curso)
+        for capitulo, fuentes in candidatas.items():
+            entrega.fuentes[capitulo], avisos = _vale(fuentes, capitulo, curso)
+            entrega.incidencias += avisos
+    except Exception as error:  # noqa: BLE001 - frontera: una persona no detiene a las demás
+        entrega.incidencias.append(
+            f"no se ha podido leer la entrega ({type(error).__name__}): mírala a mano"
+        )
+    return entrega
+
+
+def _clasifica(
+    pieza: Pieza, entrega: Entrega, candidatas: dict[int, list[Fuente]], curso: Curso
+) -> None:
+    if pieza.incidencia:
+        entrega.incidencias.append(pieza.incidencia)
+        return
+    nombre = visible(pieza.fichero)
+    try:
+        fuente, aviso = lee_fuente(pieza.fichero, pieza.datos)
+    except ValueError as error:
+        entrega.incidencias.append(f"{nombre}: {error}")
+        return
+    if aviso:
+        entrega.incidencias.append(f"{nombre}: {aviso}")
+    capitulo = capitulo_de(pieza.fichero, fuente, curso)
+    if capitulo is None:
+        entrega.incidencias.append(f"{nombre}: no se sabe de qué capítulo es; llámalo capNN.py")
+    else:
+        candidatas.setdefault(capitulo, []).append(fuente)
+
+
+def _o_nada(leidas: Iterator[Pieza]) -> Iterator[Pieza]:
+    """Las piezas o, si no hay ninguna, una que lo dice."""
+    vacia = True
+    for pieza in leidas:
+        vacia = False
+        yield pieza
+    if vacia:
+        yield Pieza("", incidencia="la entrega no trae ningún .py ni .ipynb")
+
+
+# --- Una carpeta de entregas --------------------------------------------------------------------
+
+
+def lee_carpeta(ruta: Path, curso: Curso, *, salvo: Path | None = None) -> list[Entrega]:
+    """Todas las entregas de una carpeta, o del zip que descarga Moodle, ordenadas por identificador.
+
+    ``salvo`` es la carpeta de las notas: si está dentro, no es de nadie.
+    """
+    if ruta.is_file():
+        return sorted(_de_un_fichero(ruta, curso), key=lambda e: e.id)
+    grupos: dict[tuple, list[tuple[Persona, Path, str]]] = {}
+    for entrada in sorted(ruta.iterdir()):
+        if (
+            entrada.name.startswith(".")
+            or entrada.name in piezas.IGNORADOS
+            or _son_notas(entrada, salvo)
+        ):
             continue
-        if aviso:
-            entrega.incidencias.append(f"{visible}: {aviso}")
-        capitulo = capitulo_de(pieza.fichero, fuente, curso)
-        if capitulo is None:
-            entrega.incidencias.append(f"{visible}: no se sabe de qué capítulo es; llámalo capNN.py")
-        elif capitulo in entrega.fuentes:
-            usado = limpia(entrega.fuentes[capitulo].origen, 60)
-            entrega.incidencias.append(f"{visible}: hay otro fichero del capítulo {capitulo}; se usa {usado}")
-        else:
-            entrega.fuentes[capitulo] = fuente
-    return list(por_id.values())
-
-
-def lee_carpeta(carpeta: Path, curso: Curso) -> list[Entrega]:
-    """Todas las entregas de una carpeta (o del zip que descarga Moodle), ordenadas por identificador."""
-    if carpeta.is_file():
-        return sorted(arma(list(_piezas(carpeta)), curso), key=lambda e: e.id)
+        persona, nombre = de_entrada(entrada.name, entrada.is_dir() and not entrada.is_symlink())
+        clave = persona.clave if persona.de_moodle else (*persona.clave, entrada.name)
+        grupos.setdefault(clave, []).append((persona, entrada, nombre))
     entregas: dict[str, Entrega] = {}
-    for entrada in sorted(carpeta.iterdir()):
-        if entrada.name.startswith(".") or entrada.name in IGNORADOS:
-            continue
-        for nueva in arma(list(_piezas(entrada)) or [_sin_codigo(entrada)], curso):
-            _anade(entregas, nueva)
+    sueltas: set[str] = set()
+    for grupo in grupos.values():
+        persona = grupo[0][0]
+        nueva = arma(persona, partial(_del_disco, grupo), curso)
+        _anade(entregas, nueva, persona.suelta, sueltas)
     return sorted(entregas.values(), key=lambda e: e.id)
 
 
-def _sin_codigo(entrada: Path) -> Pieza:
-    return Pieza(
-        *_identidad(entrada.name), entrada.name, incidencia=f"{limpia(entrada.name, 80)}: no trae ningún .py ni .ipynb"
-    )
+def _son_notas(entrada: Path, salvo: Path | None) -> bool:
+    """¿Es la carpeta de notas de este lote o de otro anterior?"""
+    if salvo is not None and entrada.resolve() == salvo.resolve():
+        return True
+    resumen = entrada / "resumen.json"
+    if entrada.is_symlink() or not (entrada / "resultados").is_dir() or not resumen.is_file():
+        return False
+    datos = atomico.lee_json(resumen) if resumen.stat().st_size < 1 << 26 else None
+    return isinstance(datos, dict) and {"formato", "version", "entregas", "nivel"} <= datos.keys()
 
 
-def _anade(entregas: dict[str, Entrega], nueva: Entrega) -> None:
-    """Une los capítulos sueltos de una persona; si un capítulo llega dos veces, quedan las dos y se avisa."""
+def _del_disco(
+    grupo: list[tuple[Persona, Path, str]], presupuesto: Presupuesto
+) -> Iterator[Pieza]:
+    return _o_nada(p for _, ruta, nombre in grupo for p in _de_ruta(ruta, nombre, presupuesto))
+
+
+def _de_ruta(ruta: Path, nombre: str, presupuesto: Presupuesto) -> Iterator[Pieza]:
+    if ruta.is_symlink():
+        yield Pieza(nombre, incidencia=f"{visible(nombre)}: es un enlace simbólico: no se sigue")
+    elif ruta.is_dir():
+        yield from piezas.de_carpeta(ruta, presupuesto)
+    else:
+        yield from piezas.de_fichero(ruta, nombre, presupuesto)
+
+
+def _anade(entregas: dict[str, Entrega], nueva: Entrega, suelta: bool, sueltas: set[str]) -> None:
+    """Une los capítulos sueltos de una persona; si no, dos con el mismo identificador quedan los dos y se avisa."""
     previa = entregas.get(nueva.id)
     if previa is None:
         entregas[nueva.id] = nueva
-    elif not set(previa.fuentes) & set(nueva.fuentes):
+        if suelta:
+            sueltas.add(nueva.id)
+    elif suelta and nueva.id in sueltas and not set(previa.fuentes) & set(nueva.fuentes):
         previa.fuentes.update(nueva.fuentes)
         previa.incidencias += nueva.incidencias
     else:
         original, numero = nueva.id, 2
         while f"{original} ({numero})" in entregas:
             numero += 1
-        quien = limpia(original, 60)
-        aviso = f"hay dos entregas con el identificador {quien}: se corrigen las dos y no se exportan sus notas"
+        aviso = f"hay dos entregas con el identificador {visible(original, 60)}: se corrigen las dos y no se exportan"
         for entrega in (previa, nueva):
             entrega.duplicada = True
-            entrega.incidencias.append(aviso)
+            entrega.incidencias.append(f"{aviso} sus notas")
         nueva.id = f"{original} ({numero})"
         entregas[nueva.id] = nueva
 
 
+# --- El zip de la clase -------------------------------------------------------------------------
+
+
+def _de_un_fichero(ruta: Path, curso: Curso) -> list[Entrega]:
+    """El zip de una clase o, si no es de Moodle, la entrega de una sola persona."""
+    if ruta.suffix.lower() == ".zip":
+        try:
+            with (
+                ruta.open("rb") as fichero,
+                piezas.abre_zip(fichero, piezas.INDICE_DE_CLASE) as archivo,
+            ):
+                grupos = _personas_de_zip(archivo)
+                if any(p.de_moodle for p, _ in grupos.values()):
+                    return _de_la_clase(archivo, grupos, curso)
+        except Exceso:
+            raise ValueError(
+                f"{ruta} tiene demasiados ficheros: descomprímelo y da la carpeta"
+            ) from None
+        except (zipfile.BadZipFile, EOFError, OSError):
+            pass  # se dirá al leerlo como entrega
+    persona, nombre = de_entrada(ruta.name, es_carpeta=False)
+    return [arma(persona, partial(_del_disco, [(persona, ruta, nombre)]), curso)]
+
+
+def _personas_de_zip(archivo: zipfile.ZipFile) -> dict[tuple, tuple[Persona, list]]:
+    """Las entradas de cada persona: la dice la carpeta de fuera, o el prefijo si Moodle no hizo carpetas."""
+    grupos: dict[tuple, tuple[Persona, list]] = {}
+    for entrada in archivo.infolist():
+        ruta = piezas.ruta_de(entrada)
+        if (
+            entrada.is_dir()
+            or not ruta.parts
+            or ruta.parts[0].startswith(".")
+            or piezas.de_servicio(ruta)
+        ):
+            continue
+        persona, resto = de_entrada(ruta.parts[0], es_carpeta=len(ruta.parts) > 1)
+        dentro = (
+            PurePosixPath(*ruta.parts[1:])
+            if len(ruta.parts) > 1
+            else PurePosixPath(resto or ruta.name)
+        )
+        clave = persona.clave if persona.de_moodle else (*persona.clave, ruta.parts[0])
+        grupos.setdefault(clave, (persona, []))[1].append((entrada, dentro))
+    return grupos
+
+
+def _de_la_clase(
+    archivo: zipfile.ZipFile, grupos: dict[tuple, tuple[Persona, list]], curso: Curso
+) -> list[Entrega]:
+    entregas: dict[str, Entrega] = {}
+    for persona, entradas in grupos.values():
+        _anade(
+            entregas, arma(persona, partial(_de_persona, archivo, entradas), curso), False, set()
+        )
+    return list(entregas.values())
+
+
+def _de_persona(
+    archivo: zipfile.ZipFile, entradas: list, presupuesto: Presupuesto
+) -> Iterator[Pieza]:
+    leidas = (
+        pieza
+        for entrada, dentro in entradas
+        for pieza in piezas.de_entrada(
+            archivo, entrada, dentro, "envío", presupuesto, anidado=False
+        )
+    )
+    return _o_nada(leidas)
+
+
+# --- La carpeta de quien estudia ----------------------------------------------------------------
+
+
 def lee_ruta(ruta: Path, curso: Curso) -> Entrega:
-    """Una sola entrega: la carpeta de trabajo de quien estudia, o un fichero."""
-    piezas = [Pieza("yo", "", p.fichero, p.datos, p.incidencia) for p in _piezas(ruta)]
-    return (arma(piezas, curso) or [Entrega("yo")])[0]
+    """Una sola entrega: la carpeta de trabajo de quien estudia (sin los zip que guarde en ella), o un fichero."""
+
+    def abre(presupuesto: Presupuesto) -> Iterator[Pieza]:
+        presupuesto.zips = not ruta.is_dir()
+        return _de_ruta(ruta, ruta.name, presupuesto)
+
+    return arma(Persona("yo"), abre, curso)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -29,21 +30,38 @@ class Exportacion:
     avisos: list[str] = field(default_factory=list)
 
 
+FORMULAS = ("=", "+", "-", "@")
+
+
 def neutraliza(celda: object) -> str:
-    """Una hoja de cálculo ejecutaría lo que empieza por = + - @: se le antepone un apóstrofo."""
-    texto = limpia(str(celda), 2000)
-    return "'" + texto if texto.startswith(("=", "+", "-", "@")) else texto
+    """Una hoja de cálculo ejecutaría lo que empieza por = + - @: se le antepone un apóstrofo.
+
+    También por sus formas de ancho completo (＝＋－＠), que algunas hojas leen igual.
+    """
+    texto = limpia(str(celda)[:8000], 2000)
+    return "'" + texto if es_formula(texto) else texto
+
+
+def es_formula(texto: str) -> bool:
+    """¿La ejecutaría una hoja de cálculo? NFKC lleva cada signo a su forma corriente."""
+    return unicodedata.normalize("NFKC", texto.lstrip()[:1]).lstrip().startswith(FORMULAS)
 
 
 def comentario(resultado: Resultado) -> str:
     """Lo que se dice de un ejercicio, en una línea."""
     if resultado.estado == SUPERADO:
         return "superado"
-    partes = [resultado.estado, resultado.mensaje, f"Pista: {resultado.pista}" if resultado.pista else ""]
+    partes = [
+        resultado.estado,
+        resultado.mensaje,
+        f"Pista: {resultado.pista}" if resultado.pista else "",
+    ]
     return limpia(". ".join(p for p in partes if p), 1000)
 
 
-def _csv(filas: Iterable[Iterable[object]], *, fin: str = "\r\n", comillas: int = csv.QUOTE_MINIMAL) -> bytes:
+def _csv(
+    filas: Iterable[Iterable[object]], *, fin: str = "\r\n", comillas: int = csv.QUOTE_MINIMAL
+) -> bytes:
     salida = io.StringIO()
     csv.writer(salida, lineterminator=fin, quoting=comillas).writerows(
         [[neutraliza(c) for c in fila] for fila in filas]
@@ -55,11 +73,13 @@ def _exportables(notas: list[Corregida], avisos: list[str]) -> dict[str, Corregi
     """Por identificador, sin las duplicadas."""
     for nota in notas:
         if nota.duplicada:
-            avisos.append(f"{limpia(nota.id, 60)}: entrega duplicada; su nota no se exporta, decide cuál vale")
+            avisos.append(
+                f"{limpia(nota.id, 60)}: entrega duplicada; su nota no se exporta, decide cuál vale"
+            )
     return {n.id: n for n in notas if not n.duplicada}
 
 
-# --- Moodle ---------------------------------------------------------------------------------------------------------
+# --- Moodle -------------------------------------------------------------------------------------
 
 
 def lee_lista(ruta: Path) -> tuple[list[str], list[dict[str, str]]]:
@@ -71,7 +91,9 @@ def lee_lista(ruta: Path) -> tuple[list[str], list[dict[str, str]]]:
     except UnicodeDecodeError:
         raise ValueError(f"{ruta} no está en UTF-8: vuelve a descargarlo en ese formato") from None
     primera = texto.splitlines()[0] if texto.strip() else ""
-    lector = csv.DictReader(io.StringIO(texto), delimiter=";" if primera.count(";") > primera.count(",") else ",")
+    lector = csv.DictReader(
+        io.StringIO(texto), delimiter=";" if primera.count(";") > primera.count(",") else ","
+    )
     filas = [{k: v or "" for k, v in fila.items() if k is not None} for fila in lector]
     if not filas:
         raise ValueError(f"{ruta} no tiene ninguna persona: se esperaba un CSV con cabecera")
@@ -84,13 +106,19 @@ def _columna(columnas: list[str], nombres: Iterable[str]) -> str | None:
 
 
 def moodle(
-    notas: list[Corregida], salida: Path, lista: Path | None = None, hoja: Path | None = None, **_: Any
+    notas: list[Corregida],
+    salida: Path,
+    lista: Path | None = None,
+    hoja: Path | None = None,
+    **_: Any,
 ) -> Exportacion:
     """El libro de calificaciones (con ``lista``) o la hoja de calificación descargada (con ``hoja``)."""
     if hoja is not None:
         return _hoja_de_moodle(notas, salida, hoja)
     if lista is None:
-        raise ValueError("Moodle necesita la lista de la clase: --lista CSV con una columna `idnumber` (o --hoja)")
+        raise ValueError(
+            "Moodle necesita la lista de la clase: --lista CSV con una columna `idnumber` (o --hoja)"
+        )
     hecho = Exportacion()
     columnas, filas = lee_lista(lista)
     columna = _columna(columnas, COLUMNAS_DE_ID)
@@ -98,13 +126,17 @@ def moodle(
         raise ValueError(f"{lista} no tiene columna `idnumber`; tiene: {', '.join(columnas)}")
     por_id = _exportables(notas, hecho.avisos)
     ejercicios = [r.id for r in notas[0].resultados] if notas else []
-    cabecera = ["idnumber"] + [t for e in ejercicios for t in (f"Ejercicio {e}", f"Ejercicio {e} (retroalimentación)")]
+    cabecera = ["idnumber"] + [
+        t for e in ejercicios for t in (f"Ejercicio {e}", f"Ejercicio {e} (retroalimentación)")
+    ]
     tabla: list[list[object]] = [cabecera]
     matriculados = [fila[columna].strip() for fila in filas]
     for quien in dict.fromkeys(matriculados):
         tabla.append([quien, *_celdas(por_id.get(quien), len(ejercicios))])
         if quien not in por_id:
-            hecho.avisos.append(f"{limpia(quien, 60)}: está en la lista y no tiene entrega con nota")
+            hecho.avisos.append(
+                f"{limpia(quien, 60)}: está en la lista y no tiene entrega con nota"
+            )
     hecho.avisos += [
         f"{limpia(quien, 60)}: entregó y no está en la lista; no se exporta"
         for quien in por_id
@@ -132,7 +164,9 @@ def _hoja_de_moodle(notas: list[Corregida], salida: Path, hoja: Path) -> Exporta
     )
     texto = _columna(columnas, ("feedback comments", "comentarios de retroalimentación"))
     if identificador is None or nota_ is None:
-        raise ValueError(f"{hoja} no es una hoja de calificación de Moodle: faltan Identificador o Calificación")
+        raise ValueError(
+            f"{hoja} no es una hoja de calificación de Moodle: faltan Identificador o Calificación"
+        )
     por_id = _exportables(notas, hecho.avisos)
     vistos = set()
     for fila in filas:
@@ -146,11 +180,16 @@ def _hoja_de_moodle(notas: list[Corregida], salida: Path, hoja: Path) -> Exporta
         fila[nota_] = f"{sobre * nota.puntos / nota.maximo:.2f}"
         if texto:
             fila[texto] = neutraliza("; ".join(f"{r.id}: {comentario(r)}" for r in nota.resultados))
-    hecho.avisos += [f"{limpia(q, 60)}: entregó y no está en la hoja" for q in por_id if q not in vistos]
+    hecho.avisos += [
+        f"{limpia(q, 60)}: entregó y no está en la hoja" for q in por_id if q not in vistos
+    ]
     contenido = io.StringIO()
     escritor = csv.DictWriter(contenido, columnas, lineterminator="\r\n")
     escritor.writeheader()
-    escritor.writerows(filas)
+    # Lo que escribió Moodle no se toca; un nombre de perfil que sea una fórmula, sí.
+    escritor.writerows(
+        {c: neutraliza(v) if len(v) > 1 and es_formula(v) else v for c, v in fila.items()} for fila in filas
+    )
     atomico.escribe(salida / "moodle-hoja.csv", contenido.getvalue().encode())
     hecho.ficheros.append(salida / "moodle-hoja.csv")
     return hecho
@@ -163,7 +202,7 @@ def _numero(texto: str) -> float:
         return 0.0
 
 
-# --- Otros programas --------------------------------------------------------------------------------------------------
+# --- Otros programas ----------------------------------------------------------------------------
 
 
 def gradescope(notas: list[Corregida], salida: Path, **_: Any) -> Exportacion:
@@ -232,7 +271,19 @@ def nbgrader(notas: list[Corregida], salida: Path, tarea: str = "", **_: Any) ->
     filas: list[list[object]] = [cabecera.split()]
     for nota in _exportables(notas, hecho.avisos).values():
         filas.append(
-            [tarea or "atento", "", "", nota.id, "", nota.nombre, "", nota.puntos, 0, nota.puntos, nota.maximo]
+            [
+                tarea or "atento",
+                "",
+                "",
+                nota.id,
+                "",
+                nota.nombre,
+                "",
+                nota.puntos,
+                0,
+                nota.puntos,
+                nota.maximo,
+            ]
         )
     atomico.escribe(salida / "nbgrader.csv", _csv(filas, fin="\n", comillas=csv.QUOTE_ALL))
     hecho.ficheros.append(salida / "nbgrader.csv")
@@ -245,12 +296,14 @@ def plano(notas: list[Corregida], salida: Path, **_: Any) -> Exportacion:
     filas: list[list[object]] = [["id", "nombre", *ejercicios, "puntos", "maximo", "incidencias"]]
     for nota in notas:
         puntos = [r.puntos for r in nota.resultados]
-        filas.append([nota.id, nota.nombre, *puntos, nota.puntos, nota.maximo, "; ".join(nota.incidencias)])
+        filas.append(
+            [nota.id, nota.nombre, *puntos, nota.puntos, nota.maximo, "; ".join(nota.incidencias)]
+        )
     atomico.escribe(salida / "notas.csv", _csv(filas))
     return Exportacion([salida / "notas.csv"])
 
 
-# --- La página de quien enseña --------------------------------------------------------------------------------------------
+# --- La página de quien enseña ------------------------------------------------------------------
 
 _PAGINA = """<!doctype html>
 <html lang="es"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -271,9 +324,12 @@ def html(notas: list[Corregida], salida: Path, **_: Any) -> Exportacion:
     niveles = ", ".join(sorted({n.nivel for n in notas})) or "—"
     pagina = _PAGINA.format(
         resumen=f"{len(notas)} entregas; jaula: {escape(niveles)}.",
-        ejercicios="".join(_bloque(i, notas) for i in range(len(notas[0].resultados))) if notas else "",
+        ejercicios="".join(_bloque(i, notas) for i in range(len(notas[0].resultados)))
+        if notas
+        else "",
         personas=_tabla_de_personas(notas),
-        incidencias=_lista([f"{limpia(n.id, 60)}: {i}" for n in notas for i in n.incidencias]) or "<p>Ninguna.</p>",
+        incidencias=_lista([f"{limpia(n.id, 60)}: {i}" for n in notas for i in n.incidencias])
+        or "<p>Ninguna.</p>",
     )
     atomico.escribe(salida / "notas.html", pagina.encode())
     return Exportacion([salida / "notas.html"])
@@ -307,7 +363,9 @@ def _tabla_de_personas(notas: list[Corregida]) -> str:
     cabecera = "".join(f"<th>{escape(r.id)}</th>" for r in notas[0].resultados)
     filas = "".join(
         f"<tr><td>{escape(limpia(n.id, 80))}</td><td>{escape(limpia(n.nombre, 80))}</td>"
-        + "".join(f'<td class="n" title="{escape(comentario(r))}">{r.puntos}</td>' for r in n.resultados)
+        + "".join(
+            f'<td class="n" title="{escape(comentario(r))}">{r.puntos}</td>' for r in n.resultados
+        )
         + f'<td class="n">{n.puntos}/{n.maximo}</td></tr>'
         for n in notas
     )

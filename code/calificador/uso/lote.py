@@ -1,7 +1,9 @@
 """Corrección de una carpeta de entregas: en paralelo, sin perder nada y sin repetir lo hecho.
 
-Una entrega es una tarea de ``joblib``; quien la corrige escribe su JSON de forma atómica. Su nombre lleva el resumen de
-la versión, la semilla, los ejercicios y el código: si nada cambió, no se vuelve a corregir.
+Una entrega es una tarea de ``joblib``; quien la corrige escribe su JSON de forma atómica. Su nombre
+lleva el resumen de la versión, la semilla, los ejercicios y el código: si nada cambió, no se vuelve a
+corregir. Cada entrega es una frontera: lo que falle al corregirla es una línea con su nombre, y las
+demás siguen.
 """
 
 from __future__ import annotations
@@ -10,8 +12,7 @@ import atexit
 import hashlib
 import os
 import re
-import threading
-import time
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,8 +20,9 @@ from typing import Any
 
 from calificador import carga
 from calificador.correccion.oraculo import Corrector
-from calificador.correccion.resultado import Resultado, limpia, sin_entrega
+from calificador.correccion.resultado import FALLADO, Propiedad, Resultado, limpia, sin_entrega
 from calificador.fuente import Fuente
+from calificador.jaula import canal, encierro
 from calificador.jaula.canal import FalloDeEntorno
 from calificador.registro import Ejercicio
 from calificador.uso import atomico
@@ -29,6 +31,7 @@ from calificador.uso.entregas import Entrega, lee_carpeta
 
 FORMATO = 1
 COMPENSA = 50
+VUELTAS = 3
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,10 @@ class Encargo:
 
 @dataclass
 class Corregida:
-    """Una entrega con sus resultados, tal como se guarda."""
+    """Una entrega con sus resultados, tal como se guarda.
+
+    ``repetir``: el calificador falló con ella; la nota sirve para el informe, y otra vuelta lo intenta de nuevo.
+    """
 
     id: str
     nombre: str
@@ -53,6 +59,7 @@ class Corregida:
     incidencias: list[str] = field(default_factory=list)
     duplicada: bool = False
     nivel: str = ""
+    repetir: bool = False
 
     @property
     def puntos(self) -> int:
@@ -66,19 +73,35 @@ class Corregida:
 
     def como_json(self) -> dict[str, Any]:
         """Diccionario que cabe en JSON."""
-        return {**vars(self), "formato": FORMATO, "resultados": [r.como_json() for r in self.resultados]}
+        return {
+            **vars(self),
+            "formato": FORMATO,
+            "resultados": [r.como_json() for r in self.resultados],
+        }
 
     @classmethod
     def desde_json(cls, datos: dict[str, Any]) -> Corregida:
         """La inversa de :meth:`como_json`."""
         campos = {k: datos[k] for k in ("id", "nombre", "incidencias", "duplicada", "nivel")}
+        campos["repetir"] = bool(datos.get("repetir"))
         return cls(resultados=[Resultado.desde_json(r) for r in datos["resultados"]], **campos)
 
 
 def clave(entrega: Entrega, encargo: Encargo, curso: carga.Curso) -> str:
     """Resumen de todo lo que decide la nota de esta entrega."""
-    partes = [str(FORMATO), encargo.clase.semilla, repr(sorted(encargo.clase.variantes.items())), *encargo.ejercicios]
-    partes += [encargo.nivel, entrega.id, *entrega.incidencias]
+    partes = [
+        str(FORMATO),
+        encargo.clase.semilla,
+        repr(sorted(encargo.clase.variantes.items())),
+        *encargo.ejercicios,
+    ]
+    partes += [
+        encargo.nivel,
+        entrega.id,
+        entrega.nombre,
+        str(entrega.duplicada),
+        *entrega.incidencias,
+    ]
     for capitulo in sorted({int(e.split(".")[0]) for e in encargo.ejercicios}):
         partes.append(curso.huella(capitulo))
         fuente = entrega.fuentes.get(capitulo)
@@ -96,7 +119,7 @@ def fichero_de(entrega: Entrega, resumen: str, salida: Path) -> Path:
     return salida / "resultados" / f"{visible}-{resumen[:24]}.json"
 
 
-# --- El trabajador ----------------------------------------------------------------------------------------------------
+# --- El trabajador ------------------------------------------------------------------------------
 
 _correctores: dict[tuple, Corrector] = {}
 
@@ -122,7 +145,14 @@ def _califica(encargo: Encargo, ejercicio: Ejercicio, fuente: Fuente) -> Resulta
         return _corrector(encargo).califica(ejercicio, fuente)
     except FalloDeEntorno:
         cierra_todo()
+    try:
         return _corrector(encargo).califica(ejercicio, fuente)
+    except FalloDeEntorno:
+        cierra_todo()
+        canal.prueba_nivel.cache_clear()
+        if canal.prueba_nivel(encargo.nivel) is not None:
+            raise  # la jaula no funciona en esta máquina: no es cosa de esta entrega
+        raise RuntimeError("acaba con el proceso que prepara las entregas") from None
 
 
 @atexit.register
@@ -132,48 +162,65 @@ def cierra_todo() -> None:
         _correctores.popitem()[1].cierra()
 
 
-def _muere_con(padre: int) -> None:
-    """Un hilo que acaba este trabajador si muere quien lo lanzó (por ejemplo, con ``kill -9``)."""
+def sin_corregir(ejercicio: Ejercicio, error: BaseException) -> Resultado:
+    """Cero puntos porque el calificador no pudo: lo dice, para que alguien lo mire."""
+    motivo = limpia(f"{type(error).__name__}: {str(error)[:800]}", 160)
+    mensaje = f"no se ha podido corregir: {motivo}"
+    propiedades = tuple(Propiedad(n, 0, p, mensaje) for n, p in ejercicio.propiedades.items())
+    return Resultado(
+        ejercicio.id, ejercicio.nombre, FALLADO, 0, ejercicio.puntos, propiedades, mensaje
+    )
 
-    def vigila() -> None:
-        while os.getppid() == padre:
-            time.sleep(0.3)
-        os._exit(1)
 
-    threading.Thread(target=vigila, daemon=True).start()
-
-
-_vigilado = False
+def _resultado(
+    entrega: Entrega, encargo: Encargo, ejercicio: Ejercicio, avisos: list[str]
+) -> Resultado:
+    """La frontera de una entrega en un ejercicio."""
+    try:
+        fuente = entrega.fuentes.get(ejercicio.capitulo)
+        return _califica(encargo, ejercicio, fuente) if fuente else sin_entrega(ejercicio)
+    except (FalloDeEntorno, carga.CursoRoto):
+        raise
+    except Exception as error:  # noqa: BLE001 - frontera: una entrega no detiene el lote
+        hecho = sin_corregir(ejercicio, error)
+        avisos.append(f"ejercicio {ejercicio.id}: {hecho.mensaje}; mírala a mano")
+        return hecho
 
 
 def corrige(entrega: Entrega, encargo: Encargo, destino: str, padre: int) -> Corregida:
     """Corrige una entrega y la guarda. Es la tarea que reparte ``joblib``."""
-    global _vigilado
-    if not _vigilado and os.getpid() != padre and os.getppid() == padre:
-        _muere_con(padre)
-        _vigilado = True
+    if os.getppid() == padre:
+        encierro.muere_con_el_padre()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # de Ctrl-C se ocupa quien lanzó el lote
+    avisos: list[str] = []
     curso = carga.curso_en(encargo.curso)
-    resultados = []
-    for ejercicio in curso.elige(list(encargo.ejercicios)):
-        fuente = entrega.fuentes.get(ejercicio.capitulo)
-        resultados.append(_califica(encargo, ejercicio, fuente) if fuente else sin_entrega(ejercicio))
-    hecha = Corregida(
-        entrega.id,
-        entrega.nombre,
-        resultados,
-        [limpia(i) for i in entrega.incidencias],
-        entrega.duplicada,
-        encargo.nivel,
-    )
+    resultados = [
+        _resultado(entrega, encargo, ejercicio, avisos)
+        for ejercicio in curso.elige(list(encargo.ejercicios))
+    ]
+    hecha = _corregida(entrega, encargo, resultados, avisos)
     atomico.escribe_json(Path(destino), hecha.como_json())
     return hecha
 
 
-# --- El lote ----------------------------------------------------------------------------------------------------------
+def _corregida(
+    entrega: Entrega, encargo: Encargo, resultados: list[Resultado], avisos: list[str]
+) -> Corregida:
+    incidencias = [limpia(i[:2000]) for i in [*entrega.incidencias, *avisos]]
+    return Corregida(
+        entrega.id, entrega.nombre, resultados, incidencias, entrega.duplicada, encargo.nivel, bool(avisos)
+    )  # fmt: skip
+
+
+# --- El lote ------------------------------------------------------------------------------------
 
 
 def corrige_lote(
-    entregas: list[Entrega], encargo: Encargo, *, trabajos: int = 2, avisa: Callable[[Corregida], None] | None = None
+    entregas: list[Entrega],
+    encargo: Encargo,
+    *,
+    trabajos: int = 2,
+    avisa: Callable[[Corregida], None] | None = None,
 ) -> list[Corregida]:
     """Corrige lo que falte y devuelve todas, en el orden de ``entregas``."""
     salida = Path(encargo.salida)
@@ -181,35 +228,68 @@ def corrige_lote(
     (salida / "resultados").mkdir(parents=True, exist_ok=True)
     atomico.barre_temporales(salida / "resultados")
     destinos = {e.id: fichero_de(e, clave(e, encargo, curso), salida) for e in entregas}
-    hechas: dict[str, Corregida] = {}
-    for entrega in entregas:
-        guardada = lee_corregida(destinos[entrega.id])
-        if guardada is not None:
-            hechas[entrega.id] = guardada
+    hechas = _ya_hechas(entregas, destinos)
     faltan = [e for e in entregas if e.id not in hechas]
+    avisa = avisa or (lambda _: None)
     for hecha in hechas.values():
-        if avisa:
-            avisa(hecha)
+        avisa(hecha)
     for hecha in _en_paralelo(faltan, encargo, destinos, trabajos):
         hechas[hecha.id] = hecha
-        if avisa:
-            avisa(hecha)
+        avisa(hecha)
     corregidas = [hechas[e.id] for e in entregas]
     _escribe_resumen(salida, encargo, corregidas, destinos)
     return corregidas
 
 
-def _en_paralelo(faltan: list[Entrega], encargo: Encargo, destinos: dict, trabajos: int) -> Iterator[Corregida]:
+def _ya_hechas(entregas: list[Entrega], destinos: dict[str, Path]) -> dict[str, Corregida]:
+    leidas = {e.id: lee_corregida(destinos[e.id]) for e in entregas}
+    return {id_: hecha for id_, hecha in leidas.items() if hecha is not None and not hecha.repetir}
+
+
+def _en_paralelo(
+    faltan: list[Entrega], encargo: Encargo, destinos: dict, trabajos: int
+) -> Iterator[Corregida]:
+    """Reparte las tareas. Si un trabajador muere, se repite lo que falte; si insiste, queda dicho de quién es."""
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    pendientes = {e.id: e for e in faltan}
+    try:
+        for _ in range(VUELTAS):
+            try:
+                for hecha in _una_tanda(list(pendientes.values()), encargo, destinos, trabajos):
+                    del pendientes[hecha.id]
+                    yield hecha
+                return
+            except BrokenProcessPool:
+                continue
+        for entrega in pendientes.values():
+            yield _abandonada(entrega, encargo, destinos[entrega.id])
+    finally:
+        cierra_todo()
+
+
+def _una_tanda(
+    faltan: list[Entrega], encargo: Encargo, destinos: dict, trabajos: int
+) -> Iterator[Corregida]:
     from joblib import Parallel, delayed
 
     trabajos = max(1, min(trabajos, len(faltan)))
     # Importar de antemano lo que algunos ejercicios importan tarde cuesta dos segundos por trabajador.
-    encargo = replace(encargo, completo=len(faltan) * len(encargo.ejercicios) >= COMPENSA * trabajos)
+    encargo = replace(
+        encargo, completo=len(faltan) * len(encargo.ejercicios) >= COMPENSA * trabajos
+    )
     tareas = (delayed(corrige)(e, encargo, str(destinos[e.id]), os.getpid()) for e in faltan)
-    try:
-        yield from Parallel(n_jobs=trabajos, return_as="generator_unordered", batch_size=1)(tareas)
-    finally:
-        cierra_todo()
+    yield from Parallel(n_jobs=trabajos, return_as="generator_unordered", batch_size=1)(tareas)
+
+
+def _abandonada(entrega: Entrega, encargo: Encargo, destino: Path) -> Corregida:
+    """Una entrega que quedó sin corregir porque el proceso que la llevaba murió una y otra vez."""
+    error = RuntimeError("el proceso que corregía murió (¿falta memoria?)")
+    ejercicios = carga.curso_en(encargo.curso).elige(list(encargo.ejercicios))
+    resultados = [sin_corregir(e, error) for e in ejercicios]
+    hecha = _corregida(entrega, encargo, resultados, [resultados[0].mensaje])
+    atomico.escribe_json(destino, hecha.como_json())
+    return hecha
 
 
 def lee_corregida(ruta: Path) -> Corregida | None:
@@ -221,13 +301,16 @@ def lee_corregida(ruta: Path) -> Corregida | None:
         return None
 
 
-def _escribe_resumen(salida: Path, encargo: Encargo, corregidas: list[Corregida], destinos: dict) -> None:
+def _escribe_resumen(
+    salida: Path, encargo: Encargo, corregidas: list[Corregida], destinos: dict
+) -> None:
     atomico.escribe_json(
         salida / "resumen.json",
         {
             "formato": FORMATO,
             "version": carga.version(),
             "clase": encargo.clase.nombre,
+            "semilla_publica": encargo.clase.publica,
             "nivel": encargo.nivel,
             "ejercicios": list(encargo.ejercicios),
             "entregas": [{"id": c.id, "fichero": destinos[c.id].name} for c in corregidas],
@@ -239,18 +322,29 @@ def lee_notas(salida: Path) -> list[Corregida]:
     """Las entregas del último lote de una carpeta de notas. ``ValueError`` si no hay o falta alguna."""
     resumen = atomico.lee_json(salida / "resumen.json")
     if not resumen:
-        raise ValueError(f"no hay notas en {salida}: corrige antes con «atento lote ENTREGAS --salida {salida}»")
+        raise ValueError(
+            f"no hay notas en {salida}: corrige antes con «atento lote ENTREGAS --salida {salida}»"
+        )
     corregidas = [lee_corregida(salida / "resultados" / e["fichero"]) for e in resumen["entregas"]]
     if any(c is None for c in corregidas):
-        raise ValueError(f"faltan resultados en {salida}: repite «atento lote», solo hará lo que falte")
+        raise ValueError(
+            f"faltan resultados en {salida}: repite «atento lote», solo hará lo que falte"
+        )
     return corregidas
 
 
-def lee_entregas(ruta: Path, curso: carga.Curso) -> list[Entrega]:
-    """Las entregas de una carpeta; ``ValueError`` si no existe o no hay ninguna."""
+def lee_entregas(ruta: Path, curso: carga.Curso, *, salida: Path | None = None) -> list[Entrega]:
+    """Las entregas de una carpeta o del zip de Moodle, sin contar la carpeta de las notas (``salida``).
+
+    Errores: ``ValueError`` si no existe, si no hay ninguna o si las notas irían en la misma carpeta.
+    """
     if not ruta.exists():
         raise ValueError(f"no existe {ruta}: da la carpeta donde están las entregas")
-    entregas = lee_carpeta(ruta, curso)
+    if salida is not None and ruta.resolve() == salida.resolve():
+        raise ValueError(
+            f"{salida} es la carpeta de las entregas: da otra para las notas con --salida"
+        )
+    entregas = lee_carpeta(ruta, curso, salvo=salida)
     if not entregas:
         raise ValueError(
             f"no hay entregas en {ruta}: se esperaban ficheros `.py`, `.ipynb` o `.zip`, o una carpeta por persona"

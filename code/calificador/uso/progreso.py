@@ -30,21 +30,34 @@ class Progreso:
         if not ruta.exists():
             return cls(ruta)
         datos = atomico.lee_json(ruta)
-        if isinstance(datos, dict) and isinstance(datos.get("formato"), int) and datos["formato"] > FORMATO:
+        if (
+            isinstance(datos, dict)
+            and isinstance(datos.get("formato"), int)
+            and datos["formato"] > FORMATO
+        ):
             return cls(
-                ruta, aviso=f"{ruta} es de una versión posterior: no se toca; actualiza con pip", solo_lectura=True
+                ruta,
+                aviso=f"{ruta} es de una versión posterior: no se toca; actualiza con pip",
+                solo_lectura=True,
             )
         if not isinstance(datos, dict) or not isinstance(datos.get("ejercicios"), dict):
             apartado = ruta.with_suffix(".roto.json")
             ruta.replace(apartado)
-            return cls(ruta, aviso=f"el progreso no se podía leer: se ha apartado en {apartado.name} y se empieza otro")
+            return cls(
+                ruta,
+                aviso=f"el progreso no se podía leer: se ha apartado en {apartado.name} y se empieza otro",
+            )
         validos = {k: v for k, v in datos["ejercicios"].items() if isinstance(v, dict)}
         return cls(ruta, validos)
 
     def intentos(self, ejercicio: str) -> int:
         """Intentos fallidos seguidos: decide qué pista general toca."""
-        intentos = self.ejercicios.get(ejercicio, {}).get("intentos", 0)
-        return intentos if isinstance(intentos, int) else 0
+        return self._entero(ejercicio, "intentos")
+
+    def _entero(self, ejercicio: str, campo: str) -> int:
+        """Un número del fichero, que cualquiera puede haber tocado: si no lo es, cero."""
+        valor = self.ejercicios.get(ejercicio, {}).get(campo, 0)
+        return valor if isinstance(valor, int) and 0 <= valor < 10**6 else 0
 
     def apunta(self, resultado: Resultado, resumen: str) -> None:
         """Anota un resultado. Repetir el mismo código no cuenta como otro intento."""
@@ -58,7 +71,7 @@ class Progreso:
             intentos += 1
         self.ejercicios[resultado.id] = {
             "puntos": resultado.puntos, "maximo": resultado.maximo, "intentos": intentos, "codigo": resumen,
-            "mejor": max(resultado.puntos, int(previo.get("mejor", 0))), "fecha": time.strftime("%Y-%m-%dT%H:%M:%S"),
+            "mejor": max(resultado.puntos, self._entero(resultado.id, "mejor")), "fecha": time.strftime("%Y-%m-%dT%H:%M:%S"),
         }  # fmt: skip
 
     def guarda(self) -> None:
