@@ -154,3 +154,144 @@ def test_the_same_drawing_gives_the_same_text(case):
     else:
         one, other = (plots.render(CASES[case](), name="fig-prueba", alt=ALT) for _ in range(2))
     assert one == other
+
+
+# --- Con tamaños y rótulos cualesquiera -----------------------------------------------------------
+
+SPANISH = "aábcdeéfghiíjlmnñoópqrstuúvyz"
+word = st.text(SPANISH, min_size=1, max_size=12)
+drawn = settings(max_examples=8, deadline=None)
+
+
+def tidy(draw, crossings: bool = True) -> None:
+    """O se dibuja bien o se dice por qué no cabe."""
+    try:
+        fig = draw()
+    except ValueError as error:
+        assert re.search(r"no caben?|no hay sitio", str(error)), error
+        return
+    assert faults(fig, crossings) == [] and rotated_apart(fig)
+    plots.render(fig, name="fig-prueba", alt=ALT)
+
+
+@drawn
+@given(st.lists(st.integers(1, 16), min_size=1, max_size=4), st.data())
+def test_tensors_of_any_size(sizes, data):
+    axes = data.draw(st.lists(st.sampled_from(["n", "m", "d_k", "d_model", "cabezas", "lote"]),
+                              min_size=len(sizes), max_size=len(sizes), unique=True))  # fmt: skip
+    rows = data.draw(st.none() | st.lists(word, min_size=sizes[-2], max_size=sizes[-2])) if len(sizes) > 1 else None
+    columns = data.draw(st.none() | st.lists(word, min_size=sizes[-1], max_size=sizes[-1]))
+    if len(sizes) == 4:
+        sizes[1], rows, columns = min(sizes[1], 4), None, None
+    tidy(lambda: diagrams.tensor(tuple(sizes), axes, name="X", rows=rows, columns=columns, bar=axes[-1]))
+
+
+@drawn
+@given(st.integers(1, 8), st.integers(1, 8), st.integers(1, 8), st.booleans(), st.sampled_from([None, ".1f"]))
+def test_products_of_any_size(n, d, m, cell, spec):
+    values = [RNG.normal(size=shape) for shape in ((n, d), (d, m), (n, m))]
+    q, k, s = (Matrix(name, value.shape, axes, role, value) for name, value, axes, role in zip(
+        ("Q", "K^T", "S"), values, (("n", "d_k"), ("d_k", "m"), ("n", "m")), ("query", "key", None), strict=True))
+    tidy(lambda: diagrams.product(q, k, result=s, cell=(n - 1, 0) if cell else None, spec=spec))
+
+
+@drawn
+@given(st.lists(word, min_size=1, max_size=12), st.integers(0, 99), st.booleans())
+def test_arcs_between_any_words(words, seed, onto):
+    table = weights(len(words), seed=seed)
+    below = [item[::-1] for item in words] if onto else None
+    tidy(lambda: diagrams.arcs(words, table, onto=below, row=seed % len(words), labels=("arriba", "abajo")))
+
+
+@drawn
+@given(st.dictionaries(word, st.tuples(st.floats(-3, 3), st.floats(-3, 3)), min_size=1, max_size=5))
+def test_labels_of_any_vectors_keep_apart(arrows):
+    tidy(lambda: diagrams.vectors(arrows, weights={name: 1 / len(arrows) for name in arrows}, hull=True),
+         crossings=False)  # fmt: skip
+
+
+@drawn
+@given(st.lists(word, min_size=1, max_size=6), st.integers(0, 99), st.booleans())
+def test_mixtures_of_anything(labels, seed, rows):
+    values = np.random.default_rng(seed).uniform(0, 900, size=(len(labels), 4) if rows else len(labels))
+    tidy(lambda: diagrams.mixture(labels, weights(1, len(labels), seed=seed)[0], values, result="mezcla", spec=".0f"))
+
+
+@drawn
+@given(st.lists(st.tuples(st.integers(1940, 2025), st.lists(word, min_size=1, max_size=14)), min_size=1, max_size=14))
+def test_any_history(events):
+    tidy(lambda: diagrams.history([(year, " ".join(words)) for year, words in events], lit=[events[0][0]]))
+
+
+@drawn
+@given(st.lists(st.lists(word, min_size=1, max_size=4, unique=True), min_size=2, max_size=4))
+def test_blocks_with_any_names(grid):
+    grid = [[f"{name}#{r}" for name in row] for r, row in enumerate(grid)]
+    arrows = [(a, b, "n × d_k") for low, high in itertools.pairwise(grid) for a, b in zip(low, high, strict=False)]
+    tidy(lambda: diagrams.blocks(grid, arrows), crossings=False)
+
+
+@drawn
+@given(st.lists(word, min_size=1, max_size=7), st.lists(word, min_size=1, max_size=7))
+def test_any_translation(source, target):
+    tidy(lambda: diagrams.encoder_decoder(source, target, weights=weights(len(target), len(source))), crossings=False)
+
+
+@drawn
+@given(st.lists(st.lists(word, min_size=2, max_size=4), min_size=1, max_size=5), st.booleans())
+def test_any_room(tables, badges):
+    people = [[Person(name, name[:8], name[::-1][:8], name) for name in table] for table in tables]
+    tidy(lambda: diagrams.room(people, [(0, 1)], badges=badges), crossings=False)
+
+
+# --- Lo que se pide mal ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: diagrams.tensor((2, 3), ("n",)), "llegaron 1 nombres y 2 tamaños"),
+        (lambda: diagrams.tensor((2, 30), ("n", "d")), "hasta 16"),
+        (lambda: diagrams.tensor((2, 3), ("n", "d"), spec=".1f"), "data solo da tamaños"),
+        (lambda: diagrams.tensor((2, 3), ("n", "d"), bar="m"), "se esperaba uno de los ejes"),
+        (lambda: diagrams.tensor((2, 3), ("n", "d"), role="consulta"), "se esperaba uno de query, key"),
+        (lambda: diagrams.tensor((2, 3), ("n", "d"), row=2), "índice de 0 a 1"),
+        (lambda: Matrix("Q", (2, 3), ("n", "d"), values=np.zeros((3, 2))), "values tiene forma"),
+        (lambda: diagrams.product(Matrix("A", (2, 3), ("n", "d")), Matrix("B", (2, 3), ("n", "d")),
+                                  result=Matrix("C", (2, 3), ("n", "d"))), "no encadenan"),
+        (lambda: diagrams.product(Matrix("A", (2, 3), ("n", "d")), Matrix("B", (3, 3), ("d", "m")),
+                                  result=Matrix("C", (3, 2), ("n", "m"))), "el producto da"),
+        (lambda: diagrams.vectors({"q": (1, 2, 3)}), "dos números finitos"),
+        (lambda: diagrams.vectors({"q": (1, 2)}, project=("q", "k")), "«k» no es uno de los vectores"),
+        (lambda: diagrams.vectors({"q": (1, 2)}, weights={"q": 0.5}), "sumen 1"),
+        (lambda: diagrams.vectors({"q": (1, 2), "k": (0, 0)}, project=("q", "k")), "vector nulo"),
+        (lambda: diagrams.mixture(["a", "b"], [0.5, 0.6], [1, 2], result="c"), "sumen 1"),
+        (lambda: diagrams.mixture(["a", "b"], [0.5, 0.5], [1, -2], result="c"), "no negativos"),
+        (lambda: diagrams.mixture(["a", "b"], [0.5, 0.5], np.zeros((3, 2)), result="c"), "se esperaba"),
+        (lambda: diagrams.arcs("frase", np.eye(5)), "lista de textos"),
+        (lambda: diagrams.arcs(WORDS, 2 * np.eye(6)), "pesos de 0 a 1"),
+        (lambda: diagrams.arcs(WORDS, np.eye(5)), r"se esperaba \(6, 6\)"),
+        (lambda: diagrams.arcs(WORDS, [0, 1, 2, 3, 4, 6]), "índices de 0 a 5"),
+        (lambda: diagrams.shuffle(["a", "b"], [0, 0]), "permutación"),
+        (lambda: diagrams.triangle(["a", "b"], {"x": SCORES}), "se esperaban 3"),
+        (lambda: diagrams.triangle(["a", "b", "c"], {"x": np.eye(2)}), r"se esperaba \(3, 3\)"),
+        (lambda: diagrams.blocks([["a"]], [("a", "b")]), "«b» no está en grid"),
+        (lambda: diagrams.blocks([["a", "b", "a"]], []), "no forman un rectángulo"),
+        (lambda: diagrams.blocks(["abc"], []), "lista de nombres"),
+        (lambda: diagrams.phases(["sumar"]), "no es un paso"),
+        (lambda: diagrams.encoder_decoder(WORDS, WORDS, weights=np.eye(5)), "se esperaba"),
+        (lambda: diagrams.encoder_decoder(WORDS, WORDS, one_vector=False), "ningún panel"),
+        (lambda: diagrams.recurrent_cell("mlp"), "se esperaba uno de rnn"),
+        (lambda: diagrams.timeline({"a": []}), "sin pasos"),
+        (lambda: diagrams.timeline({"a": [("x", 2, 1)]}), "inicio < fin"),
+        (lambda: diagrams.history([]), "sucesos"),
+        (lambda: diagrams.roles(np.zeros(4), *np.zeros((3, 5, 2))), "w_q"),
+        (lambda: diagrams.room([PEOPLE[:1]]), "de 2 a 4"),
+        (lambda: diagrams.room([PEOPLE], [(0, 3)]), "personas de 0 a 2"),
+        (lambda: diagrams.histograms({"a": [1.0, np.nan]}), "no son finitos"),
+        (lambda: diagrams.histograms({"a": [1.0]}, {"b": [1.0]}), "se esperaban a"),
+    ],
+)
+def test_what_is_asked_wrong_is_said_in_words(call, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        call()

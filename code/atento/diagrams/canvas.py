@@ -194,7 +194,7 @@ class Canvas:
 
     def free(self, box: tuple[float, float, float, float]) -> bool:
         """Si ``box`` no pisa ningún texto ya escrito ni se sale por los lados."""
-        inside = box[0] >= 1 and box[2] <= self.width - 1
+        inside = box[0] >= 1 and box[2] <= self.width - 1 and box[1] >= 1
         return inside and not any(_overlap(box, other) for other in self.boxes)
 
 
@@ -247,6 +247,11 @@ def wrap(text: str, width: float, size: float = SIZE) -> str:
 def number(value: float, spec: str) -> str:
     """Un número como se escribe en el libro."""
     return format_number(float(value), spec)
+
+
+def widest_number(values: Any, spec: str) -> float:
+    """Ancho, en puntos, del número más largo de ``values`` escrito en una celda."""
+    return max(measure(number(value, spec), SMALL) for value in np.ravel(values))
 
 
 def rounded(x: float, y: float, w: float, h: float, radius: float) -> Path:

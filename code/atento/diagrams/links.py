@@ -69,7 +69,7 @@ def _table(weights: Any, rows: int, cols: int) -> np.ndarray:
     return as_weights(weights, "weights", (rows, cols))
 
 
-def _spots(words: list[str], bold: bool = False) -> tuple[list[float], bool]:
+def _spots(words: list[str], bold: bool = False, upper: bool = False) -> tuple[list[float], bool]:
     """Centro de cada palabra y si se escriben giradas porque no caben en una línea."""
     widths = [measure(word, SIZE, bold) for word in words]
     room = PAGE - 16
@@ -80,10 +80,12 @@ def _spots(words: list[str], bold: bool = False) -> tuple[list[float], bool]:
             centers.append(x + width / 2)
             x += width + gap
         return centers, False
-    step = (PAGE - 44) / max(len(words) - 1, 1)
-    if step < 14:
+    order = list(enumerate(reversed(words) if upper else words))
+    margin = max(16.0, *(0.66 * measure(word, SIZE, bold) + 6 - 15 * index for index, word in order))
+    step = (PAGE - 16 - margin) / max(len(words) - 1, 1)
+    if step < 15:
         raise ValueError(f"words: {len(words)} palabras no caben en una figura; conviene una frase más corta")
-    return [22 + step * index for index in range(len(words))], True
+    return [(16 if upper else margin) + step * index for index in range(len(words))], True
 
 
 def _sentence(names: list[str], table: np.ndarray, row: int | None, threshold: float, numbers: bool) -> Figure:
@@ -141,7 +143,7 @@ def _threads(
 ) -> Figure:
     """Dos listas, una encima de otra, y un hilo por peso."""
     canvas = Canvas()
-    (upper, turn_up), (lower, turn_down) = _spots(names), _spots(below)
+    (upper, turn_up), (lower, turn_down) = _spots(names, upper=True), _spots(below)
     head = 22.0 if labels[0] else 4.0
     y_up = head + (0.8 * max(map(measure, names)) + 8 if turn_up else 18)
     y_down = y_up + 96

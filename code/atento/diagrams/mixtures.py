@@ -21,6 +21,7 @@ from atento.diagrams.canvas import (
     as_words,
     measure,
     number,
+    widest_number,
 )
 from atento.plots.style import array
 
@@ -55,7 +56,7 @@ def mixture(
     if parts.shape != (len(names),) or parts.min() < -1e-6 or abs(parts.sum() - 1) > 1e-3:
         raise ValueError(f"weights: llegó {parts.round(3).tolist()}; se esperaban {len(names)} pesos que sumen 1")
     table = np.asarray(array(values), dtype=float)
-    drawing = _Mixture(names, parts.clip(0, 1), role, (spec, weight_spec), unit)
+    drawing = _Mixture(names, parts.clip(0, 1), role, (spec, weight_spec), unit, result)
     if table.ndim == 1:
         if table.shape != parts.shape or not np.isfinite(table).all() or table.min() < 0:
             raise ValueError(f"values: llegó {table.tolist()}; se esperaban {len(names)} números no negativos")
@@ -67,12 +68,12 @@ class _Mixture:
     """Composición común: nombre, barra del peso, y a la derecha lo que se promedia."""
 
     def __init__(
-        self, names: list[str], weights: np.ndarray, role: str, specs: tuple[str, str], unit: str
+        self, names: list[str], weights: np.ndarray, role: str, specs: tuple[str, str], unit: str, result: str
     ) -> None:
         self.names, self.weights, self.role, self.canvas = names, weights, role, Canvas()
         self.spec, self.weight_spec = specs
         self.unit = f"\u202f{unit}" if unit else ""
-        self.left = 8 + max(map(measure, names)) + 10
+        self.left = 8 + max(map(measure, [*names, result])) + 10
         self.number_width = measure(number(0.88, self.weight_spec)) + 8
         self.top = 28.0
 
@@ -92,6 +93,8 @@ class _Mixture:
         texts = [number(value, self.spec) + self.unit for value in values]
         last = max(map(measure, texts)) + 8
         room = PAGE - self.left - self.number_width - last - 34
+        if room < 60:
+            raise ValueError("labels: los nombres y los números no caben; conviene acortarlos")
         width = 0.36 * room
         self._weights(width, headers[0])
         scale = 0.64 * room / max(values.max(), 1e-9)
@@ -136,7 +139,10 @@ class _Mixture:
         canvas, size = self.canvas, values.shape[1]
         room = PAGE - self.left - self.number_width - 34
         side = min(38.0, 0.66 * room / size)
-        spec = self.spec if side >= 31 else None
+        if side < 6:
+            raise ValueError("labels: los nombres y las filas no caben; conviene acortarlos")
+        fits = widest_number(values, self.spec) <= side - 4 and widest_number(self.weights @ values, self.spec) <= side - 4
+        spec = self.spec if fits else None
         width = min(110.0, room - side * size)
         self._weights(width, headers[0])
         x = self.left + width + self.number_width + 26

@@ -88,7 +88,7 @@ def _panel(
             ends = [(down[index], bottom - 1), (down[index], bottom - 36), (up[step], top + _BOX + 40),
                     (up[step], top + _BOX + 2)]  # fmt: skip
             canvas.arrow(ends, curved=True, color=WEIGHT, width=0.9 + 4 * float(weight),
-                         alpha=round(0.35 + 0.65 * float(weight), 2), head=7 + 4 * float(weight))  # fmt: skip
+                         alpha=round(0.45 + 0.55 * float(weight), 2), head=7 + 4 * float(weight))  # fmt: skip
 
 
 def _chain(

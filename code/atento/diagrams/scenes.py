@@ -130,10 +130,12 @@ def room(
         if not (0 <= one < len(where) and 0 <= other < len(where)):
             raise ValueError(f"looks: ({one}, {other}): se esperaban personas de 0 a {len(where) - 1}")
     per_row = 1 if badges or len(tables) == 1 else 2
-    share, height = PAGE / per_row, 326.0 if badges else 176.0
+    share, height = PAGE / per_row, 176.0
+    if badges:
+        height = 326.0 if all(len(table) == 3 for table in tables) else 400.0
     canvas, spots, centers = Canvas(), [], []
     for index, table in enumerate(tables):
-        center = (share * (index % per_row + 0.5), height * (index // per_row) + height / 2 + (19 if badges else 0))
+        center = (share * (index % per_row + 0.5), height * (index // per_row) + (182 if badges else 88))
         spots += _table(canvas, center, len(table), badges)
         centers += [center] * len(table)
     for pairs, style in ((wrong, {"color": MUTED, "width": 1.4, "dash": (0, (3, 2))}),
@@ -178,10 +180,16 @@ def _person(canvas: Canvas, spot: Point, center: Point, person: Person, badges: 
         canvas.marker(side, y + 5, "value", 8, alpha=0.18)
         canvas.text(side, y + 5, person.says[:1].upper(), size=SMALL, bold=True, color=COLORS["value"])
     if not badges:
-        canvas.text(x, y - 20 if y < middle else y + 23, person.name, size=SMALL)
+        half = measure(person.name, SMALL) / 2
+        if half > 44:
+            raise ValueError(f"«{person.name}»: el nombre no cabe junto a la mesa; conviene acortarlo")
+        place = min(max(x, half + 2), PAGE - half - 2)
+        canvas.text(place, y - 20 if y < middle else y + 23, person.name, size=SMALL)
         return
     lines = [("query", "busca", person.seeks), ("key", "es", person.offers), ("value", "da", person.says)]
     wide = max(measure(f"{verb} {text}") for _, verb, text in lines) + 28
+    if wide > 150:
+        raise ValueError(f"«{person.name}»: su tarjeta no cabe; conviene acortar lo que busca, es o da")
     left = min(max(x - wide / 2, 3), PAGE - wide - 3)
     top = y - 74 if y < middle else y + 34
     canvas.text(left + wide / 2, top - 9, person.name, bold=True)

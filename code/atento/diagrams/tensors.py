@@ -21,6 +21,7 @@ from atento.diagrams.canvas import (
     as_role,
     as_words,
     measure,
+    widest_number,
     wrap,
 )
 from atento.plots.style import array
@@ -148,9 +149,15 @@ class _TensorDrawing:
         room = PAGE - self.left - 16 - self.panels * depth - (self.panels - 1) * 18
         wide = 44.0 if self.spec else 28.0
         side = min(wide, room / (self.panels * self.cols))
-        if self.spec and side < 30:
+        widest = max(map(measure, self.col_labels), default=0.0)
+        if widest > side - 3:
+            side = min(wide, (room - 0.75 * widest) / (self.panels * self.cols))
+        if side < 5 or (len(self.col_labels) > 1 and side < 15) or (self.row_labels and side < 6):
+            raise ValueError("tensor: los rótulos no caben; conviene acortarlos o dibujar menos celdas")
+        if self.spec and widest_number(self.values, self.spec) > side - 3:
             raise ValueError(f"spec: {self.cols} columnas con números no caben; conviene quitar spec o columnas")
-        self.cell: Point = (side, 24.0 if self.spec else max(min(side, 28.0), 9.0))
+        tall = 24.0 if self.spec else max(min(side, 28.0), 15.5 if self.row_labels else 9.0)
+        self.cell: Point = (side, tall)
         self.pitch = self.cols * side + depth + 18
         used = self.panels * self.pitch - 18
         self.left += max(0.0, (PAGE - self.left - 12 - used) / 3)
@@ -276,8 +283,7 @@ def _chain(matrices: list[Matrix], spec: str | None, note: str) -> Figure:
     cols, rows = sum(m.shape[1] for m in matrices), max(m.shape[0] for m in matrices)
     wide = [max(measure(_shape(m), SHAPE), measure(m.name, 15, True)) for m in matrices]
     side = min(24.0 if spec is None else 34.0, (PAGE - 20 - gap * (len(matrices) - 1)) / cols)
-    if spec is not None and side < 29:
-        raise ValueError(f"spec: {cols} columnas con números no caben a lo ancho; conviene quitar spec")
+    _fit_numbers(matrices, spec, side)
     widths = [max(m.shape[1] * side, w) for m, w in zip(matrices, wide, strict=True)]
     total = sum(widths) + gap * (len(matrices) - 1)
     if total > PAGE - 6:
@@ -295,6 +301,14 @@ def _chain(matrices: list[Matrix], spec: str | None, note: str) -> Figure:
             canvas.text(x + width + gap / 2, middle, sign, size=14)
         x += width + gap
     return _noted(canvas, middle + rows * height / 2 + 32, note)
+
+
+def _fit_numbers(matrices: list[Matrix], spec: str | None, side: float) -> None:
+    """Los números que se escriben caben en las celdas."""
+    for matrix in matrices:
+        values = _data(matrix)
+        if spec is not None and values is not None and widest_number(values, spec) > side - 3:
+            raise ValueError(f"spec: los números de {matrix.name} no caben en sus celdas; conviene otro spec o ninguno")
 
 
 def _shape(matrix: Matrix) -> str:
@@ -324,8 +338,7 @@ def _corner(
     canvas, gap = Canvas(), 26.0
     cols = left.shape[1] + above.shape[1]
     side = min(28.0 if spec is None else 38.0, (PAGE - gap - 50) / cols)
-    if spec is not None and side < 29:
-        raise ValueError(f"spec: {cols} columnas con números no caben a lo ancho; conviene quitar spec")
+    _fit_numbers([left, above, result], spec, side)
     size: Point = (side, min(side, 26.0))
     x0 = (PAGE - cols * side - gap) / 2
     x1, y0 = x0 + left.shape[1] * side + gap, 8.0
