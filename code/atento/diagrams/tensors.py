@@ -346,15 +346,17 @@ def _corner(
     places = [(left, x0, y1), (above, x1, y0), (result, x1, y1)]
     for matrix, x, y in places:
         canvas.grid(x, y, *matrix.shape, size, role=matrix.role or "ink", values=_data(matrix), spec=spec)
-    _crossing(canvas, (x0, x1), (y0, y1), size, cell, left.shape[1], above.shape[0])
+    _crossing(canvas, (x0, x1), (y0, y1), size, cell, left.shape[1], above.shape[0],
+              spec is not None)
     _corner_names(canvas, places, size)
     return _noted(canvas, y1 + result.shape[0] * size[1] + 26, note)
 
 
 def _crossing(
-    canvas: Canvas, xs: Point, ys: Point, size: Point, cell: tuple[int, int], inner: int, depth: int
+    canvas: Canvas, xs: Point, ys: Point, size: Point, cell: tuple[int, int], inner: int, depth: int,
+    written: bool,
 ) -> None:
-    """Marcos de la fila, la columna y la celda, con sus guías."""
+    """Marcos de la fila, la columna y la celda, con sus guías, que no pasan por encima de los números."""
     row, col = cell
     y, x = ys[1] + row * size[1], xs[1] + col * size[0]
     canvas.rect(xs[0], y, inner * size[0], size[1], width=2.4, order=4)
@@ -362,8 +364,9 @@ def _crossing(
     canvas.rect(x, y, *size, width=2.4, order=4)
     middle, center = y + size[1] / 2, x + size[0] / 2
     guide = {"color": MUTED, "width": 1.0, "dash": (0, (2, 2)), "radius": 0.0}
-    canvas.arrow([(xs[0] + inner * size[0] + 2, middle), (x - 2, middle)], **guide)
-    canvas.arrow([(center, ys[0] + depth * size[1] + 2), (center, y - 2)], **guide)
+    end = (xs[1], ys[1]) if written else (x, y)
+    canvas.arrow([(xs[0] + inner * size[0] + 2, middle), (end[0] - 2, middle)], **guide)
+    canvas.arrow([(center, ys[0] + depth * size[1] + 2), (center, end[1] - 2)], **guide)
 
 
 def _corner_names(canvas: Canvas, places: list[tuple[Matrix, float, float]], size: Point) -> None:
