@@ -172,7 +172,7 @@ class _TensorDrawing:
             return 0.0
         widest = max(map(measure, self.col_labels))
         self.turned = widest > self.cell[0] - 3
-        return 0.75 * widest + 10 if self.turned else 18.0
+        return 0.75 * widest + 15 if self.turned else 23.0
 
     def _stack(self, x: float, panel: int) -> None:
         for sheet in reversed(range(self.sheets)):
@@ -224,7 +224,7 @@ class _TensorDrawing:
         for index, label in enumerate(self.col_labels):
             x = self.left + (index + 0.5) * self.cell[0]
             angle = 45 if self.turned else 0
-            y = self.top - 6 - self.step * (self.sheets - 1)
+            y = self.top - 11 - self.step * (self.sheets - 1)
             self.canvas.text(x, y if angle else y - 4, label, ha="left" if angle else "center", rotation=angle)
 
     def _bar(self, bar: str) -> None:
