@@ -214,7 +214,8 @@ class _TensorDrawing:
             start = self.left
             _dimension(canvas, (start, y - 6), (last, y - 6))
             canvas.text((start + last) / 2, y - 17, f"{self.axes[1]} = {self.panels}")
-        x = min(last + depth, PAGE - 3)
+        after_name = self.left + (measure(self.name, 15, True) + 10 if self.name else 0) + measure(text)
+        x = min(max(last + depth, after_name), PAGE - 3)
         canvas.text(x, 12, text, ha="right", color=MUTED)
 
     def _texts(self) -> None:
