@@ -160,7 +160,7 @@ def test_the_same_drawing_gives_the_same_text(case):
 
 SPANISH = "aábcdeéfghiíjlmnñoópqrstuúvyz"
 word = st.text(SPANISH, min_size=1, max_size=12)
-drawn = settings(max_examples=8, deadline=None)
+drawn = settings(max_examples=10, deadline=None)
 
 
 def tidy(draw, crossings: bool = True) -> None:

@@ -147,7 +147,7 @@ class Canvas:
         self, points: Sequence[Point], *, color: str = INK, width: float = 1.2, curved: bool = False, dash: Any = "-",
         radius: float = 6.0, alpha: float = 1.0, order: float = 2.0, head: float | None = None,
     ) -> None:  # fmt: skip
-        """Flecha por ``points``: quebrada o, si ``curved``, una curva de Bézier de cuatro puntos."""
+        """Flecha por ``points``: quebrada o, si ``curved``, una cúbica de cuatro puntos de control."""
         tip, before = np.array(points[-1], float), np.array(points[-2], float)
         way = (tip - before) / max(math.dist(tip, before), 1e-9)
         long = head or 5.0 + 1.6 * width

@@ -138,10 +138,10 @@ class _Mixture:
         """Vectores: cada fila pierde intensidad según su peso y la suma es la fila de abajo."""
         canvas, size = self.canvas, values.shape[1]
         room = PAGE - self.left - self.number_width - 34
-        side = min(38.0, 0.66 * room / size)
+        side = min(42.0, 0.7 * room / size)
         if side < 6:
             raise ValueError("labels: los nombres y las filas no caben; conviene acortarlos")
-        fits = widest_number(values, self.spec) <= side - 4 and widest_number(self.weights @ values, self.spec) <= side - 4
+        fits = widest_number(values, self.spec) <= side - 3 and widest_number(self.weights @ values, self.spec) <= side - 3
         spec = self.spec if fits else None
         width = min(110.0, room - side * size)
         self._weights(width, headers[0])

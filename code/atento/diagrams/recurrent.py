@@ -125,7 +125,8 @@ def _bottleneck(canvas: Canvas, up: list[float], down: list[float], top: float, 
 def recurrent_cell(kind: Literal["rnn", "lstm", "gru"]) -> Figure:
     """Esquema de una celda recurrente: lo que entra por la izquierda sale por la derecha, un paso después.
 
-    kind: «rnn» (una tangente), «lstm» (memoria c, con olvido f, entrada i y salida o) o «gru» (mezcla z, olvido r).
+    kind: ``"rnn"`` (una tangente), ``"lstm"`` (memoria c, con olvido f, entrada i y salida o) o ``"gru"`` (mezcla z,
+    olvido r).
     Los círculos son operaciones componente a componente; las cajas, capas con sus parámetros.
 
     Errores: ``ValueError`` si no es una de las tres.

@@ -24,6 +24,7 @@ from atento.diagrams.canvas import (
     as_matrix,
     measure,
     number,
+    widest_number,
 )
 from atento.plots.style import array
 
@@ -55,7 +56,7 @@ def roles(
         raise ValueError(f"roles: d = {row.shape[1]} y {len(captions)} rótulos; se esperaban d ≤ 16 y tres rótulos")
     canvas, d = Canvas(), row.shape[1]
     cell = min(16.0, 112.0 / max(d, 1))
-    out = min(34.0 if spec else cell, 118.0 / widest)
+    out = min(38.0 if spec else cell, 118.0 / widest)
     block = max(d * cell, 46.0)
     pitch, top = block + 46.0, 28.0
     middle = top + pitch * 1.5 - 23
@@ -88,7 +89,7 @@ def _role(
     canvas.text(center, y - half - 14, f"W^{LETTERS[role]}", size=14, bold=True, color=color)
     start, to = center + wide * cell / 2 + 4, PAGE - 8 - wide * out
     canvas.arrow([(start, y), (to - 4, y)], color=color, width=1.6)
-    fits = spec is not None and out >= 28
+    fits = spec is not None and widest_number(result, spec) <= out - 3
     canvas.grid(to, y - 10, 1, wide, (out, 20.0), role=role, values=result, shade=not fits, spec=spec if fits else None)
     letter = LETTERS[role].lower()
     canvas.marker(PAGE - 8 - measure(letter, 14, True) - 13, y - 25, role)

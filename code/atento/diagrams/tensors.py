@@ -172,7 +172,7 @@ class _TensorDrawing:
             return 0.0
         widest = max(map(measure, self.col_labels))
         self.turned = widest > self.cell[0] - 3
-        return 0.75 * widest + 10 if self.turned else 18.0
+        return 0.75 * widest + 15 if self.turned else 23.0
 
     def _stack(self, x: float, panel: int) -> None:
         for sheet in reversed(range(self.sheets)):
@@ -214,7 +214,8 @@ class _TensorDrawing:
             start = self.left
             _dimension(canvas, (start, y - 6), (last, y - 6))
             canvas.text((start + last) / 2, y - 17, f"{self.axes[1]} = {self.panels}")
-        x = min(last + depth, PAGE - 3)
+        after_name = self.left + (measure(self.name, 15, True) + 10 if self.name else 0) + measure(text)
+        x = min(max(last + depth, after_name), PAGE - 3)
         canvas.text(x, 12, text, ha="right", color=MUTED)
 
     def _texts(self) -> None:
@@ -224,7 +225,7 @@ class _TensorDrawing:
         for index, label in enumerate(self.col_labels):
             x = self.left + (index + 0.5) * self.cell[0]
             angle = 45 if self.turned else 0
-            y = self.top - 6 - self.step * (self.sheets - 1)
+            y = self.top - 11 - self.step * (self.sheets - 1)
             self.canvas.text(x, y if angle else y - 4, label, ha="left" if angle else "center", rotation=angle)
 
     def _bar(self, bar: str) -> None:
@@ -346,15 +347,17 @@ def _corner(
     places = [(left, x0, y1), (above, x1, y0), (result, x1, y1)]
     for matrix, x, y in places:
         canvas.grid(x, y, *matrix.shape, size, role=matrix.role or "ink", values=_data(matrix), spec=spec)
-    _crossing(canvas, (x0, x1), (y0, y1), size, cell, left.shape[1], above.shape[0])
+    _crossing(canvas, (x0, x1), (y0, y1), size, cell, left.shape[1], above.shape[0],
+              spec is not None)
     _corner_names(canvas, places, size)
     return _noted(canvas, y1 + result.shape[0] * size[1] + 26, note)
 
 
 def _crossing(
-    canvas: Canvas, xs: Point, ys: Point, size: Point, cell: tuple[int, int], inner: int, depth: int
+    canvas: Canvas, xs: Point, ys: Point, size: Point, cell: tuple[int, int], inner: int, depth: int,
+    written: bool,
 ) -> None:
-    """Marcos de la fila, la columna y la celda, con sus guías."""
+    """Marcos de la fila, la columna y la celda, con sus guías, que no pasan por encima de los números."""
     row, col = cell
     y, x = ys[1] + row * size[1], xs[1] + col * size[0]
     canvas.rect(xs[0], y, inner * size[0], size[1], width=2.4, order=4)
@@ -362,8 +365,9 @@ def _crossing(
     canvas.rect(x, y, *size, width=2.4, order=4)
     middle, center = y + size[1] / 2, x + size[0] / 2
     guide = {"color": MUTED, "width": 1.0, "dash": (0, (2, 2)), "radius": 0.0}
-    canvas.arrow([(xs[0] + inner * size[0] + 2, middle), (x - 2, middle)], **guide)
-    canvas.arrow([(center, ys[0] + depth * size[1] + 2), (center, y - 2)], **guide)
+    end = (xs[1], ys[1]) if written else (x, y)
+    canvas.arrow([(xs[0] + inner * size[0] + 2, middle), (end[0] - 2, middle)], **guide)
+    canvas.arrow([(center, ys[0] + depth * size[1] + 2), (center, end[1] - 2)], **guide)
 
 
 def _corner_names(canvas: Canvas, places: list[tuple[Matrix, float, float]], size: Point) -> None:
