@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from pathlib import Path
 
+import pydata_sphinx_theme
 import pytest
 import torch
 
 from atento import explorers, plots
+from atento.explorers import base
 
 pytestmark = pytest.mark.navegador
 
@@ -67,7 +70,8 @@ def abrir(navegador, tmp_path: Path):
         ruta.write_text(
             f"<!doctype html><html lang=es data-theme={tema}><meta charset=utf-8><title>x</title>"
             f"<meta name=viewport content='width=device-width'><style>{plots.css()} body{{margin:8px;"
-            f"color:var(--atento-ink);background:var(--atento-paper)}}</style><body><main><h1>Prueba</h1>{cuerpo}</main></html>", "utf8"
+            f"color:var(--atento-ink);background:var(--atento-paper)}}</style><body><main><h1>Prueba</h1>{cuerpo}"
+            "</main></html>", "utf8",
         )  # fmt: skip
         pagina.goto(ruta.as_uri())
         return pagina
@@ -127,10 +131,10 @@ def test_lo_escrito_es_lo_calculado(abrir):
     for paso, nombre in (("puntuar", "scores"), ("escalar", "scaled"), ("enmascarar", "masked"),
                          ("normalizar", "weights")):  # fmt: skip
         pagina.get_by_role("radio", name=paso).click()
-        escritos = pagina.locator(".row .tail").all_inner_texts()
+        escritos = pagina.locator(".key-row .tail").all_inner_texts()
         assert escritos == [plots.format_number(float(x), ".2f") for x in gemelo[nombre][3]]
     pagina.get_by_role("radio", name="promediar").click()
-    assert pagina.locator(".footer .cell").all_inner_texts() == [
+    assert pagina.locator(".total .entry").all_inner_texts() == [
         plots.format_number(float(x), ".2f") for x in gemelo["output"][3]
     ]
 
@@ -238,14 +242,14 @@ def test_se_recorre_con_el_teclado(abrir):
         assert pagina.evaluate("document.activeElement.getAttribute('aria-checked')") == "true"
     assert recorrido == ["escalar", "enmascarar", "promediar", "promediar", "normalizar", "puntuar", "puntuar"]
     orden = []
-    for _ in range(9):
+    for _ in range(8):
         pagina.keyboard.press("Tab")
         orden.append(pagina.evaluate(
             "(document.activeElement.closest('[role=radiogroup]') ?? document.activeElement).getAttribute('aria-label')"
             " ?? document.activeElement.type ?? document.activeElement.localName"
         ))  # fmt: skip
     assert orden[1:] == ["Palabra que consulta", "Clave de la que se ve la cuenta", "Cabeza", "Máscara", "checkbox",
-                         "Temperatura", "summary", "body"] or "Palabra que consulta" in orden  # fmt: skip
+                         "Temperatura", "summary"]  # fmt: skip
     pagina.get_by_role("button", name="Siguiente").click()
     assert _leer(pagina, PASOS)["state"]["step"] == "escalar"
 
@@ -327,7 +331,26 @@ def test_con_menos_movimiento_nada_se_mueve(abrir, explorador):
     assert abrir(explorador, reduced_motion="reduce").evaluate(duraciones) == ["0snone"]
 
 
+def _clases(texto: str) -> set[str]:
+    return set(re.findall(r"\.([a-zA-Z][\w-]*)", texto))
+
+
+def test_ninguna_clase_es_del_tema_del_sitio():
+    """Bootstrap también llama «row», «lead» o «label» a lo suyo: una clase común se vería distinta en el libro."""
+    tema = Path(pydata_sphinx_theme.__file__).parent
+    ajenas = set().union(*(_clases(hoja.read_text("utf8")) for hoja in tema.rglob("*.css")))
+    ajenas |= _clases((Path(__file__).resolve().parents[2] / "book" / "_static" / "libro.css").read_text("utf8"))
+    propias = set().union(*(_clases(base._read(f"{nombre}.css")) for nombre in ("base", "stepper", "plane", "softmax")))
+    assert "row" in ajenas and "probe" in propias
+    assert not propias & ajenas
+
+
 # --- En cualquier sitio ----------------------------------------------------------------------------------------------
+
+
+@cada_uno
+def test_pesa_como_mucho_40_kb(explorador):
+    assert len(explorador._repr_html_().encode()) <= 40_000
 
 
 @cada_uno

@@ -120,7 +120,7 @@
 
   function toggle({label, checked, oninput}) {
     const input = h("input", {type: "checkbox", checked, oninput: () => oninput(input.checked)});
-    return {node: h("label", {class: "toggle"}, input, h("span", null, label)), input};
+    return {node: h("label", {class: "switch"}, input, h("span", null, label)), input};
   }
 
   /* Una frase que cambia y que el lector de pantalla dice cuando el movimiento se para. */
@@ -161,21 +161,21 @@
   }
 
   /* Un vector: celdas que se cuentan, teñidas del color de su papel (query, key, value o plain). tint, de 0 a 100, dice
-     cuánto se tiñen. Si en la línea hay más de seis celdas (o de cuatro, en un teléfono), en lugar de números llevan
-     más tinte cuanto mayores son, comparadas con widest. */
-  function vector(values, role, {digits = 2, tint = 18, widest = 1, beside = 0} = {}) {
-    const count = values.length + beside,
-      crowd = count > 6 ? "crowd" : values.length > 4 ? "many" : "";
+     cuánto se tiñen. Las que no caben con número (más de cuatro en un teléfono) llevan en su lugar más tinte
+     cuanto mayores son, comparadas con widest. */
+  function vector(values, role, {digits = 2, tint = 18, widest = 1, cell = digits === 1 ? 2.75 : 3.3} = {}) {
+    const count = values.length,
+      crowd = count * cell > 14.5 ? "crowd" : count > 4 ? "many" : "";
     return h(
       "span",
       {
         class: `vector ${role} ${crowd}`,
-        style: `--n:${count};--cell:${digits === 1 ? 2.75 : 3.3}em;--tint:${tint.toFixed(1)}%`,
+        style: `--n:${count};--cell:${cell}em;--tint:${tint.toFixed(1)}%`,
       },
       values.map((value) =>
         h(
           "span",
-          {class: "cell", style: `--share:${((75 * Math.abs(value)) / widest).toFixed(1)}%`},
+          {class: "entry", style: `--share:${((75 * Math.abs(value)) / widest).toFixed(1)}%`},
           number(value, digits),
         ),
       ),

@@ -94,7 +94,7 @@ class Explorer:
         question = (
             f'<p class="question">{html.escape(self.question)}</p>\n' if self.question else ""
         )
-        return f'<p class="title">{html.escape(self.title)}</p>\n{question}'
+        return f'<p class="heading">{html.escape(self.title)}</p>\n{question}'
 
     def _folded_answer(self) -> str:
         if not self.answer:

@@ -106,7 +106,7 @@ window.atentoExplorers.register("plane", (stage, data, root) => {
         return shape;
       }),
     ],
-    output: (x, y) => SHAPES.value(x, y, 13),
+    outcome: (x, y) => SHAPES.value(x, y, 13),
   };
   function arrow(role, [x, y], text, faded) {
     arrows.append(
@@ -177,7 +177,7 @@ window.atentoExplorers.register("plane", (stage, data, root) => {
       if (j !== selfIndex) arrow(tied ? "both" : "key", state.key[j], word, away);
     });
     arrow("query", state.query, queryWord);
-    if (some) arrow("output", v.output, "salida");
+    if (some) arrow("outcome", v.output, "salida");
   }
 
   // ---- Mover ----------------------------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ window.atentoExplorers.register("plane", (stage, data, root) => {
   });
   const legend = h(
     "p",
-    {class: "legend"},
+    {class: "marks"},
     [
       ["query", "consulta"],
       ["key", tied ? "clave y valor" : "clave"],
@@ -300,7 +300,7 @@ window.atentoExplorers.register("plane", (stage, data, root) => {
       tied && ["value", "salida"],
     ]
       .filter(Boolean)
-      .map(([role, text]) => h("span", null, h("span", {class: `mark ${role}`}), ` ${text}`)),
+      .map(([role, text]) => h("span", null, h("span", {class: `bullet ${role}`}), ` ${text}`)),
     data.hull && h("span", null, h("span", {class: "swatch"}), " mezclas posibles"),
   );
   const result = h("p", {class: "result"}),
@@ -339,7 +339,7 @@ window.atentoExplorers.register("plane", (stage, data, root) => {
       h(
         "div",
         {class: "numbers"},
-        canLeave && h("p", {class: "hint"}, "Toca una palabra para quitarla o ponerla en la frase."),
+        canLeave && h("p", {class: "advice"}, "Toca una palabra para quitarla o ponerla en la frase."),
         h(
           "div",
           {class: "line head"},

@@ -23,6 +23,7 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
     data.projections ? 0 : 1,
   );
   const MASK_NAMES = {none: "sin máscara", causal: "causal", given: data.maskLabel};
+  const NAMED = 3.6; // ancho de una celda con nombre encima
   const ROW = 48; // píxeles de alto de una fila: cabe un dedo
   const state = {...data.initial};
 
@@ -52,6 +53,7 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
       vector(values, name, {
         digits: digitsOf(table),
         widest: Math.max(1e-9, ...table.flat().map(Math.abs)),
+        cell: features.length && name === "value" ? NAMED : undefined,
         ...options,
       });
     const show = {
@@ -164,7 +166,7 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
           features[c] ?? `valor ${c + 1}`,
           products(
             v.weights[i],
-            "attention",
+            "weighed",
             v.value.map((r) => r[c]),
             "value",
           ),
@@ -193,7 +195,7 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
   }
 
   // ---- El tablero: quién pregunta, a quién mira y con qué números --------------------------------------------------
-  const mark = (name) => h("span", {class: `mark ${name}`, "aria-hidden": "true"});
+  const mark = (name) => h("span", {class: `bullet ${name}`, "aria-hidden": "true"});
   const asking = choice({
     label: "Palabra que consulta",
     className: "words query",
@@ -224,7 +226,7 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
 
   const rows = words.map((_, j) => {
     const parts = {
-      lead: h("span", {class: "lead"}),
+      lead: h("span", {class: "enters"}),
       fill: h("span", {class: "fill"}),
       tail: h("span", {class: "tail"}),
     };
@@ -232,7 +234,7 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
     parts.node = h(
       "div",
       {
-        class: "row",
+        class: "key-row",
         onclick: () => {
           answering.pick(j);
           update({column: j});
@@ -245,13 +247,13 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
     return parts;
   });
   const headline = h("div", {class: "headline"});
-  const footer = h("div", {class: "footer"});
+  const footer = h("div", {class: "total"});
   const board = h(
     "div",
     {class: "board"},
-    h("div", {class: "label query"}, mark("query"), " consulta"),
+    h("div", {class: "column-name query"}, mark("query"), " consulta"),
     h("div"),
-    h("div", {class: "label key"}, mark("key"), " clave"),
+    h("div", {class: "column-name key"}, mark("key"), " clave"),
     h(
       "div",
       {class: "rows"},
@@ -267,11 +269,11 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
   const CONTENT = {
     // de cada paso: lo que entra, la barra y lo que sale
     proyectar: {
-      head: (v, i) => [v.show.query(v.query[i]), h("span", {class: "tail"}, "q")],
+      head: (v, i) => [v.show.query(v.query[i])],
       row: (v, i, j) => ({
         lead: [
-          v.show.key(v.key[j], {beside: v.value[j].length}),
-          v.show.value(v.value[j], {beside: v.key[j].length}),
+          v.show.key(v.key[j]),
+          v.show.value(v.value[j]),
         ],
       }),
     },
@@ -306,8 +308,8 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
       head: (v) => [
         h(
           "span",
-          {class: "names", style: `--cell:${digitsOf(v.value) === 1 ? 2.75 : 3.3}em`},
-          features.map((name) => h("span", {class: "cell"}, name)),
+          {class: "names", style: `--cell:${NAMED}em`},
+          features.map((name) => h("span", {class: "entry"}, name)),
         ),
         h("span", {class: "tail"}, "peso"),
       ],
