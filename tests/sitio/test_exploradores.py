@@ -301,6 +301,22 @@ def test_la_barra_dice_lo_que_hay_bajo_el_dedo(abrir):
     assert (_leer(pagina, PASOS)["state"]["row"], _leer(pagina, PASOS)["state"]["column"]) == (0, 3)
 
 
+def test_la_barra_sigue_al_punto_que_se_mueve(abrir):
+    pagina = abrir(PLANO)
+    pagina.locator(".grip.query").focus()
+    pagina.keyboard.press("ArrowUp")
+    x, y = _leer(pagina, PLANO)["state"]["query"]
+    assert pagina.locator(".probe").inner_text().startswith(f"consulta de «estación»: ({x:.2f}, {y:.2f})") and y > 1
+
+
+def test_lo_tapado_se_raya(abrir):
+    pagina = abrir(PASOS)
+    pagina.get_by_role("radio", name="normalizar").click()
+    leer = "celdas => celdas.map((celda) => getComputedStyle(celda).backgroundImage)"
+    fondos = pagina.locator(".matrix tbody td").evaluate_all(leer)
+    assert [fondo != "none" for fondo in fondos] == (~MASCARA).flatten().tolist()
+
+
 @cada_uno
 def test_lo_que_se_dice_en_voz_alta_es_corto_y_espera(abrir, explorador):
     pagina = abrir(explorador)

@@ -148,7 +148,7 @@
     };
     for (const type of ["pointermove", "pointerdown"])
       stage.addEventListener(type, (event) => show(document.elementFromPoint(event.clientX, event.clientY)));
-    stage.addEventListener("focusin", (event) => show(event.target));
+    for (const type of ["focusin", "keydown"]) stage.addEventListener(type, (event) => show(event.target));
     stage.addEventListener("pointerleave", () => show(null));
     return bar;
   }

@@ -135,11 +135,19 @@ def _part(tag: str, name: str, text: str) -> str:
 
 
 def _read(name: str) -> str:
-    """El fichero sin sangrías ni comentarios que empiecen línea: la fuente se lee; la página no carga con ellos."""
+    """El fichero sin sangrías ni comentarios que empiecen línea: la fuente se lee y la página no carga con ellos."""
     text = resources.files("atento.explorers").joinpath(name).read_text(encoding="utf-8")
     text = re.sub(r"^\s*(/\*(?!@)(.|\n)*?\*/\s*$|// .*$)", "", text, flags=re.MULTILINE)
     text = re.sub(r"\n\s*", "\n", text).lstrip()
-    return re.sub(r"(?<=[;{,])\s+|\s+(?=[{}])", "", text) if name.endswith(".css") else text
+    if name.endswith(".css"):
+        return _squeezed(text)
+    return re.sub(r"^((?:(?!//).)*[({\[,])\n", r"\1", text, flags=re.MULTILINE)
+
+
+def _squeezed(css: str) -> str:
+    """La hoja sin los espacios, los ceros y los puntos y coma que sobran."""
+    css = re.sub(r"(?<=[;{,])\s+|\s+(?=[{}])|(?<=: )0(?=\.\d)|(?<= )0(?=\.\d)", "", css)
+    return re.sub(r"(?<=[\w-]): ", ":", css).replace(";}", "}")
 
 
 def _base_js() -> str:
