@@ -20,12 +20,15 @@
     return node;
   }
   const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
-  const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+  const svg = (tag, attributes, ...children) =>
+    fill(document.createElementNS(SVG, tag), attributes, children);
 
   // ---- Las cuentas ----------------------------------------------------------------------------------------------
   const dot = (a, b) => a.reduce((total, value, i) => total + value * b[i], 0);
   const matmul = (rows, columns) =>
-    rows.map((row) => columns[0].map((_, j) => row.reduce((total, value, i) => total + value * columns[i][j], 0)));
+    rows.map((row) =>
+      columns[0].map((_, j) => row.reduce((total, value, i) => total + value * columns[i][j], 0)),
+    );
 
   /* Softmax de una fila; −Infinity es una clave tapada. Si lo están todas, los pesos son 0 y no NaN. */
   function softmax(scores) {
@@ -35,7 +38,8 @@
     const total = exps.reduce((a, b) => a + b);
     return exps.map((value) => value / total);
   }
-  const mix = (weights, values) => values[0].map((_, c) => weights.reduce((total, w, j) => total + w * values[j][c], 0));
+  const mix = (weights, values) =>
+    values[0].map((_, c) => weights.reduce((total, w, j) => total + w * values[j][c], 0));
   const entropy = (weights) => -weights.reduce((total, w) => total + (w > 0 ? w * Math.log(w) : 0), 0);
 
   /* Un número como en el libro: signo menos de imprenta, y ∞ si hace falta. */
@@ -51,7 +55,12 @@
   function choice({label, options, value, onchange, className = "", describe}) {
     const group = h("div", {role: "radiogroup", "aria-label": label, class: `choice ${className}`});
     const buttons = options.map((option, i) =>
-      h("button", {type: "button", role: "radio", "aria-label": describe?.(i), onclick: () => pick(i, true)}, option));
+      h(
+        "button",
+        {type: "button", role: "radio", "aria-label": describe?.(i), onclick: () => pick(i, true)},
+        option,
+      ),
+    );
     function pick(index, tell) {
       value = index;
       buttons.forEach((button, i) => {
@@ -63,8 +72,12 @@
     group.addEventListener("keydown", (event) => {
       const last = buttons.length - 1;
       const target = {
-        ArrowRight: Math.min(last, value + 1), ArrowDown: Math.min(last, value + 1),
-        ArrowLeft: Math.max(0, value - 1), ArrowUp: Math.max(0, value - 1), Home: 0, End: last,
+        ArrowRight: Math.min(last, value + 1),
+        ArrowDown: Math.min(last, value + 1),
+        ArrowLeft: Math.max(0, value - 1),
+        ArrowUp: Math.max(0, value - 1),
+        Home: 0,
+        End: last,
       }[event.key];
       if (target === undefined) return;
       event.preventDefault();
@@ -78,20 +91,36 @@
 
   function slider({label, min, max, step, value, text, oninput}) {
     const output = h("output", {class: "amount"});
-    const input = h("input", {type: "range", min, max, step, value, "aria-label": label,
-      oninput: () => { refresh(); oninput(Number(input.value)); }});
+    const input = h("input", {
+      type: "range",
+      min,
+      max,
+      step,
+      value,
+      "aria-label": label,
+      oninput: () => {
+        refresh();
+        oninput(Number(input.value));
+      },
+    });
     function refresh() {
       output.textContent = text(Number(input.value));
       input.setAttribute("aria-valuetext", output.textContent);
     }
     refresh();
-    return {node: h("label", {class: "slider"}, h("span", null, label, " ", output), input), input,
-      set: (next) => { input.value = next; refresh(); }};
+    return {
+      node: h("label", {class: "slider"}, h("span", null, label, " ", output), input),
+      input,
+      set: (next) => {
+        input.value = next;
+        refresh();
+      },
+    };
   }
 
   function toggle({label, checked, oninput}) {
     const input = h("input", {type: "checkbox", checked, oninput: () => oninput(input.checked)});
-    return {node: h("label", {class: "toggle"}, input, h("span", null, label)), input};
+    return {node: h("label", {class: "switch"}, input, h("span", null, label)), input};
   }
 
   /* Una frase que cambia y que el lector de pantalla dice cuando el movimiento se para. */
@@ -99,20 +128,27 @@
     const visible = h("p", {class: "reading", "aria-hidden": "true"});
     const spoken = h("p", {class: "spoken", role: "status", "aria-live": "polite"});
     let timer;
-    return {node: h("div", null, visible, spoken), say(text) {
-      visible.textContent = text;
-      clearTimeout(timer);
-      timer = setTimeout(() => { spoken.textContent = text; }, 400);
-    }};
+    return {
+      node: h("div", null, visible, spoken),
+      say(text) {
+        visible.textContent = text;
+        clearTimeout(timer);
+        timer = setTimeout(() => {
+          spoken.textContent = text;
+        }, 400);
+      },
+    };
   }
 
   /* La barra que dice qué hay bajo el dedo, el ratón o el foco: el data-tip del elemento. */
   function probe(stage, rest) {
     const bar = h("p", {class: "probe"}, rest);
-    const show = (element) => { bar.textContent = element?.closest?.("[data-tip]")?.dataset.tip ?? rest; };
+    const show = (element) => {
+      bar.textContent = element?.closest?.("[data-tip]")?.dataset.tip ?? rest;
+    };
     for (const type of ["pointermove", "pointerdown"])
       stage.addEventListener(type, (event) => show(document.elementFromPoint(event.clientX, event.clientY)));
-    stage.addEventListener("focusin", (event) => show(event.target));
+    for (const type of ["focusin", "keydown"]) stage.addEventListener(type, (event) => show(event.target));
     stage.addEventListener("pointerleave", () => show(null));
     return bar;
   }
@@ -124,24 +160,38 @@
     return `background:color-mix(in srgb,var(--attention) ${(100 * weight).toFixed(1)}%,var(--paper));color:var(--on-${on})`;
   }
 
-  /* Un vector: celdas que se cuentan, teñidas del color de su papel (query, key, value o plain);
-     tint, de 0 a 100, dice cuánto se tiñen. Con más de cuatro y widest, cada celda se tiñe
-     según su tamaño y no lleva número. */
-  function vector(values, role, {digits = 2, tint, widest} = {}) {
-    const style = `--cell:${digits === 1 ? 2.4 : 3.05}em${tint == null ? "" : `;--tint:${tint.toFixed(1)}%`}`;
-    const small = (value) => h("span", {class: "cell small", style: `--tint:${(70 * Math.abs(value) / widest).toFixed(1)}%`}, value < 0 ? "−" : "\u00a0");
-    return h("span", {class: `vector ${role}`, style}, values.map((value) =>
-      values.length > 4 && widest ? small(value) : h("span", {class: "cell"}, number(value, digits))));
+  /* Un vector: celdas que se cuentan, teñidas del color de su papel (query, key, value o plain). tint, de 0 a 100, dice
+     cuánto se tiñen. Las que no caben con número (más de cuatro en un teléfono) llevan en su lugar más tinte
+     cuanto mayores son, comparadas con widest. */
+  function vector(values, role, {digits = 2, tint = 18, widest = 1, cell = digits === 1 ? 2.75 : 3.3} = {}) {
+    const count = values.length,
+      crowd = count * cell > 14.5 ? "crowd" : count > 4 ? "many" : "";
+    return h(
+      "span",
+      {
+        class: `vector ${role} ${crowd}`,
+        style: `--n:${count};--cell:${cell}em;--tint:${tint.toFixed(1)}%`,
+      },
+      values.map((value) =>
+        h(
+          "span",
+          {class: "entry", style: `--share:${((75 * Math.abs(value)) / widest).toFixed(1)}%`},
+          number(value, digits),
+        ),
+      ),
+    );
   }
   /* Decimales con que se escribe una tabla: uno si basta, dos si no. */
-  const digitsOf = (table) => (table.flat(Infinity).every((x) => Math.abs(10 * x - Math.round(10 * x)) < 1e-9) ? 1 : 2);
+  const digitsOf = (table) =>
+    table.flat(Infinity).every((x) => Math.abs(10 * x - Math.round(10 * x)) < 1e-9) ? 1 : 2;
 
   // ---- Registro -------------------------------------------------------------------------------------------------
   const builders = new Map();
 
   function start(root, build) {
     root.dataset.ready = "";
-    if (document.getElementById(root.id) !== root) root.id += `-${document.querySelectorAll("[data-ready]").length}`;
+    if (document.getElementById(root.id) !== root)
+      root.id += `-${document.querySelectorAll("[data-ready]").length}`;
     const data = JSON.parse(root.querySelector('script[type="application/json"]').textContent);
     const stage = h("div", {class: "stage"});
     root.querySelector(".quiet").after(stage);
@@ -159,8 +209,30 @@
       if (build) start(root, build);
     }
   }
-  const register = (kind, build) => { if (!builders.has(kind)) builders.set(kind, build); };
+  const register = (kind, build) => {
+    if (!builders.has(kind)) builders.set(kind, build);
+  };
 
-  window.atentoExplorers = {version: VERSION, register, mount, h, svg, dot, matmul, softmax, mix, entropy, number,
-    factor, digitsOf, choice, slider, toggle, reading, probe, heat, vector};
+  window.atentoExplorers = {
+    version: VERSION,
+    register,
+    mount,
+    h,
+    svg,
+    dot,
+    matmul,
+    softmax,
+    mix,
+    entropy,
+    number,
+    factor,
+    digitsOf,
+    choice,
+    slider,
+    toggle,
+    reading,
+    probe,
+    heat,
+    vector,
+  };
 })();

@@ -24,7 +24,15 @@ from torch import Tensor
 
 from atento import plots
 
-__all__ = ["Explorer", "check_labels", "check_name", "check_table", "deduplicate", "number", "static_table"]
+__all__ = [
+    "Explorer",
+    "check_labels",
+    "check_name",
+    "check_table",
+    "deduplicate",
+    "number",
+    "static_table",
+]
 
 _ATTENTION = {"attention": {"light": "#6e2a6b", "dark": "#d9a0d5"}}  # el violeta de los pesos
 _ROLES = ("query", "key", "value", "attention", "muted", "ink", "paper")
@@ -65,8 +73,14 @@ class Explorer:
         display(self)
 
     def _repr_html_(self) -> str:
-        parts = (_part("style", "base", _base_css()), _part("style", self.kind, _read(f"{self.kind}.css")))
-        scripts = (_part("script", "base", _base_js()), _part("script", self.kind, _read(f"{self.kind}.js")))
+        parts = (
+            _part("style", "base", _base_css()),
+            _part("style", self.kind, _read(f"{self.kind}.css")),
+        )
+        scripts = (
+            _part("script", "base", _base_js()),
+            _part("script", self.kind, _read(f"{self.kind}.js")),
+        )
         return (
             f'<div id="{self.element_id}" class="atento-exp" data-atento-explorer="{self.kind}" role="group" '
             f'aria-label="{html.escape(self.title)}" lang="es">\n{self._heading()}'
@@ -77,8 +91,10 @@ class Explorer:
         )
 
     def _heading(self) -> str:
-        question = f'<p class="question">{html.escape(self.question)}</p>\n' if self.question else ""
-        return f'<p class="title">{html.escape(self.title)}</p>\n{question}'
+        question = (
+            f'<p class="question">{html.escape(self.question)}</p>\n' if self.question else ""
+        )
+        return f'<p class="heading">{html.escape(self.title)}</p>\n{question}'
 
     def _folded_answer(self) -> str:
         if not self.answer:
@@ -119,10 +135,19 @@ def _part(tag: str, name: str, text: str) -> str:
 
 
 def _read(name: str) -> str:
-    """El fichero sin sangrías ni comentarios que empiecen línea: la fuente se lee; la página no carga con ellos."""
+    """El fichero sin sangrías ni comentarios que empiecen línea: la fuente se lee y la página no carga con ellos."""
     text = resources.files("atento.explorers").joinpath(name).read_text(encoding="utf-8")
     text = re.sub(r"^\s*(/\*(?!@)(.|\n)*?\*/\s*$|// .*$)", "", text, flags=re.MULTILINE)
-    return re.sub(r"\n\s*", "\n", text).lstrip()
+    text = re.sub(r"\n\s*", "\n", text).lstrip()
+    if name.endswith(".css"):
+        return _squeezed(text)
+    return re.sub(r"^((?:(?!//).)*[({\[,])\n", r"\1", text, flags=re.MULTILINE)
+
+
+def _squeezed(css: str) -> str:
+    """La hoja sin los espacios, los ceros y los puntos y coma que sobran."""
+    css = re.sub(r"(?<=[;{,])\s+|\s+(?=[{}])|(?<=: )0(?=\.\d)|(?<= )0(?=\.\d)", "", css)
+    return re.sub(r"(?<=[\w-]): ", ":", css).replace(";}", "}")
 
 
 def _base_js() -> str:
@@ -133,7 +158,10 @@ def _base_js() -> str:
 def _base_css() -> str:
     tokens = _ATTENTION | plots.TOKENS
     follow = "".join(f"--{role}:var(--atento-{role},{tokens[role]['light']});" for role in _ROLES)
-    fixed = {mode: "".join(f"--{role}:{tokens[role][mode]};" for role in _ROLES) for mode in ("light", "dark")}
+    fixed = {
+        mode: "".join(f"--{role}:{tokens[role][mode]};" for role in _ROLES)
+        for mode in ("light", "dark")
+    }
     text = _read("base.css").replace("/*@TOKENS@*/", follow)
     return text.replace("/*@DARK@*/", fixed["dark"]).replace("/*@LIGHT@*/", fixed["light"])
 
@@ -151,7 +179,8 @@ def static_table(caption: str, head: Iterable[str], rows: Iterable[Sequence[str]
     """Tabla de la versión quieta; la primera celda de cada fila es su rótulo."""
     columns = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in head)
     lines = (
-        f'<tr><th scope="row">{html.escape(label)}</th>' + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
+        f'<tr><th scope="row">{html.escape(label)}</th>'
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
         for label, *cells in rows
     )
     return (
@@ -173,11 +202,15 @@ def check_table(value: Any, name: str, axes: str, ndim: tuple[int, ...]) -> Tens
     try:
         table = torch.as_tensor(value).detach().to("cpu", torch.float64)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise ValueError(f"{name}: llegó {type(value).__name__}; se esperaban números con la forma {axes}") from error
+        raise ValueError(
+            f"{name}: llegó {type(value).__name__}; se esperaban números con la forma {axes}"
+        ) from error
     if table.ndim not in ndim or table.numel() == 0:
         raise ValueError(f"{name}: llegó la forma {tuple(table.shape)}; se esperaba {axes}")
     if not bool(torch.isfinite(table).all()):
-        raise ValueError(f"{name}: hay valores infinitos o NaN; el explorador necesita números finitos")
+        raise ValueError(
+            f"{name}: hay valores infinitos o NaN; el explorador necesita números finitos"
+        )
     return table.mul(1e6).round().div(1e6)
 
 
@@ -186,10 +219,14 @@ def check_labels(labels: Sequence[str], name: str, count: int, what: str) -> tup
 
     Errores: ``ValueError`` si no hay ``count`` o alguno está vacío; ``what`` dice de qué es cada rótulo.
     """
-    if isinstance(labels, str) or not all(isinstance(label, str) and label.strip() for label in labels):
+    if isinstance(labels, str) or not all(
+        isinstance(label, str) and label.strip() for label in labels
+    ):
         raise ValueError(f"{name}: llegó {labels!r}; se esperaba una lista de textos no vacíos")
     if len(labels) != count:
-        raise ValueError(f"{name}: llegaron {len(labels)} rótulos; se esperaban {count}, uno por {what}")
+        raise ValueError(
+            f"{name}: llegaron {len(labels)} rótulos; se esperaban {count}, uno por {what}"
+        )
     return tuple(labels)
 
 

@@ -10,9 +10,18 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from atento.explorers.base import Explorer, check_labels, check_name, check_table, number, static_table
+from atento.explorers.base import (
+    Explorer,
+    check_labels,
+    check_name,
+    check_table,
+    number,
+    static_table,
+)
 
 __all__ = ["PlaneExplorer", "plane"]
+
+_MOVABLE = ("query", "key", "value")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,7 +104,12 @@ class PlaneExplorer(Explorer):
         rows = [
             [word, _point(key), _point(value), number(score), number(weight)]
             for word, key, value, score, weight in zip(
-                self.words, self.key.tolist(), self.value.tolist(), values["scores"], values["weights"], strict=True
+                self.words,
+                self.key.tolist(),
+                self.value.tolist(),
+                values["scores"],
+                values["weights"],
+                strict=True,
             )
         ]
         caption = (
@@ -144,35 +158,42 @@ def plane(
 
     Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o fuera de ``limits``.
     """
-    key = check_table(key, "key", "(key, 2)", (2,))
-    count = len(key)
-    words = check_labels(words, "words", count, "clave")
-    query = check_table(query, "query", "(2,)", (1,))
-    tied = value is None
-    value = key if tied else check_table(value, "value", "(key, 2)", (2,))
-    for label, table, shape in (("query", query, (2,)), ("key", key, (count, 2)), ("value", value, (count, 2))):
-        if tuple(table.shape) != shape:
-            raise ValueError(f"{label}: llegó la forma {tuple(table.shape)}; se esperaba {shape}")
+    query, key, values = _tables(query, key, value)
+    words = check_labels(words, "words", len(key), "clave")
     _check_self(self_index, query, key)
-    present = (True,) * count if present is None else tuple(map(bool, present))
-    if len(present) != count:
-        raise ValueError(f"present: llegaron {len(present)} marcas; se esperaban {count}, una por palabra")
     if not 0.1 <= temperature <= 10:
         raise ValueError(f"temperature: llegó {temperature}; se esperaba un número de 0.1 a 10")
-    points = torch.cat([query[None], key, value])
+    points = torch.cat([query[None], key, values])
     return PlaneExplorer(
-        words, check_labels([query_word], "query_word", 1, "consulta")[0], query, key, value, tied, self_index, present,
-        _some(move, "move", ("query", "key") if tied else ("query", "key", "value")), bool(hull), bool(scale),
-        float(temperature), _limits(limits, points), check_axes(axes),
+        words, check_labels([query_word], "query_word", 1, "consulta")[0], query, key, values, value is None,
+        self_index, _present(present, len(key)), _some(move, "move", _MOVABLE[: 2 if value is None else 3]),
+        bool(hull), bool(scale), float(temperature), _limits(limits, points), _axes(axes),
         _some(controls, "controls", ("words", "temperature")), title, question, answer, check_name(name),
     )  # fmt: skip
 
 
-def check_axes(axes: Sequence[str]) -> tuple[str, str]:
-    """Los nombres de los dos ejes.
+def _tables(query: Any, key: Any, value: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """Consulta, claves y valores; sin valores, son las claves."""
+    key = check_table(key, "key", "(key, 2)", (2,))
+    query = check_table(query, "query", "(2,)", (1,))
+    value = key if value is None else check_table(value, "value", "(key, 2)", (2,))
+    pairs = (("query", query, (2,)), ("key", key, (len(key), 2)), ("value", value, (len(key), 2)))
+    for name, table, shape in pairs:
+        if tuple(table.shape) != shape:
+            raise ValueError(f"{name}: llegó la forma {tuple(table.shape)}; se esperaba {shape}")
+    return query, key, value
 
-    Errores: ``ValueError`` si no son dos textos.
-    """
+
+def _present(present: Sequence[bool] | None, count: int) -> tuple[bool, ...]:
+    marks = (True,) * count if present is None else tuple(map(bool, present))
+    if len(marks) != count:
+        raise ValueError(
+            f"present: llegaron {len(marks)} marcas; se esperaban {count}, una por palabra"
+        )
+    return marks
+
+
+def _axes(axes: Sequence[str]) -> tuple[str, str]:
     if isinstance(axes, str) or len(axes) != 2 or not all(isinstance(axis, str) for axis in axes):
         raise ValueError(f"axes: llegó {axes!r}; se esperaban dos textos")
     return tuple(axes)
@@ -182,7 +203,9 @@ def _check_self(self_index: int | None, query: Tensor, key: Tensor) -> None:
     if self_index is None:
         return
     if not 0 <= self_index < len(key):
-        raise ValueError(f"self_index: llegó {self_index}; se esperaba una palabra de 0 a {len(key) - 1}")
+        raise ValueError(
+            f"self_index: llegó {self_index}; se esperaba una palabra de 0 a {len(key) - 1}"
+        )
     if not torch.equal(query, key[self_index]):
         raise ValueError("self_index: la clave de esa palabra debe ser igual que query")
 
@@ -200,8 +223,14 @@ def _limits(limits: Any, points: Tensor) -> tuple[float, float, float, float]:
         margin = 0.25 * (high - low) or 1.0
         low, high = low - (margin if low < 0 else 0.12 * (high - low)), high + margin
         return low, high, low, high
-    if len(limits) != 4 or not math.isclose(limits[1] - limits[0], limits[3] - limits[2]) or limits[1] <= limits[0]:
-        raise ValueError(f"limits: llegó {limits!r}; se esperaba un cuadrado, (x_min, x_max, y_min, y_max)")
+    if (
+        len(limits) != 4
+        or not math.isclose(limits[1] - limits[0], limits[3] - limits[2])
+        or limits[1] <= limits[0]
+    ):
+        raise ValueError(
+            f"limits: llegó {limits!r}; se esperaba un cuadrado, (x_min, x_max, y_min, y_max)"
+        )
     x, y = points[:, 0], points[:, 1]
     if x.min() < limits[0] or x.max() > limits[1] or y.min() < limits[2] or y.max() > limits[3]:
         raise ValueError(f"limits: {limits!r} deja fuera algún vector")

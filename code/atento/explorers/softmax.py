@@ -10,14 +10,25 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from atento.explorers.base import Explorer, check_labels, check_name, check_table, number, static_table
+from atento.explorers.base import (
+    Explorer,
+    check_labels,
+    check_name,
+    check_table,
+    number,
+    static_table,
+)
 
 __all__ = ["TOLERANCE", "SoftmaxExplorer", "softmax"]
 
 TOLERANCE = 0.005
 """Cuánto puede apartarse el peso mayor del buscado para dar la pregunta por contestada."""
 
-_STATIC_SETTINGS = (("sin escalar", 1.0, False), ("escalada", 1.0, True), ("escalada, temperatura 4", 4.0, True))
+_STATIC_SETTINGS = (
+    ("sin escalar", 1.0, False),
+    ("escalada", 1.0, True),
+    ("escalada, temperatura 4", 4.0, True),
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,8 +74,12 @@ class SoftmaxExplorer(Explorer):
     def range(self) -> tuple[float, float]:
         """Extremos del mando, en potencias de 10: de 0.1 a 10, o más si alguna fila lo necesita."""
         rows = range(len(self.queries))
-        powers = [math.log10(self.solution(row, scaled)) for row in rows for scaled in (True, False)]
-        return min(-1.0, math.floor(2 * min(powers) - 0.2) / 2), max(1.0, math.ceil(2 * max(powers) + 0.2) / 2)
+        powers = [
+            math.log10(self.solution(row, scaled)) for row in rows for scaled in (True, False)
+        ]
+        return min(-1.0, math.floor(2 * min(powers) - 0.2) / 2), max(
+            1.0, math.ceil(2 * max(powers) + 0.2) / 2
+        )
 
     def data(self) -> dict[str, Any]:
         """Lo que recibe el JavaScript."""
@@ -80,10 +95,15 @@ class SoftmaxExplorer(Explorer):
 
     def static(self) -> str:
         """Los pesos de la primera consulta con tres ajustes, y la respuesta de cada fila."""
-        columns = [self.weights(0, temperature, scaled).tolist() for _, temperature, scaled in _STATIC_SETTINGS]
+        columns = [
+            self.weights(0, temperature, scaled).tolist()
+            for _, temperature, scaled in _STATIC_SETTINGS
+        ]
         lines = [
             [key, number(score), *(number(column[position], 3) for column in columns)]
-            for position, (key, score) in enumerate(zip(self.keys, self.scores[0].tolist(), strict=True))
+            for position, (key, score) in enumerate(
+                zip(self.keys, self.scores[0].tolist(), strict=True)
+            )
         ]
         head = ["clave", "puntuación", *(label for label, _, _ in _STATIC_SETTINGS)]
         first = static_table(f"Pesos de «{self.queries[0]}» sobre cada clave", head, lines)
@@ -128,7 +148,11 @@ def softmax(
     table = table.reshape(-1, table.shape[-1])
     if queries is None and len(table) > 1:
         raise ValueError(f"queries: scores tiene {len(table)} filas; hacen falta sus rótulos")
-    queries = ("consulta",) if queries is None else check_labels(queries, "queries", len(table), "fila de scores")
+    queries = (
+        ("consulta",)
+        if queries is None
+        else check_labels(queries, "queries", len(table), "fila de scores")
+    )
     keys = check_labels(keys, "keys", table.shape[-1], "columna de scores")
     if d_k < 1:
         raise ValueError(f"d_k: llegó {d_k}; se esperaba un entero mayor o igual que 1")
@@ -142,14 +166,20 @@ def softmax(
             f"Cada palabra tiene la suya, y sin dividir entre √{d_k} hace falta una temperatura "
             f"{number(math.sqrt(d_k))} veces mayor: dividir las puntuaciones y subir la temperatura son lo mismo."
         )
-    return SoftmaxExplorer(table, keys, queries, int(d_k), float(target), title, question, answer, check_name(name))
+    return SoftmaxExplorer(
+        table, keys, queries, int(d_k), float(target), title, question, answer, check_name(name)
+    )
 
 
 def _check_target(table: Tensor, queries: tuple[str, ...], target: float) -> None:
     """Que todas las filas puedan contestar: la mejor clave es una sola y ``target`` está entre ``1/n`` y 1."""
     floor = 1 / table.shape[-1]
     if not floor + 2 * TOLERANCE < target < 1 - TOLERANCE:
-        raise ValueError(f"target: llegó {target}; con {table.shape[-1]} claves se esperaba entre {floor:.3g} y 1")
+        raise ValueError(
+            f"target: llegó {target}; con {table.shape[-1]} claves se esperaba entre {floor:.3g} y 1"
+        )
     for query, row in zip(queries, table, strict=True):
         if int((row == row.max()).sum()) > 1:
-            raise ValueError(f"scores: la fila «{query}» empata en lo más alto; su peso mayor no llega a {target}")
+            raise ValueError(
+                f"scores: la fila «{query}» empata en lo más alto; su peso mayor no llega a {target}"
+            )

@@ -14,7 +14,14 @@ import torch
 from torch import Tensor
 
 from atento import masks
-from atento.explorers.base import Explorer, check_labels, check_name, check_table, number, static_table
+from atento.explorers.base import (
+    Explorer,
+    check_labels,
+    check_name,
+    check_table,
+    number,
+    static_table,
+)
 
 __all__ = ["STEPS", "StepperExplorer", "stepper"]
 
@@ -59,7 +66,11 @@ class StepperExplorer(Explorer):
     def masks(self) -> tuple[str, ...]:
         """Las máscaras que se pueden elegir: ``none``, ``causal`` (si es cuadrada) y ``given`` (si se dio)."""
         square = len(self.queries) == len(self.words)
-        return ("none", *(("causal",) if square else ()), *(("given",) if self.mask is not None else ()))
+        return (
+            "none",
+            *(("causal",) if square else ()),
+            *(("given",) if self.mask is not None else ()),
+        )
 
     def allowed(self, mask: _Mask = "none") -> Tensor:
         """Quién puede atender a quién con esa máscara: ``(query, key)`` booleana, ``True`` = puede.
@@ -71,7 +82,9 @@ class StepperExplorer(Explorer):
         if mask == "given":
             return self.mask
         shape = (len(self.queries), len(self.words))
-        return masks.causal_mask(shape[0]) if mask == "causal" else torch.ones(shape, dtype=torch.bool)
+        return (
+            masks.causal_mask(shape[0]) if mask == "causal" else torch.ones(shape, dtype=torch.bool)
+        )
 
     def compute(
         self, *, head: int = 0, scaled: bool = True, mask: _Mask = "none", temperature: float = 1.0
@@ -87,11 +100,19 @@ class StepperExplorer(Explorer):
         masked = divided.masked_fill(~self.allowed(mask), -math.inf)
         weights = masked.softmax(dim=-1).nan_to_num(0.0)
         output = weights @ self.value[head]
-        return {"scores": scores, "scaled": divided, "masked": masked, "weights": weights, "output": output}
+        return {
+            "scores": scores,
+            "scaled": divided,
+            "masked": masked,
+            "weights": weights,
+            "output": output,
+        }
 
     def data(self) -> dict[str, Any]:
         """Lo que recibe el JavaScript."""
-        projections = None if self.projections is None else [matrix.tolist() for matrix in self.projections]
+        projections = (
+            None if self.projections is None else [matrix.tolist() for matrix in self.projections]
+        )
         return {
             "words": self.words,
             "queries": self.queries,
@@ -114,7 +135,8 @@ class StepperExplorer(Explorer):
         row, values = self.initial["row"], self._initial_values()
         steps = ["scores", "scaled", "masked", "weights"]
         lines = [
-            [word, *(number(values[step][row, column]) for step in steps)] for column, word in enumerate(self.words)
+            [word, *(number(values[step][row, column]) for step in steps)]
+            for column, word in enumerate(self.words)
         ]
         head = ["clave", "puntuar", "escalar", "enmascarar", "normalizar"]
         first = static_table(f"Lo que calcula «{self.queries[row]}», paso a paso", head, lines)
@@ -124,7 +146,9 @@ class StepperExplorer(Explorer):
                 self.queries, values["weights"].tolist(), values["output"].tolist(), strict=True
             )
         ]
-        return first + static_table("Pesos de cada palabra y lo que recibe", ["", *self.words, "promediar"], every)
+        return first + static_table(
+            "Pesos de cada palabra y lo que recibe", ["", *self.words, "promediar"], every
+        )
 
     def summary(self) -> str:
         """Una línea para la terminal."""
@@ -175,19 +199,14 @@ def stepper(
     Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o si el estado inicial no
     existe.
     """
-    inputs = _inputs(query, key, value, with_projections=projections is not None)
-    matrices = None if projections is None else _projections(projections, inputs)
-    q, k, v = inputs if matrices is None else (table @ w for table, w in zip(inputs, matrices, strict=True))
-    _check_projected(q, k, v)
+    inputs, matrices, (q, k, v) = _projected((query, key, value), projections)
     words = check_labels(words, "words", k.shape[1], "clave")
-    if queries is None and q.shape[1] != len(words):
-        raise ValueError(f"queries: hay {q.shape[1]} consultas y {len(words)} claves; hacen falta sus rótulos")
-    queries = words if queries is None else check_labels(queries, "queries", q.shape[1], "consulta")
+    queries = _queries(queries, words, q.shape[1])
     given, start = _mask(mask, (len(queries), len(words)))
-    names = () if features is None else check_labels(features, "features", v.shape[2], "componente de value")
+    features = check_labels(features or (), "features", v.shape[2] if features else 0, "componente de value")
     initial = {"scaled": bool(scale), "mask": start, "temperature": _temperature(temperature)}
     explorer = StepperExplorer(
-        words, queries, q, k, v, inputs, matrices, given, str(mask_label), names,
+        words, queries, q, k, v, inputs, matrices, given, str(mask_label), features,
         initial | {"row": row, "head": head, "step": step}, _controls(controls), title, question, answer,
         check_name(name),
     )  # fmt: skip
@@ -195,9 +214,37 @@ def stepper(
     return explorer
 
 
-def _inputs(query: Any, key: Any, value: Any, *, with_projections: bool) -> tuple[Tensor, Tensor, Tensor]:
-    ndim, axes = ((2,), "(posiciones, d_model)") if with_projections else ((2, 3), "(posiciones, d) o (head, …, d)")
-    tables = [check_table(t, n, axes, ndim) for t, n in ((query, "query"), (key, "key"), (value, "value"))]
+def _projected(tables: tuple[Any, ...], projections: Any) -> tuple[Any, Any, tuple[Tensor, ...]]:
+    """Las entradas, las matrices (si las hay) y consultas, claves y valores con su eje ``head``."""
+    inputs = _inputs(*tables, with_projections=projections is not None)
+    if projections is None:
+        projected, matrices = inputs, None
+    else:
+        matrices = _projections(projections, inputs)
+        projected = tuple(table @ matrix for table, matrix in zip(inputs, matrices, strict=True))
+    _check_projected(*projected)
+    return inputs, matrices, projected
+
+
+def _queries(queries: Sequence[str] | None, words: tuple[str, ...], count: int) -> tuple[str, ...]:
+    if queries is not None:
+        return check_labels(queries, "queries", count, "consulta")
+    if count != len(words):
+        raise ValueError(f"queries: hay {count} consultas y {len(words)} claves; hacen falta sus rótulos")
+    return words
+
+
+def _inputs(
+    query: Any, key: Any, value: Any, *, with_projections: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    ndim, axes = (
+        ((2,), "(posiciones, d_model)")
+        if with_projections
+        else ((2, 3), "(posiciones, d) o (head, …, d)")
+    )
+    tables = [
+        check_table(t, n, axes, ndim) for t, n in ((query, "query"), (key, "key"), (value, "value"))
+    ]
     return tuple(table if table.ndim == 3 else table[None] for table in tables)
 
 
@@ -209,7 +256,9 @@ def _projections(projections: Any, inputs: tuple[Tensor, ...]) -> tuple[Tensor, 
         matrix = check_table(matrix, name, "(d_model, d) o (head, d_model, d)", (2, 3))
         matrix = matrix if matrix.ndim == 3 else matrix[None]
         if matrix.shape[1] != table.shape[2]:
-            raise ValueError(f"{name}: llegó d_model = {matrix.shape[1]}; se esperaba {table.shape[2]}")
+            raise ValueError(
+                f"{name}: llegó d_model = {matrix.shape[1]}; se esperaba {table.shape[2]}"
+            )
         matrices.append(matrix)
     if len({len(matrix) for matrix in matrices}) > 1:
         raise ValueError("projections: las tres matrices deben tener el mismo número de cabezas")
@@ -218,11 +267,17 @@ def _projections(projections: Any, inputs: tuple[Tensor, ...]) -> tuple[Tensor, 
 
 def _check_projected(query: Tensor, key: Tensor, value: Tensor) -> None:
     if query.shape[2] != key.shape[2]:
-        raise ValueError(f"key: llegó d_k = {key.shape[2]}; se esperaba {query.shape[2]}, la de query")
+        raise ValueError(
+            f"key: llegó d_k = {key.shape[2]}; se esperaba {query.shape[2]}, la de query"
+        )
     if value.shape[1] != key.shape[1]:
-        raise ValueError(f"value: llegaron {value.shape[1]} valores; se esperaban {key.shape[1]}, uno por clave")
+        raise ValueError(
+            f"value: llegaron {value.shape[1]} valores; se esperaban {key.shape[1]}, uno por clave"
+        )
     if not len(query) == len(key) == len(value):
-        raise ValueError(f"query, key y value: llegaron {len(query)}, {len(key)} y {len(value)} cabezas; deben coincidir")
+        raise ValueError(
+            f"query, key y value: llegaron {len(query)}, {len(key)} y {len(value)} cabezas; deben coincidir"
+        )
 
 
 def _mask(mask: Any, shape: tuple[int, int]) -> tuple[Tensor | None, _Mask]:
@@ -231,11 +286,15 @@ def _mask(mask: Any, shape: tuple[int, int]) -> tuple[Tensor | None, _Mask]:
         return None, "none"
     if isinstance(mask, str):
         if mask != "causal" or shape[0] != shape[1]:
-            raise ValueError(f"mask: llegó {mask!r}; se esperaba una tabla booleana {shape} o, si es cuadrada, 'causal'")
+            raise ValueError(
+                f"mask: llegó {mask!r}; se esperaba una tabla booleana {shape} o, si es cuadrada, 'causal'"
+            )
         return None, "causal"
     table = torch.as_tensor(mask)
     if table.dtype != torch.bool or tuple(table.shape) != shape:
-        raise ValueError(f"mask: llegó {table.dtype} {tuple(table.shape)}; se esperaba una tabla booleana {shape}")
+        raise ValueError(
+            f"mask: llegó {table.dtype} {tuple(table.shape)}; se esperaba una tabla booleana {shape}"
+        )
     return table.cpu(), "given"
 
 
@@ -248,16 +307,22 @@ def _temperature(temperature: float) -> float:
 def _controls(controls: Sequence[str]) -> tuple[str, ...]:
     known = ("scale", "mask", "temperature")
     if isinstance(controls, str) or not set(controls) <= set(known):
-        raise ValueError(f"controls: llegó {controls!r}; se esperaban algunos de {', '.join(known)}")
+        raise ValueError(
+            f"controls: llegó {controls!r}; se esperaban algunos de {', '.join(known)}"
+        )
     return tuple(name for name in known if name in controls)
 
 
 def _settle(explorer: StepperExplorer, row: int, head: int, step: str | None) -> None:
     """Comprueba el estado inicial y pone nombre al primer paso si no se dijo."""
     if not 0 <= row < len(explorer.queries):
-        raise ValueError(f"row: llegó {row}; se esperaba una fila de 0 a {len(explorer.queries) - 1}")
+        raise ValueError(
+            f"row: llegó {row}; se esperaba una fila de 0 a {len(explorer.queries) - 1}"
+        )
     if not 0 <= head < len(explorer.query):
-        raise ValueError(f"head: llegó {head}; se esperaba una cabeza de 0 a {len(explorer.query) - 1}")
+        raise ValueError(
+            f"head: llegó {head}; se esperaba una cabeza de 0 a {len(explorer.query) - 1}"
+        )
     step = explorer.steps[0] if step is None else step
     if step not in explorer.steps:
         raise ValueError(f"step: llegó {step!r}; se esperaba uno de {', '.join(explorer.steps)}")

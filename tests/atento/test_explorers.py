@@ -1,0 +1,276 @@
+"""Los exploradores sin navegador: el gemelo en Python, lo que se entrega a la página y lo que se rechaza."""
+
+import itertools
+import json
+import re
+
+import pytest
+import torch
+
+from atento import attention, explorers, masks, plots
+from atento.explorers import base
+from atento.explorers.stepper import STEPS
+
+WORDS = ["el", "banco", "del", "río", "crece"]
+
+
+def normal(*shape, seed=0):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def make_stepper(**changes):
+    tables = {
+        "query": normal(2, 5, 3),
+        "key": normal(2, 5, 3, seed=1),
+        "value": normal(2, 5, 2, seed=2),
+    }
+    return explorers.stepper(**({"words": WORDS, "name": "prueba"} | tables | changes))
+
+
+def make_plane(**changes):
+    given = {
+        "words": ["tren", "invierno"],
+        "query": [1.0, 1.0],
+        "key": [[2.0, 0.5], [0.5, 2.0]],
+        "name": "prueba",
+    }
+    return explorers.plane(**(given | changes))
+
+
+def make_softmax(**changes):
+    given = {
+        "scores": 8 * normal(3, 5, seed=7),
+        "keys": WORDS,
+        "queries": WORDS[:3],
+        "d_k": 64,
+        "name": "prueba",
+    }
+    return explorers.softmax(**(given | changes))
+
+
+MAKERS = {"stepper": make_stepper, "plane": make_plane, "softmax": make_softmax}
+every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+
+
+# --- Lo común --------------------------------------------------------------------------------------------------------
+
+
+@every_explorer
+def test_the_page_is_small_repeatable_and_offline(make):
+    bundle, again = make()._repr_mimebundle_(), make()._repr_mimebundle_()
+    assert bundle == again
+    assert len(bundle["text/html"].encode()) <= 40_000
+    assert not re.search(
+        r"https?://(?!www\.w3\.org/2000/svg)|src=|@import|url\(", bundle["text/html"]
+    )
+    assert not re.search(r"@[A-Z]+@", bundle["text/html"])
+    assert (
+        bundle["text/plain"].endswith("(interactivo en la página)")
+        and "\n" not in bundle["text/plain"]
+    )
+
+
+@every_explorer
+def test_a_label_cannot_break_out_of_the_page(make):
+    hostile = "</script><b>&"
+    label = {"stepper": "words", "plane": "words", "softmax": "keys"}[make().kind]
+    count = len(getattr(make(), label))
+    page = make(**{label: [hostile] * count}, question=hostile, title=hostile)._repr_html_()
+    assert "<b>" not in page and page.count("</script>") == make()._repr_html_().count("</script>")
+
+
+@every_explorer
+def test_the_identifier_follows_the_data(make):
+    assert make().element_id == make().element_id != make(name="otra").element_id
+    assert make(name="otra").element_id.startswith("exp-otra-")
+
+
+def test_colours_come_from_the_tokens_of_the_book():
+    css = base._base_css()
+    for role in ("query", "key", "value", "ink", "paper", "muted"):
+        assert f"var(--atento-{role},{plots.TOKENS[role]['light']})" in css
+        assert f"--{role}:{plots.TOKENS[role]['dark']};" in css
+    sources = "".join(
+        base._read(f"{name}.css") + base._read(f"{name}.js") for name in ("base", *MAKERS)
+    )
+    assert not set(re.findall(r"#[0-9a-f]{3,6}\b", sources)) - {"#000", "#fff"}
+
+
+def test_a_page_with_several_keeps_one_copy_of_what_is_shared():
+    page = "".join(
+        make()._repr_html_() for make in (make_stepper, make_plane, make_plane, make_softmax)
+    )
+    lean = explorers.deduplicate(page)
+    parts = re.findall(r'data-atento-part="([a-z]+)-', lean)
+    assert sorted(parts) == sorted(2 * ["base", "stepper", "plane", "softmax"])
+    assert lean.count("data-atento-explorer=") == 4 and explorers.deduplicate(lean) == lean
+
+
+def test_comments_and_indents_stay_at_home():
+    assert "// ----" not in base._read("stepper.js") and "\n  " not in base._read("stepper.js")
+    assert "/*@TOKENS@*/" in base._read("base.css") and len(base._read("base.js")) > 5000
+
+
+@pytest.mark.parametrize(("make", "changes", "names"), [
+    (make_stepper, {"query": normal(5, 4)}, "key"),
+    (make_stepper, {"query": normal(5)}, "query"),
+    (make_stepper, {"key": torch.full((2, 5, 3), float("nan"))}, "key"),
+    (make_stepper, {"value": normal(2, 4, 2)}, "value"),
+    (make_stepper, {"value": normal(3, 5, 2)}, "query, key y value"),
+    (make_stepper, {"query": normal(2, 3, 3)}, "queries"),
+    (make_stepper, {"words": ["una"]}, "words"),
+    (make_stepper, {"words": "cinco"}, "words"),
+    (make_stepper, {"features": ["agua"]}, "features"),
+    (make_stepper, {"mask": torch.ones(5, 5)}, "mask"),
+    (make_stepper, {"mask": torch.ones(5, 4, dtype=torch.bool)}, "mask"),
+    (make_stepper, {"mask": "otra"}, "mask"),
+    (make_stepper, {"row": 5}, "row"),
+    (make_stepper, {"head": 2}, "head"),
+    (make_stepper, {"step": "proyectar"}, "step"),
+    (make_stepper, {"temperature": 0.0}, "temperature"),
+    (make_stepper, {"controls": ("todo",)}, "controls"),
+    (make_stepper, {"name": "con espacios"}, "name"),
+    (make_stepper, {"projections": (1, 2)}, "query"),
+    (make_plane, {"query": [1.0, 2.0, 3.0]}, "query"),
+    (make_plane, {"key": [[1.0, 2.0, 3.0]]}, "key"),
+    (make_plane, {"key": "dos"}, "key"),
+    (make_plane, {"value": [[1.0, 2.0]]}, "value"),
+    (make_plane, {"self_index": 0}, "self_index"),
+    (make_plane, {"self_index": 7}, "self_index"),
+    (make_plane, {"move": ("value",)}, "move"),
+    (make_plane, {"limits": (0.0, 1.0, 0.0, 1.0)}, "limits"),
+    (make_plane, {"limits": (0.0, 3.0, 0.0, 2.0)}, "limits"),
+    (make_plane, {"axes": ("uno",)}, "axes"),
+    (make_plane, {"present": (True,)}, "present"),
+    (make_plane, {"temperature": 20.0}, "temperature"),
+    (make_softmax, {"scores": torch.zeros(2, 2, 2)}, "scores"),
+    (make_softmax, {"scores": torch.full((3, 5), float("inf"))}, "scores"),
+    (make_softmax, {"scores": torch.zeros(3, 5)}, "scores"),
+    (make_softmax, {"keys": ["una"]}, "keys"),
+    (make_softmax, {"queries": ["a"]}, "queries"),
+    (make_softmax, {"queries": None}, "queries"),
+    (make_softmax, {"d_k": 0}, "d_k"),
+    (make_softmax, {"target": 0.2}, "target"),
+    (make_softmax, {"target": 1.0}, "target"),
+])  # fmt: skip
+def test_bad_input_is_named_at_the_door(make, changes, names):
+    with pytest.raises(ValueError, match=f"^{re.escape(names)}"):
+        make(**changes)
+
+
+# --- El paso a paso --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mask", ["none", "causal", "given"])
+@pytest.mark.parametrize("head", [0, 1])
+def test_the_steps_are_the_attention_of_the_library(mask, head):
+    given = torch.tensor([[True] * 5, [False] * 5, *[[True, False, True, False, True]] * 3])
+    explorer = make_stepper(mask=given)
+    values = explorer.compute(head=head, mask=mask)
+    allowed = {"none": None, "causal": masks.causal_mask(5), "given": given}[mask]
+    tables = (explorer.query[head], explorer.key[head], explorer.value[head])
+    output, weights = attention.scaled_dot_product_attention(*tables, allowed)
+    assert torch.allclose(values["weights"], weights, atol=1e-12)
+    assert torch.allclose(values["output"], output, atol=1e-12)
+
+
+def test_scale_and_temperature_divide():
+    explorer = make_stepper()
+    plain = explorer.compute(scaled=False)
+    assert torch.equal(plain["scores"], plain["scaled"])
+    both = explorer.compute(scaled=True, temperature=2.0)
+    assert torch.allclose(both["scaled"] * 2 * 3**0.5, plain["scores"])
+
+
+def test_projections_add_a_step_and_heads():
+    x, projections = normal(5, 4), tuple(normal(2, 4, d, seed=d) for d in (3, 3, 2))
+    explorer = explorers.stepper(WORDS, x, x, x, projections=projections)
+    assert explorer.steps == STEPS and len(explorer.query) == 2
+    assert torch.allclose(explorer.key[1], x @ projections[1][1], atol=1e-5)
+    assert "2 cabezas" in repr(explorer)
+
+
+@pytest.mark.parametrize("size", ["projections", "heads"])
+def test_projections_that_do_not_fit_are_named(size):
+    x = normal(5, 4)
+    shapes = {"projections": [(4, 3), (5, 3), (4, 2)], "heads": [(2, 4, 3), (2, 4, 3), (1, 4, 2)]}[
+        size
+    ]
+    with pytest.raises(ValueError, match=r"^projections"):
+        explorers.stepper(WORDS, x, x, x, projections=tuple(normal(*shape) for shape in shapes))
+
+
+def test_cross_attention_has_its_own_words_and_no_causal_mask():
+    explorer = make_stepper(query=normal(2, 2, 3), queries=["the", "bank"])
+    assert explorer.masks() == ("none",) and explorer.compute()["weights"].shape == (2, 5)
+    with pytest.raises(ValueError, match="^mask"):
+        explorer.compute(mask="causal")
+
+
+def test_without_javascript_the_stepper_is_two_tables():
+    explorer = make_stepper(row=1)
+    values, page = explorer.compute(), explorer._repr_html_()
+    assert page.count("<table>") == 2
+    for step in ("scores", "scaled", "weights"):
+        assert all(f"<td>{base.number(number)}</td>" in page for number in values[step][1])
+
+
+# --- El plano --------------------------------------------------------------------------------------------------------
+
+
+def test_the_plane_weighs_and_mixes():
+    explorer = make_plane()
+    values = explorer.compute()
+    scores = torch.tensor([2.5, 2.5], dtype=torch.float64)
+    assert torch.allclose(values["scores"], scores) and torch.allclose(
+        values["output"], explorer.key.mean(0)
+    )
+    alone = explorer.compute(present=(True, False))
+    assert torch.equal(alone["output"], explorer.key[0])
+    assert not explorer.compute(present=(False, False))["output"].any()
+    moved = explorer.compute(key=torch.zeros(2, 2, dtype=torch.float64))
+    assert not moved["output"].any(), "sin value, el valor se mueve con la clave"
+
+
+def test_the_output_never_leaves_the_hull():
+    triangle = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
+    explorer = explorers.plane(
+        ["a", "b", "c"], [0.0, 0.0], normal(3, 2, seed=3), triangle, hull=True
+    )
+    for query in 20 * normal(200, 2, seed=4):
+        x, y = explorer.compute(query=query)["output"]
+        assert x >= 0 and y >= 0 and x + y <= 1 + 1e-12
+
+
+# --- La softmax ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_row_can_answer_the_question(seed):
+    explorer = make_softmax(scores=8 * normal(3, 5, seed=seed))
+    low, high = explorer.range
+    for row, scaled in itertools.product(range(3), (True, False)):
+        temperature = explorer.solution(row, scaled)
+        assert 10**low < temperature < 10**high
+        assert abs(float(explorer.weights(row, temperature, scaled).max()) - explorer.target) < 1e-9
+    for row in range(3):
+        assert explorer.solution(row, False) == pytest.approx(
+            8 * explorer.solution(row, True), rel=1e-9
+        )
+
+
+def test_without_javascript_the_softmax_says_its_weights_and_its_answers():
+    explorer = make_softmax()
+    page = explorer._repr_html_()
+    for temperature, scaled in ((1.0, True), (1.0, False), (4.0, True)):
+        assert all(
+            f"<td>{w:.3f}</td>" in page for w in explorer.weights(0, temperature, scaled).tolist()
+        )
+    assert all(f"<td>{explorer.solution(row):.3g}</td>" in page for row in range(3))
+
+
+def test_the_data_are_what_the_page_receives():
+    for make in MAKERS.values():
+        page = make()._repr_html_()
+        found = re.search(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)[1]
+        assert json.loads(found) == json.loads(json.dumps(make().data()))

@@ -1,0 +1,428 @@
+"""Los exploradores en Chromium: las mismas cuentas que en Python, y manejo con teclado, dedo y lector de pantalla."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from pathlib import Path
+
+import pydata_sphinx_theme
+import pytest
+import torch
+
+from atento import explorers, plots
+from atento.explorers import base
+
+pytestmark = pytest.mark.navegador
+
+PALABRAS = ["el", "banco", "del", "río", "crece"]
+TOLERANCIA = 1e-6
+
+
+def normal(*forma, semilla=0):
+    return torch.randn(forma, generator=torch.Generator().manual_seed(semilla), dtype=torch.float64)
+
+
+MASCARA = torch.tensor([[True] * 5, [False] * 5, *[[True, False, True, False, True]] * 3])
+PASOS = explorers.stepper(
+    PALABRAS, normal(2, 5, 3), normal(2, 5, 3, semilla=1), normal(2, 5, 2, semilla=2), mask=MASCARA,
+    mask_label="relleno", row=2, name="pasos", question="¿A quién mira «banco»?", answer="A «río».",
+)  # fmt: skip
+PROYECTADO = explorers.stepper(
+    PALABRAS, *[normal(5, 4)] * 3, projections=tuple(normal(2, 4, d, semilla=d) for d in (3, 3, 2)), name="cabezas"
+)
+ANCHO = explorers.stepper(
+    ["La", "desafortunada", "investigadora", "perdió", "todos", "sus", "cuadernos", "ayer"],
+    *[normal(8, 8, semilla=s) for s in (1, 2, 3)], name="ancho",
+)  # fmt: skip
+PLANO = explorers.plane(
+    ["estación", "tren", "invierno"], [1.0, 1.0], [[1.0, 1.0], [2.4, 0.2], [0.3, 2.2]], self_index=0,
+    query_word="estación", axes=("transporte", "clima"), controls=("words", "temperature"), name="estacion",
+)  # fmt: skip
+ENVOLVENTE = explorers.plane(
+    ["a", "b", "c", "d"], [1.0, 0.5], [[1.5, 0.0], [0.0, 1.5], [-1.5, 0.0], [0.0, -1.5]],
+    [[2.0, 1.6], [-1.0, 2.0], [-2.0, -1.0], [0.0, 0.8]], hull=True, move=("query", "value"), name="envolvente",
+)  # fmt: skip
+SOFTMAX = explorers.softmax(8 * normal(3, 5, semilla=7), PALABRAS, queries=PALABRAS[:3], d_k=64, name="softmax")
+TODOS = {"pasos": PASOS, "cabezas": PROYECTADO, "ancho": ANCHO, "plano": PLANO, "envolvente": ENVOLVENTE,
+         "softmax": SOFTMAX}  # fmt: skip
+cada_uno = pytest.mark.parametrize("explorador", TODOS.values(), ids=TODOS)
+
+ATENTO = "nombre => document.getElementById(nombre).atento"
+
+
+@pytest.fixture
+def abrir(navegador, tmp_path: Path):
+    """Abre desde el disco una página con los exploradores dados; al final comprueba la consola y la red."""
+    contextos, quejas = [], []
+
+    def _abrir(*lista, tema="light", cuerpo=None, **opciones):
+        contexto = navegador.new_context(**({"viewport": {"width": 900, "height": 900}} | opciones))
+        contextos.append(contexto)
+        pagina = contexto.new_page()
+        pagina.set_default_timeout(5000)
+        pagina.on("pageerror", lambda error: quejas.append(str(error)))
+        pagina.on("console", lambda m: m.type == "error" and quejas.append(m.text))
+        pagina.on("request", lambda p: p.url.startswith("file:") or quejas.append(p.url))
+        cuerpo = "".join(e._repr_html_() for e in lista) if cuerpo is None else cuerpo
+        ruta = tmp_path / f"{len(contextos)}.html"
+        ruta.write_text(
+            f"<!doctype html><html lang=es data-theme={tema}><meta charset=utf-8><title>x</title>"
+            f"<meta name=viewport content='width=device-width'><style>{plots.css()} body{{margin:8px;"
+            f"color:var(--atento-ink);background:var(--atento-paper)}}</style><body><main><h1>Prueba</h1>{cuerpo}"
+            "</main></html>", "utf8",
+        )  # fmt: skip
+        pagina.goto(ruta.as_uri())
+        return pagina
+
+    yield _abrir
+    for contexto in contextos:
+        contexto.close()
+    assert not quejas, quejas
+
+
+def _leer(pagina, explorador) -> dict:
+    return pagina.evaluate(ATENTO, explorador.element_id)
+
+
+def _igual(obtenido, esperado: torch.Tensor) -> None:
+    obtenido = torch.tensor(obtenido, dtype=torch.float64)
+    finitos = torch.isfinite(esperado)
+    assert torch.equal(torch.isfinite(obtenido), finitos)
+    assert (obtenido - esperado)[finitos].abs().max().item() <= TOLERANCIA if finitos.any() else True
+
+
+# --- Las mismas cuentas ----------------------------------------------------------------------------------------------
+
+PONER = """([id, [fila, cabeza, mascara, escala, calor]]) => {
+  const raiz = document.getElementById(id);
+  const elegir = (grupo, i) => raiz.querySelector(`[aria-label="${grupo}"]`)?.children[i].click();
+  elegir("Palabra que consulta", fila); elegir("Cabeza", cabeza); elegir("Máscara", mascara);
+  const casilla = raiz.querySelector("[type=checkbox]");
+  if (casilla.checked !== escala) casilla.click();
+  const mando = raiz.querySelector("[type=range]");
+  mando.value = calor; mando.dispatchEvent(new Event("input"));
+  return raiz.atento;
+}"""
+
+
+@pytest.mark.parametrize("explorador", [PASOS, PROYECTADO], ids=["pasos", "proyectado"])
+def test_el_paso_a_paso_calcula_lo_mismo_que_python(abrir, explorador):
+    pagina, vistos = abrir(explorador), set()
+    temperaturas, mascaras = (-1.0, -0.37, 0.0, 0.8), range(len(explorador.masks()))
+    ajustes = itertools.product(range(5), range(2), mascaras, (True, False), temperaturas)
+    for ajuste in ajustes:
+        visto = pagina.evaluate(PONER, [explorador.element_id, list(ajuste)])
+        fila, cabeza, mascara, escala, calor = ajuste
+        assert (visto["state"]["row"], visto["state"]["head"]) == (fila, cabeza)
+        nombre = explorador.masks()[mascara]
+        gemelo = explorador.compute(head=cabeza, scaled=escala, mask=nombre, temperature=10**calor)
+        for paso, tabla in gemelo.items():
+            _igual(visto["values"][paso], tabla)
+        vistos.add(str(visto["values"]["weights"]))
+    assert len(vistos) == 2 * len(explorador.masks()) * 8
+
+
+def test_lo_escrito_es_lo_calculado(abrir):
+    pagina = abrir(PASOS)
+    pagina.evaluate(PONER, [PASOS.element_id, [3, 1, 1, True, 0.3]])
+    gemelo = PASOS.compute(head=1, mask="causal", temperature=10**0.3)
+    for paso, nombre in (("puntuar", "scores"), ("escalar", "scaled"), ("enmascarar", "masked"),
+                         ("normalizar", "weights")):  # fmt: skip
+        pagina.get_by_role("radio", name=paso).click()
+        escritos = pagina.locator(".key-row .tail").all_inner_texts()
+        assert escritos == [plots.format_number(float(x), ".2f") for x in gemelo[nombre][3]]
+    pagina.get_by_role("radio", name="promediar").click()
+    assert pagina.locator(".total .entry").all_inner_texts() == [
+        plots.format_number(float(x), ".2f") for x in gemelo["output"][3]
+    ]
+
+
+def test_la_cuenta_de_una_celda_se_lee(abrir):
+    sencillo = explorers.stepper(
+        ["sí", "no"], [[1.2, -0.3], [0.0, 1.0]], [[0.5, 2.0], [1.0, 1.0]], [[1.0], [0.0]], name="cuenta"
+    )
+    pagina = abrir(sencillo)
+    pagina.get_by_role("radiogroup", name="Clave de la que se ve la cuenta").get_by_role("radio").first.click()
+    assert "1.20·0.50 + (−0.30)·2.00 = 0.00" in pagina.locator(".sums").inner_text().replace("\n", " ")
+    assert _leer(pagina, sencillo)["state"]["column"] == 0
+
+
+def test_el_plano_calcula_lo_mismo_que_python(abrir):
+    pagina = abrir(PLANO)
+    for i, tecla in enumerate(["ArrowRight", "ArrowUp", "Shift+ArrowLeft", "ArrowDown", "End", "Home"] * 3):
+        pagina.locator(".grip").nth(i % 3).focus()
+        pagina.keyboard.press(tecla)
+        if i == 9:
+            pagina.get_by_role("button", name="tren", exact=True).click()
+        if i == 12:
+            pagina.locator("[type=range]").fill("-0.4")
+        visto = _leer(pagina, PLANO)
+        estado = visto["state"]
+        query, key = (torch.tensor(estado[n], dtype=torch.float64) for n in ("query", "key"))
+        assert torch.equal(key[0], query), "la estación es consulta y clave"
+        gemelo = PLANO.compute(query=query, key=key, present=estado["present"], temperature=estado["temperature"])
+        for nombre, tabla in gemelo.items():
+            _igual(visto["values"][nombre], tabla)
+    assert estado["present"] == [True, False, True] and estado["temperature"] == pytest.approx(10**-0.4)
+    pagina.get_by_role("button", name="Volver al principio").click()
+    _igual(_leer(pagina, PLANO)["values"]["output"], PLANO.compute()["output"])
+
+
+def _centro(pagina, sitio) -> tuple[float, float]:
+    caja = sitio.bounding_box()
+    return caja["x"] + caja["width"] / 2, caja["y"] + caja["height"] / 2
+
+
+def test_la_salida_no_sale_de_la_envolvente(abrir):
+    pagina = abrir(ENVOLVENTE)
+    pagina.mouse.move(*_centro(pagina, pagina.locator(".grip.query .hit")))
+    pagina.mouse.down()
+    marco, vistos = pagina.locator(".plane").bounding_box(), []
+    for x, y in itertools.product((0.02, 0.3, 0.55, 0.98), (0.03, 0.4, 0.97)):
+        pagina.mouse.move(marco["x"] + x * marco["width"], marco["y"] + y * marco["height"])
+        visto = _leer(pagina, ENVOLVENTE)
+        query = torch.tensor(visto["state"]["query"], dtype=torch.float64)
+        _igual(visto["values"]["output"], ENVOLVENTE.compute(query=query)["output"])
+        assert pagina.evaluate(
+            """id => { const raiz = document.getElementById(id), verde = raiz.querySelector(".area polygon");
+            const punta = raiz.querySelector(".strings line");
+            return verde.isPointInFill(new DOMPoint(punta.x1.baseVal.value, punta.y1.baseVal.value)); }""",
+            ENVOLVENTE.element_id,
+        )
+        vistos.append(tuple(visto["state"]["query"]))
+    pagina.mouse.up()
+    assert len(set(vistos)) == 12
+    assert pagina.locator(".area polygon").evaluate("p => p.points.numberOfItems") == 3, "(0.0, 0.8) queda dentro"
+
+
+def test_la_softmax_calcula_lo_mismo_que_python(abrir):
+    pagina = abrir(SOFTMAX)
+    mando, casilla = pagina.get_by_role("slider"), pagina.get_by_role("checkbox")
+    for fila, calor, escala in itertools.product(range(3), (-1.0, -0.37, 0.0, 0.8), (True, False)):
+        pagina.get_by_role("radio").nth(fila).click()
+        casilla.set_checked(escala)
+        mando.fill(str(calor))
+        esperados = SOFTMAX.weights(fila, 10 ** float(mando.input_value()), escala)
+        visto = _leer(pagina, SOFTMAX)["values"]
+        _igual(visto["weights"], esperados)
+        assert abs(visto["entropy"] - float(torch.special.entr(esperados).sum())) <= TOLERANCIA
+        assert pagina.locator("td.strong").all_inner_texts() == [f"{w:.3f}" for w in esperados.tolist()]
+
+
+@pytest.mark.parametrize("escala", [True, False])
+@pytest.mark.parametrize("fila", range(3))
+def test_la_pregunta_de_la_softmax_se_contesta_en_todas_las_filas(abrir, fila, escala):
+    pagina = abrir(SOFTMAX)
+    pagina.get_by_role("radio").nth(fila).click()
+    pagina.get_by_role("checkbox").set_checked(escala)
+    paso = 0.005
+    low, _ = SOFTMAX.range
+    cerca = low + round((math.log10(SOFTMAX.solution(fila, escala)) - low) / paso) * paso
+    pagina.get_by_role("slider").fill(f"{cerca + 10 * paso:.3f}")
+    assert not _leer(pagina, SOFTMAX)["values"]["reached"]
+    pagina.get_by_role("slider").focus()
+    for _ in range(10):
+        pagina.keyboard.press("ArrowLeft")
+    assert _leer(pagina, SOFTMAX)["values"]["reached"]
+    assert "Conseguido" in pagina.locator(".verdict").inner_text()
+
+
+# --- Manejo ----------------------------------------------------------------------------------------------------------
+
+
+def test_se_recorre_con_el_teclado(abrir):
+    pagina = abrir(PASOS)
+    pagina.get_by_role("radio", name="1, puntuar").focus()
+    recorrido = []
+    for tecla in ("ArrowRight", "ArrowDown", "End", "ArrowRight", "ArrowLeft", "Home", "ArrowLeft"):
+        pagina.keyboard.press(tecla)
+        recorrido.append(_leer(pagina, PASOS)["state"]["step"])
+        assert pagina.evaluate("document.activeElement.getAttribute('aria-checked')") == "true"
+    assert recorrido == ["escalar", "enmascarar", "promediar", "promediar", "normalizar", "puntuar", "puntuar"]
+    orden = []
+    for _ in range(8):
+        pagina.keyboard.press("Tab")
+        orden.append(pagina.evaluate(
+            "(document.activeElement.closest('[role=radiogroup]') ?? document.activeElement).getAttribute('aria-label')"
+            " ?? document.activeElement.type ?? document.activeElement.localName"
+        ))  # fmt: skip
+    assert orden[1:] == ["Palabra que consulta", "Clave de la que se ve la cuenta", "Cabeza", "Máscara", "checkbox",
+                         "Temperatura", "summary"]  # fmt: skip
+    pagina.get_by_role("button", name="Siguiente").click()
+    assert _leer(pagina, PASOS)["state"]["step"] == "escalar"
+
+
+PEQUENOS = """() => [...document.querySelectorAll(".atento-exp :is(button, summary, label, input[type=range], .hit)")]
+  .map((e) => [e.outerHTML, e.getBoundingClientRect()])
+  .filter(([, r]) => r.width && (r.width < 43.5 || r.height < 43.5))
+  .map(([html, r]) => `${html} ${r.width} x ${r.height}`)"""
+LETRAS = """() => [...document.querySelectorAll(".atento-exp *")]
+  .filter((e) => e.getClientRects().length && [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))
+  .map((e) => [e.outerHTML, parseFloat(getComputedStyle(e).fontSize) * (e.ownerSVGElement?.getScreenCTM().a ?? 1)])
+  .filter(([, size]) => size > 0 && size < 11)"""
+
+
+@cada_uno
+def test_el_dedo_acierta_y_nada_se_sale_a_390_px(abrir, explorador):
+    pagina = abrir(explorador, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    for ancho in (390, 360, 320):
+        pagina.set_viewport_size({"width": ancho, "height": 844})
+        assert pagina.evaluate("document.documentElement.scrollWidth") <= ancho
+    pagina.set_viewport_size({"width": 390, "height": 844})
+    pequenos = pagina.evaluate(PEQUENOS)
+    assert not pequenos, pequenos
+    letras = pagina.evaluate(LETRAS)
+    assert not letras, letras
+
+
+def test_el_dedo_mueve_y_avanza(abrir):
+    pagina = abrir(PASOS, PLANO, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    pagina.get_by_role("button", name="Siguiente").tap()
+    assert _leer(pagina, PASOS)["state"]["step"] == "escalar"
+    asa = pagina.locator(".grip.key").first
+    asa.scroll_into_view_if_needed()
+    x, y = _centro(pagina, asa.locator(".hit"))
+    sesion = pagina.context.new_cdp_session(pagina)
+    for tipo, puntos in (("touchStart", [{"x": x, "y": y}]), ("touchMove", [{"x": x - 40, "y": y - 40}]), ("touchEnd", [])):
+        sesion.send("Input.dispatchTouchEvent", {"type": tipo, "touchPoints": puntos})
+    movida = _leer(pagina, PLANO)["state"]["key"][1]
+    assert movida[0] < 2.2 and movida[1] > 0.4
+
+
+def test_la_barra_dice_lo_que_hay_bajo_el_dedo(abrir):
+    pagina = abrir(PASOS)
+    celda = pagina.locator(".matrix tbody td").nth(3)
+    celda.hover()
+    esperado = plots.format_number(float(PASOS.compute(mask="given")["scores"][0, 3]), ".3f")
+    assert pagina.locator(".probe").inner_text() == f"«el» mira a «río»: puntuación {esperado}"
+    celda.click()
+    assert (_leer(pagina, PASOS)["state"]["row"], _leer(pagina, PASOS)["state"]["column"]) == (0, 3)
+
+
+def test_la_barra_sigue_al_punto_que_se_mueve(abrir):
+    pagina = abrir(PLANO)
+    pagina.locator(".grip.query").focus()
+    pagina.keyboard.press("ArrowUp")
+    x, y = _leer(pagina, PLANO)["state"]["query"]
+    assert pagina.locator(".probe").inner_text().startswith(f"consulta de «estación»: ({x:.2f}, {y:.2f})") and y > 1
+
+
+def test_lo_tapado_se_raya(abrir):
+    pagina = abrir(PASOS)
+    pagina.get_by_role("radio", name="normalizar").click()
+    leer = "celdas => celdas.map((celda) => getComputedStyle(celda).backgroundImage)"
+    fondos = pagina.locator(".matrix tbody td").evaluate_all(leer)
+    assert [fondo != "none" for fondo in fondos] == (~MASCARA).flatten().tolist()
+
+
+@cada_uno
+def test_lo_que_se_dice_en_voz_alta_es_corto_y_espera(abrir, explorador):
+    pagina = abrir(explorador)
+    assert pagina.locator("[aria-live]").count() == 1
+    pagina.wait_for_function("document.querySelector('[aria-live]').textContent.length > 10")
+    assert len(pagina.locator("[aria-live]").text_content()) < 160
+
+
+@pytest.mark.parametrize("tema", ["light", "dark"])
+def test_axe_no_encuentra_nada(abrir, tema):
+    from axe_playwright_python.sync_playwright import Axe
+
+    pagina = abrir(*TODOS.values(), tema=tema, reduced_motion="reduce")
+    for _ in range(5):
+        faltas = [
+            f"{v['id']}: {nodo['html'][:140]}" for v in Axe().run(pagina).response["violations"] for nodo in v["nodes"]
+        ]
+        assert not faltas, "\n".join(faltas)
+        for boton in pagina.get_by_role("button", name="Siguiente").all():
+            if boton.is_enabled():
+                boton.click()
+
+
+@cada_uno
+def test_con_menos_movimiento_nada_se_mueve(abrir, explorador):
+    duraciones = """() => [...new Set([...document.querySelectorAll(".atento-exp *")]
+        .map(e => getComputedStyle(e).transitionDuration + getComputedStyle(e).animationName))]"""
+    assert abrir(explorador, reduced_motion="reduce").evaluate(duraciones) == ["0snone"]
+
+
+def _clases(texto: str) -> set[str]:
+    return set(re.findall(r"\.([a-zA-Z][\w-]*)", texto))
+
+
+def test_ninguna_clase_es_del_tema_del_sitio():
+    """Bootstrap también llama «row», «lead» o «label» a lo suyo: una clase común se vería distinta en el libro."""
+    tema = Path(pydata_sphinx_theme.__file__).parent
+    ajenas = set().union(*(_clases(hoja.read_text("utf8")) for hoja in tema.rglob("*.css")))
+    ajenas |= _clases((Path(__file__).resolve().parents[2] / "book" / "_static" / "libro.css").read_text("utf8"))
+    propias = set().union(*(_clases(base._read(f"{nombre}.css")) for nombre in ("base", "stepper", "plane", "softmax")))
+    assert "row" in ajenas and "probe" in propias
+    assert not propias & ajenas
+
+
+# --- En cualquier sitio ----------------------------------------------------------------------------------------------
+
+
+@cada_uno
+def test_pesa_como_mucho_40_kb(explorador):
+    assert len(explorador._repr_html_().encode()) <= 40_000
+
+
+@cada_uno
+def test_sin_javascript_queda_una_tabla(abrir, explorador):
+    pagina = abrir(explorador, java_script_enabled=False, viewport={"width": 390, "height": 844})
+    assert pagina.locator(".quiet table").first.is_visible() and pagina.locator(".stage").count() == 0
+    viva = abrir(explorador)
+    assert viva.locator(".quiet").is_hidden() and viva.locator(".stage").is_visible()
+
+
+def test_varios_en_una_pagina_son_independientes(abrir):
+    cuerpo = explorers.deduplicate("".join(e._repr_html_() for e in (*TODOS.values(), PASOS)))
+    pagina = abrir(cuerpo=cuerpo)
+    assert pagina.locator(".stage").count() == len(TODOS) + 1
+    identificadores = pagina.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(set(identificadores)) == len(identificadores)
+    pagina.get_by_role("button", name="Siguiente").first.click()
+    assert _leer(pagina, PASOS)["state"]["step"] == "escalar"
+    assert pagina.evaluate("[...document.querySelectorAll('.atento-exp')].at(-1).atento.state.step") == "puntuar"
+
+
+def test_en_un_cuaderno_se_ejecuta_la_celda_dos_veces(abrir):
+    """JupyterLab y Colab ponen el HTML con innerHTML y vuelven a crear los guiones, en orden."""
+    pagina = abrir(cuerpo="<div id=salida></div>")
+    for _ in range(2):
+        pagina.evaluate("""html => {
+          const salida = document.getElementById("salida");
+          salida.innerHTML = html;
+          for (const viejo of salida.querySelectorAll("script")) {
+            const nuevo = document.createElement("script");
+            for (const {name, value} of viejo.attributes) nuevo.setAttribute(name, value);
+            nuevo.textContent = viejo.textContent;
+            viejo.replaceWith(nuevo);
+          }
+        }""", SOFTMAX._repr_html_())  # fmt: skip
+        assert pagina.locator(".stage").count() == 1
+        assert _leer(pagina, SOFTMAX)["state"]["row"] == 0
+
+
+@pytest.mark.parametrize(
+    "marca", ['<body data-jp-theme-light="false">', '<body class="vscode-dark">', '<body theme="dark">']
+)
+def test_el_modo_oscuro_de_los_cuadernos(navegador, marca):
+    contexto = navegador.new_context()
+    pagina = contexto.new_page()
+    pagina.set_content(f"<!doctype html><html lang=es>{marca}{SOFTMAX._repr_html_()}</html>")
+    colores = pagina.locator(".atento-exp").evaluate("e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).color]")
+    contexto.close()
+    esperado = [tuple(int(plots.TOKENS[n]["dark"][i : i + 2], 16) for i in (1, 3, 5)) for n in ("paper", "ink")]
+    assert colores == [f"rgb{tono}" for tono in esperado]
+
+
+def test_en_papel_quedan_los_numeros_y_no_los_mandos(abrir):
+    pagina = abrir(PASOS, SOFTMAX, tema="dark")
+    pagina.emulate_media(media="print")
+    assert pagina.locator(".board").is_visible() and pagina.locator(".weights").is_visible()
+    assert not any(m.is_visible() for m in pagina.locator(".controls, .probe, .move").all())
+    fondo = pagina.locator(".atento-exp").first.evaluate("e => getComputedStyle(e).backgroundColor")
+    assert fondo == "rgb(255, 255, 255)"
