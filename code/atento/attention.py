@@ -7,8 +7,9 @@ devuelve los pesos para mirarlos, y la fusionada, que no los guarda y es más r�
 Las máscaras son booleanas, con ``True`` donde se puede atender, y se difunden hasta
 ``(…, query, key)``. Una consulta que no puede atender a ninguna clave recibe pesos 0 y salida 0,
 sin NaN hacia delante ni hacia atrás. Así responde ``F.scaled_dot_product_attention`` desde PyTorch
-2.5; ``nn.MultiheadAttention`` da NaN en esas filas si se le piden los pesos (lo hace si no se dice
-otra cosa) y el resultado de promediar nada, 0, con ``need_weights=False``.
+2.5. ``nn.MultiheadAttention``, en cambio, da NaN en esas filas cuando se le piden los pesos (lo que
+hace si no se dice otra cosa); con ``need_weights=False`` promedia 0 y devuelve el sesgo de salida,
+salvo en modo de evaluación y sin gradientes, donde otro camino vuelve a dar NaN.
 """
 
 import math
@@ -64,7 +65,7 @@ def attend(
     *,
     dropout: float = 0.0,
 ) -> tuple[Float[Tensor, "*batch query d_value"], Float[Tensor, "*batch query key"]]:
-    """Hace con unas puntuaciones cualesquiera lo que toda atención: enmascara, normaliza y promedia.
+    """Enmascara, normaliza y promedia: lo que toda atención hace con sus puntuaciones.
 
     Devuelve ``(output, weights)``; ``mask`` y ``dropout``, como en
     :func:`scaled_dot_product_attention`.
