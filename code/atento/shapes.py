@@ -85,7 +85,6 @@ def typed(function: Callable | None = None, *, validate: Callable | None = None)
         return functools.partial(typed, validate=validate)
     _resolve_annotations(function)
     strict = jaxtyped(typechecker=beartype)(function)
-    door = function if validate is None else validate
 
     @functools.wraps(function)
     def call(*args, **kwargs):
@@ -97,8 +96,8 @@ def typed(function: Callable | None = None, *, validate: Callable | None = None)
             return strict(*args, **kwargs)
         except TypeCheckError as error:
             violation = _in_spanish(function, args, kwargs, str(error))
-        except TypeError as error:
-            if not _is_unbound(error, door, args, kwargs):
+        except TypeError:
+            if _fits(function, args, kwargs):
                 raise
             violation = _unbound(function, args, kwargs)
         raise violation
@@ -135,15 +134,13 @@ FOREIGN = {
 """Los nombres de PyTorch, y cómo se llama aquí lo mismo."""
 
 
-def _is_unbound(error: TypeError, door: Callable, args: tuple, kwargs: dict) -> bool:
-    """Dice si la llamada no casó con la firma, y no es un error de dentro."""
-    if error.__traceback__.tb_next is not None:  # se llegó a entrar en la función
-        return False
+def _fits(function: Callable, args: tuple, kwargs: dict) -> bool:
+    """Dice si la llamada casa con la firma: si no casa, no se llegó a entrar en la función."""
     try:
-        inspect.signature(door).bind(*args, **kwargs)
+        inspect.signature(function).bind(*args, **kwargs)
     except TypeError:
-        return True
-    return False
+        return False
+    return True
 
 
 def _unbound(function: Callable, args: tuple, kwargs: dict) -> TypeError:
