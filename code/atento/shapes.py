@@ -73,13 +73,13 @@ def checked(active: bool = True) -> Iterator[None]:
 def typed(function: Callable | None = None, *, validate: Callable | None = None) -> Callable:
     """Decora una función con jaxtyping y beartype, con un interruptor que se mira en cada llamada.
 
-    Apagada, la función se llama tal cual. Encendida, una violación se lanza en español:
-    ``TypeError`` si llega algo que no es un tensor o con otro tipo de datos, ``ValueError`` si
-    falla la forma; el mensaje nombra el argumento, el eje, lo que llegó y lo que se esperaba.
-    ``validate``, si se da, recibe los mismos argumentos y se ejecuta siempre y antes, encendida o
-    no. Un argumento que falta, sobra o lleva el nombre de PyTorch se dice también en español.
+    Apagada, la función se llama tal cual. ``validate``, si se da, recibe los mismos argumentos y se
+    ejecuta siempre y antes, encendida o no. La función sin puerta queda en ``.unchecked``, para
+    quien ya ha validado lo que pasa.
 
-    La función sin puerta queda en ``.unchecked``, para quien ya ha validado lo que pasa.
+    Errores, en español y nombrando el argumento, lo que llegó y lo que se esperaba: ``TypeError``
+    si falta un argumento, sobra o lleva su nombre de PyTorch; con la comprobación encendida,
+    también si llega algo que no es un tensor o es de otro tipo, y ``ValueError`` si falla un eje.
     """
     if function is None:
         return functools.partial(typed, validate=validate)

@@ -254,54 +254,51 @@ def _retakable(subject: Subject, predicate: str) -> bool:
 
 
 def contrast(draft: Draft) -> Unit | None:
-    """Dos oraciones opuestas: «la niña canta, pero nosotros no cantamos», «el libro es largo, pero
-    no es caro».
-    """
+    """Dos oraciones opuestas: «la niña canta, pero nosotros no», «es largo, pero no es caro»."""
     if draft.chance(0.5):
         return _contrast_of_subjects(draft)
-    if draft.chance(0.5):
-        subject = (
-            pronoun_subject(draft)
-            if draft.chance(0.4)
-            else noun_subject(draft, wordset(PEOPLE), "", DEFINITE)
-        )
-        first, second = draft.pick(OPPOSED_FEELINGS)
-        if (
-            subject is None
-            or "mood" in subject.groups
-            or {first, second} & draft.verbs
-            or not _retakable(subject, first)
-        ):
-            return None
-        draft.verbs |= {first, second}
-        halves = _feeling(subject, first, False), _feeling(subject, second, True)
-    else:
-        subject = noun_subject(draft, DESCRIBABLE, "", DEFINITE)
-        if subject is None or subject.groups:
-            return None
-        options = [
-            (a, b)
-            for a, b in OPPOSED_ADJECTIVES
-            if all(
-                BY_KEY[x]
-                in adjectives_of(
-                    subject.kind, subject.noun.key, "copula", is_held_out(subject.noun.key, x)
-                )
-                for x in (a, b)
-            )
-        ]
-        options = [
-            pair
-            for pair in options
-            if draft.unseen or not any(is_held_out(subject.noun.key, x) for x in pair)
-        ]
-        if not options:
-            return None
-        keys = draft.pick(options)
-        draft.pairs += [(subject.noun.key, key) for key in keys]
-        halves = tuple(_predicate(draft, subject, BY_KEY[k], i == 1) for i, k in enumerate(keys))
+    opposed = _opposed_feelings if draft.chance(0.5) else _opposed_adjectives
+    found = opposed(draft)
+    if found is None:
+        return None
+    subject, first, second = found
     link = aligned(", pero", ", but") + Phrase([], [subject.pronoun], [-1])
-    return Unit(subject.phrase + halves[0] + link + halves[1], 2, True, False)
+    return Unit(subject.phrase + first + link + second, 2, True, False)
+
+
+def _opposed_feelings(draft: Draft) -> tuple[Subject, Phrase, Phrase] | None:
+    """«Tiene hambre, pero no tiene sed»."""
+    pronoun = draft.chance(0.4)
+    people = wordset(PEOPLE)
+    subject = pronoun_subject(draft) if pronoun else noun_subject(draft, people, "", DEFINITE)
+    first, second = draft.pick(OPPOSED_FEELINGS)
+    if subject is None or "mood" in subject.groups:
+        return None
+    if {first, second} & draft.verbs or not _retakable(subject, first):
+        return None
+    draft.verbs |= {first, second}
+    return subject, _feeling(subject, first, False), _feeling(subject, second, True)
+
+
+def _opposed_adjectives(draft: Draft) -> tuple[Subject, Phrase, Phrase] | None:
+    """«Es largo, pero no es caro»."""
+    subject = noun_subject(draft, DESCRIBABLE, "", DEFINITE)
+    if subject is None or subject.groups:
+        return None
+    options = [pair for pair in OPPOSED_ADJECTIVES if all(_fits(draft, subject, x) for x in pair)]
+    if not options:
+        return None
+    first, second = draft.pick(options)
+    draft.pairs += [(subject.noun.key, first), (subject.noun.key, second)]
+    no = _predicate(draft, subject, BY_KEY[second], True)
+    return subject, _predicate(draft, subject, BY_KEY[first], False), no
+
+
+def _fits(draft: Draft, subject: Subject, key: str) -> bool:
+    """Dice si el adjetivo puede atribuirse al sujeto, sin usar parejas reservadas al entrenar."""
+    reserved = is_held_out(subject.noun.key, key)
+    options = adjectives_of(subject.kind, subject.noun.key, "copula", reserved)
+    return BY_KEY[key] in options and (draft.unseen or not reserved)
 
 
 def _contrast_of_subjects(draft: Draft) -> Unit | None:

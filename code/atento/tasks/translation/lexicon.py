@@ -64,11 +64,10 @@ class Verb:
 
 
 def wordset(words: str) -> frozenset[str]:
+    """El conjunto de unas palabras separadas por espacios."""
     return frozenset(words.split())
 
 
-_ROLE = ("the", "a", "this")
-_KIN = ("the", "my", "my", "our")
 _PET = ("the", "a", "this", "my", "our")
 _WILD = ("the", "a", "this")
 _THING = ("the", "the", "a", "a", "this", "my")
@@ -77,107 +76,23 @@ _PLACE = ("the",)
 
 
 def _people() -> list[Noun]:
-    rows = [
-        ("niño", "niños", "boy", "children", "niña", "niñas", "girl", "girls", "child", _ROLE),
-        (
-            "médico",
-            "médicos",
-            "doctor",
-            "doctors",
-            "médica",
-            "médicas",
-            "doctor",
-            "doctors",
-            "worker",
-            _ROLE,
-        ),
-        (
-            "profesor",
-            "profesores",
-            "teacher",
-            "teachers",
-            "profesora",
-            "profesoras",
-            "teacher",
-            "teachers",
-            "worker",
-            ("the", "a", "this", "my", "our"),
-        ),
-        (
-            "pintor",
-            "pintores",
-            "painter",
-            "painters",
-            "pintora",
-            "pintoras",
-            "painter",
-            "painters",
-            "artist",
-            _ROLE,
-        ),
-        (
-            "escritor",
-            "escritores",
-            "writer",
-            "writers",
-            "escritora",
-            "escritoras",
-            "writer",
-            "writers",
-            "artist",
-            _ROLE,
-        ),
-        (
-            "cocinero",
-            "cocineros",
-            "cook",
-            "cooks",
-            "cocinera",
-            "cocineras",
-            "cook",
-            "cooks",
-            "worker",
-            _ROLE,
-        ),
-        (
-            "abuelo",
-            "abuelos",
-            "grandfather",
-            "grandparents",
-            "abuela",
-            "abuelas",
-            "grandmother",
-            "grandmothers",
-            "kin",
-            _KIN,
-        ),
-        (
-            "vecino",
-            "vecinos",
-            "neighbor",
-            "neighbors",
-            "vecina",
-            "vecinas",
-            "neighbor",
-            "neighbors",
-            "mate",
-            ("the", "a", "my", "our"),
-        ),
-        (
-            "amigo",
-            "amigos",
-            "friend",
-            "friends",
-            "amiga",
-            "amigas",
-            "friend",
-            "friends",
-            "mate",
-            ("a", "my", "our"),
-        ),
-    ]
+    table = """
+    niño niños boy children niña niñas girl girls child the,a,this
+    médico médicos doctor doctors médica médicas doctor doctors worker the,a,this
+    profesor profesores teacher teachers profesora profesoras teacher teachers worker \
+the,a,this,my,our
+    pintor pintores painter painters pintora pintoras painter painters artist the,a,this
+    escritor escritores writer writers escritora escritoras writer writers artist the,a,this
+    cocinero cocineros cook cooks cocinera cocineras cook cooks worker the,a,this
+    abuelo abuelos grandfather grandparents abuela abuelas grandmother grandmothers kin \
+the,my,my,our
+    vecino vecinos neighbor neighbors vecina vecinas neighbor neighbors mate the,a,my,our
+    amigo amigos friend friends amiga amigas friend friends mate a,my,our
+    """
     nouns = []
-    for es, es_p, en, en_p, fem, fem_p, en_f, en_fp, kind, determiners in rows:
+    for row in table.strip().splitlines():
+        es, es_p, en, en_p, fem, fem_p, en_f, en_fp, kind, articles = row.split()
+        determiners = tuple(articles.split(","))
         nouns.append(Noun(es, (es, es_p), (en, en_p), False, kind, determiners))
         nouns.append(Noun(es, (fem, fem_p), (en_f, en_fp), True, kind, determiners))
     return nouns

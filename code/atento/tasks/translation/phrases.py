@@ -61,9 +61,11 @@ class Draft:
     pairs: list[tuple[str, str]] = field(default_factory=list)
 
     def pick(self, options: Sequence[Any]) -> Any:
+        """Una de las opciones, al azar."""
         return options[int(self.rng.random() * len(options))]
 
     def chance(self, probability: float) -> bool:
+        """``True`` con esa probabilidad."""
         return self.rng.random() < probability
 
 
@@ -108,6 +110,7 @@ def choose_adjective(
 
 
 def agree(adjective: Adjective, feminine: bool, plural: bool) -> str:
+    """La forma del adjetivo que concuerda en género y número."""
     return adjective.forms[feminine + 2 * plural]
 
 
@@ -126,6 +129,17 @@ def _modifiers(
     return None, choose_adjective(draft, noun, "after", verb=verb)
 
 
+def _determine(noun: Noun, determiner: str, plural: bool, personal: bool) -> tuple[list[str], str]:
+    """El comienzo español, con la «a» personal y la contracción, y el determinante inglés."""
+    if not determiner:
+        return (["a"] if personal else []), ""
+    forms, english = DETERMINERS[determiner]
+    feminine = noun.feminine and not (noun.key == "agua" and determiner == "the")
+    form = forms[feminine + 2 * plural]
+    start = ["al"] if personal and form == "el" else ["a", form] if personal else [form]
+    return start, english[plural]
+
+
 def noun_phrase(
     draft: Draft,
     noun: Noun,
@@ -136,21 +150,12 @@ def noun_phrase(
     personal: bool = False,
     adjectives: float = 0.5,
 ) -> tuple[Phrase, set[str]]:
-    """Determinante, nombre y a veces adjetivo; devuelve también los grupos de los adjetivos
-    elegidos.
-    """
+    """Determinante, nombre y a veces adjetivo; y los grupos de los adjetivos elegidos."""
     before = after = None
     if draft.chance(adjectives):
         before, after = _modifiers(draft, noun, plural, verb)
-    source, target, links, inversions = [], [], [], []
-    word = ""
-    if determiner:
-        forms, english = DETERMINERS[determiner]
-        feminine = noun.feminine and not (noun.key == "agua" and determiner == "the")
-        form, word = forms[feminine + 2 * plural], english[plural]
-        source += ["al"] if personal and form == "el" else ["a", form] if personal else [form]
-    elif personal:
-        source.append("a")
+    source, word = _determine(noun, determiner, plural, personal)
+    target, links, inversions = [], [], []
     place = len(source) - 1
     if before:
         source.append(agree(before, noun.feminine, plural))
@@ -158,9 +163,8 @@ def noun_phrase(
     head = len(source) - 1
     if after:
         source.append(agree(after, noun.feminine, plural))
-    body = ([(before.target, head - 1)] if before else []) + (
-        [(after.target, head + 1)] if after else []
-    )
+    body = [(before.target, head - 1)] if before else []
+    body += [(after.target, head + 1)] if after else []
     body.append((noun.target[plural], head))
     if word:
         word = "an" if word == "a" and body[0][0][0] in "aeiou" else word
@@ -190,10 +194,12 @@ class Subject:
 
     @property
     def plural(self) -> bool:
+        """Si es plural."""
         return self.person.endswith("p")
 
 
 def pronoun_subject(draft: Draft, explicit: bool = False) -> Subject | None:
+    """Un pronombre que todavía no sea sujeto, explícito o no; ``None`` si no queda."""
     alone = not draft.nouns and not draft.subjects
     person = draft.pick(("1s", "1s", "2s", "1p", "1p") + (("3p", "3p", "3s") if alone else ()))
     feminine = draft.chance(0.5)
@@ -212,6 +218,7 @@ def pronoun_subject(draft: Draft, explicit: bool = False) -> Subject | None:
 def noun_subject(
     draft: Draft, kinds: frozenset[str], verb: str, determiners: Sequence[str] = ()
 ) -> Subject | None:
+    """Un nombre sin usar de esas clases, con su determinante; ``None`` si no hay."""
     options = [n for n in nouns_of(kinds) if n.key not in draft.nouns]
     if not options:
         return None
@@ -233,4 +240,5 @@ def noun_subject(
 
 @cache
 def nouns_of(kinds: frozenset[str]) -> tuple[Noun, ...]:
+    """Los nombres de esas clases."""
     return tuple(n for n in NOUNS if n.kind in kinds)
