@@ -79,13 +79,11 @@ def _people() -> list[Noun]:
     table = """
     niño niños boy children niña niñas girl girls child the,a,this
     médico médicos doctor doctors médica médicas doctor doctors worker the,a,this
-    profesor profesores teacher teachers profesora profesoras teacher teachers worker \
-the,a,this,my,our
+    profesor profesores teacher teachers profesora profesoras teacher teachers worker the,a,this,my,our
     pintor pintores painter painters pintora pintoras painter painters artist the,a,this
     escritor escritores writer writers escritora escritoras writer writers artist the,a,this
     cocinero cocineros cook cooks cocinera cocineras cook cooks worker the,a,this
-    abuelo abuelos grandfather grandparents abuela abuelas grandmother grandmothers kin \
-the,my,my,our
+    abuelo abuelos grandfather grandparents abuela abuelas grandmother grandmothers kin the,my,my,our
     vecino vecinos neighbor neighbors vecina vecinas neighbor neighbors mate the,a,my,our
     amigo amigos friend friends amiga amigas friend friends mate a,my,our
     """
