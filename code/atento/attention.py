@@ -270,18 +270,23 @@ class MultiHeadAttention(nn.Module):
         """Puntúa, enmascara, normaliza y promedia; fusionado, si nadie necesita los pasos."""
         dropout = self.dropout if self.training else 0.0
         bias = None if self.score_bias is None else self._bias(query, key, start)
-        inherited = type(self).scores is MultiHeadAttention.scores and "scores" not in vars(self)
-        if inherited and not need_weights:
-            grouped = self.n_kv_heads != self.n_heads
-            allowed = _allowed(mask, bias)
-            options = {"dropout_p": dropout, "enable_gqa": grouped}
-            return _fused(query, key, value, allowed, **options), None
+        if need_weights or self._redefines_scores():
+            output, weights = self._step_by_step(query, key, value, mask, bias, dropout)
+            return output, weights if need_weights else None
+        grouped = self.n_kv_heads != self.n_heads
+        allowed = _allowed(mask, bias)
+        return _fused(query, key, value, allowed, dropout_p=dropout, enable_gqa=grouped), None
+
+    def _redefines_scores(self) -> bool:
+        return type(self).scores is not MultiHeadAttention.scores or "scores" in vars(self)
+
+    def _step_by_step(self, query, key, value, mask, bias, dropout) -> tuple[Tensor, Tensor]:
         key, value = self._share(key), self._share(value)
-        scores = self.scores(query, key)  # puntuar y escalar: (…, head, query, key)
+        scores = self.scores(query, key)  # escalar y puntuar: (…, head, query, key)
         checks.require_scores(scores, self._goal(query, key), name=f"{type(self).__name__}.scores")
-        scores = scores if bias is None else scores + bias
-        output, weights = attend.unchecked(scores, value, mask, dropout=dropout)
-        return output, weights if need_weights else None
+        if bias is not None:
+            scores = scores + bias
+        return attend.unchecked(scores, value, mask, dropout=dropout)
 
     def _bias(self, query: Tensor, key: Tensor, start: int) -> Float[Tensor, "*head query key"]:
         positions = torch.arange(max(start + query.shape[-2], key.shape[-2]), device=query.device)

@@ -75,22 +75,25 @@ _MASS = ("the", "", "", "this")
 _PLACE = ("the",)
 
 
+_DETERMINERS_OF = {"any": ("the", "a", "this", "my", "our"), "kin": ("the", "my", "my", "our")}
+
+
 def _people() -> list[Noun]:
     table = """
     niño niños boy children niña niñas girl girls child the,a,this
     médico médicos doctor doctors médica médicas doctor doctors worker the,a,this
-    profesor profesores teacher teachers profesora profesoras teacher teachers worker the,a,this,my,our
+    profesor profesores teacher teachers profesora profesoras teacher teachers worker any
     pintor pintores painter painters pintora pintoras painter painters artist the,a,this
     escritor escritores writer writers escritora escritoras writer writers artist the,a,this
     cocinero cocineros cook cooks cocinera cocineras cook cooks worker the,a,this
-    abuelo abuelos grandfather grandparents abuela abuelas grandmother grandmothers kin the,my,my,our
+    abuelo abuelos grandfather grandparents abuela abuelas grandmother grandmothers kin kin
     vecino vecinos neighbor neighbors vecina vecinas neighbor neighbors mate the,a,my,our
     amigo amigos friend friends amiga amigas friend friends mate a,my,our
     """
     nouns = []
     for row in table.strip().splitlines():
         es, es_p, en, en_p, fem, fem_p, en_f, en_fp, kind, articles = row.split()
-        determiners = tuple(articles.split(","))
+        determiners = _DETERMINERS_OF.get(articles) or tuple(articles.split(","))
         nouns.append(Noun(es, (es, es_p), (en, en_p), False, kind, determiners))
         nouns.append(Noun(es, (fem, fem_p), (en_f, en_fp), True, kind, determiners))
     return nouns
