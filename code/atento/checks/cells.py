@@ -37,8 +37,7 @@ def unroll(cell: nn.Module, x: Tensor, valid: Tensor | None = None) -> None:
     """Lanza si ``cell`` no es una celda de la biblioteca o ``x`` y ``valid`` no casan."""
     if not hasattr(cell, "d_input") or not hasattr(cell, "initial"):
         raise TypeError(
-            f"cell: se esperaba una celda de atento (RNNCell, LSTMCell o GRUCell); llegó "
-            f"{type(cell).__name__}."
+            f"cell: se esperaba una celda de atento.models.cells; llegó {type(cell).__name__}."
         )
     require_shape(x, "x", ("batch", "time ≥ 1", "d_input"), (None, None, cell.d_input))
     for parameter in cell.parameters():

@@ -45,7 +45,10 @@ def _require_known(ids: Tensor, vocab: int, name: str) -> None:
 def config(self: nn.Module, config: Any) -> None:
     """Lanza ``TypeError`` si no llega una ``RecurrentConfig``."""
     if not hasattr(config, "source_vocab"):
-        raise TypeError(f"config: se esperaba una RecurrentConfig; llegó {type(config).__name__}.")
+        raise TypeError(
+            f"config: se esperaba la configuración de un modelo recurrente; llegó "
+            f"{type(config).__name__}."
+        )
 
 
 def encode(self: nn.Module, source: Tensor) -> None:

@@ -242,7 +242,7 @@ BAD_MODEL = [
     (
         lambda net: rec.RecurrentSeq2Seq(3),
         TypeError,
-        "config: se esperaba una RecurrentConfig; llegó int",
+        "config: se esperaba la configuración .*llegó int",
     ),
     (lambda net: config(dropout=1.0), ValueError, r"dropout: .*\[0, 1\)"),
     (lambda net: config(eos_id=13), ValueError, "eos_id: .*menor que el vocabulario, 13; llegó 13"),
