@@ -369,3 +369,16 @@ def test_the_data_is_the_one_the_stored_runs_saw():
     """Cambiar la gramática o su orden invalida lo entrenado: el resumen avisa."""
     text = repr([(e.source, e.target, e.alignment, e.pairs) for e in tr.generate(300, 0)])
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == "538293c81c8c773b"
+
+
+def test_vocabulary_errors():
+    words = tr.vocabularies()[1]
+    assert words.decode(torch.tensor([1, 5, 2, 9])) == words.decode([1, 5]) == [words.words[5]]
+    for bad in ([0.5], [[1, 2]], torch.tensor([0.5]), torch.tensor([[1]]), 3, None, "the", [True]):
+        with pytest.raises(TypeError, match="^ids: se esperaba una fila de enteros; llegó"):
+            words.decode(bad)
+    for bad in ([len(words)], [-1], torch.tensor([999])):
+        with pytest.raises(ValueError, match="^ids: se esperaban números de 0 a .*; llegó"):
+            words.decode(bad)
+    with pytest.raises(TypeError, match="^words: se esperaba un texto o una lista"):
+        words.encode(3)

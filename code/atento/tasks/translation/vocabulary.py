@@ -38,10 +38,16 @@ class Vocabulary:
         return len(self.words)
 
     def encode(self, words: Sequence[str] | str) -> list[int]:
-        """Números de las palabras.
+        """Números de las palabras, que son una lista o un texto con espacios.
 
-        Errores: ``ValueError`` si alguna no está en el vocabulario.
+        Errores: ``TypeError`` si no es ninguna de las dos cosas; ``ValueError`` si alguna palabra
+        no está en el vocabulario.
         """
+        if not isinstance(words, Iterable):
+            raise TypeError(
+                f"words: se esperaba un texto o una lista de palabras; llegó "
+                f"{type(words).__name__}."
+            )
         words = words.split() if isinstance(words, str) else words
         unknown = [word for word in words if word not in self._ids]
         if unknown:
@@ -52,14 +58,32 @@ class Vocabulary:
         return [self._ids[word] for word in words]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Palabras de unos números, hasta el primer fin de frase y sin relleno ni comienzo."""
+        """Palabras de unos números, hasta el primer fin de frase y sin relleno ni comienzo.
+
+        Errores: ``TypeError`` si ``ids`` no es una fila de enteros; ``ValueError`` si alguno no
+        está en el vocabulario.
+        """
         words = []
-        for i in ids:
-            if int(i) == EOS_ID:
+        for i in _numbers(ids):
+            if not 0 <= i < len(self):
+                raise ValueError(f"ids: se esperaban números de 0 a {len(self) - 1}; llegó {i}.")
+            if i == EOS_ID:
                 break
-            if int(i) not in (PAD_ID, BOS_ID):
-                words.append(self.words[int(i)])
+            if i not in (PAD_ID, BOS_ID):
+                words.append(self.words[i])
         return words
+
+
+def _numbers(ids: Iterable[int]) -> list[int]:
+    """Los enteros de una fila, sea una lista o un tensor de un eje."""
+    if isinstance(ids, Tensor):
+        ids = ids.tolist()
+    row = list(ids) if isinstance(ids, Iterable) else [ids]
+    strange = next((i for i in row if isinstance(i, bool) or not hasattr(i, "__index__")), None)
+    if not isinstance(ids, Iterable) or strange is not None:
+        came = type(ids if strange is None else strange).__name__
+        raise TypeError(f"ids: se esperaba una fila de enteros; llegó {came}.")
+    return [int(i) for i in row]
 
 
 def _closed_class() -> tuple[list[str], list[str]]:
