@@ -1,10 +1,21 @@
 """atento: la biblioteca que acompaña a «El Transformer, línea a línea».
 
-Cada módulo importa solo de los pisos inferiores; el orden es el del libro:
+Cada módulo importa solo de los pisos inferiores, y el orden es el del libro. Entre paréntesis, lo
+que todavía está por construir.
 
-1. ``device``, ``rng``, ``shapes``: dónde se calcula, con qué semilla y con qué formas.
-2. ``masks``, ``similarity``: quién puede atender a quién y cuánto se parecen.
+1. ``numbers``, ``device``, ``rng``, ``shapes``, ``checks``: qué números y formas se aceptan, dónde
+   se calcula y con qué semilla. ``plots``, ``stored``: las figuras y los resultados guardados.
+2. ``masks``, ``similarity``, ``cache``: quién puede atender a quién, cuánto se parecen y qué se
+   recuerda. ``notebook``: lo que necesita un capítulo. (``positions``, ``layers``.)
 3. ``attention``: la atención por producto escalar escalado y la multicabeza.
+4. (``blocks``: los bloques del codificador y del decodificador.)
+5. ``training``, ``decoding``: entrenar y generar con cualquier modelo. (``tokenizers``,
+   ``word_vectors``, ``efficient``, ``moe``, ``quantize``, ``hopfield``, ``audio``, ``boxes``.)
+6. ``models``: una familia, un fichero.
+7. ``tasks``: los datos; generar, hacer lotes y puntuar. (``adaptation``, ``interpret``.)
+8. ``explorers``, ``diagrams``: las figuras que se mueven y los dibujos de tensores y mecanismos.
+
+Ni los modelos conocen las tareas ni las tareas los modelos.
 """
 
 __version__ = "0.1.0"

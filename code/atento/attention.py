@@ -7,8 +7,9 @@ devuelve los pesos para mirarlos, y la fusionada, que no los guarda y es más r�
 Las máscaras son booleanas, con ``True`` donde se puede atender, y se difunden hasta
 ``(…, query, key)``. Una consulta que no puede atender a ninguna clave recibe pesos 0 y salida 0,
 sin NaN hacia delante ni hacia atrás. Así responde ``F.scaled_dot_product_attention`` desde PyTorch
-2.5; ``nn.MultiheadAttention`` da NaN en esas filas si se le piden los pesos (lo hace si no se dice
-otra cosa) y el resultado de promediar nada, 0, con ``need_weights=False``.
+2.5. ``nn.MultiheadAttention``, en cambio, da NaN en esas filas cuando se le piden los pesos (lo que
+hace si no se dice otra cosa); con ``need_weights=False`` promedia 0 y devuelve el sesgo de salida,
+salvo en modo de evaluación y sin gradientes, donde otro camino vuelve a dar NaN.
 """
 
 import math
@@ -64,7 +65,7 @@ def attend(
     *,
     dropout: float = 0.0,
 ) -> tuple[Float[Tensor, "*batch query d_value"], Float[Tensor, "*batch query key"]]:
-    """Hace con unas puntuaciones cualesquiera lo que toda atención: enmascara, normaliza y promedia.
+    """Enmascara, normaliza y promedia: lo que toda atención hace con sus puntuaciones.
 
     Devuelve ``(output, weights)``; ``mask`` y ``dropout``, como en
     :func:`scaled_dot_product_attention`.
@@ -269,18 +270,23 @@ class MultiHeadAttention(nn.Module):
         """Puntúa, enmascara, normaliza y promedia; fusionado, si nadie necesita los pasos."""
         dropout = self.dropout if self.training else 0.0
         bias = None if self.score_bias is None else self._bias(query, key, start)
-        inherited = type(self).scores is MultiHeadAttention.scores and "scores" not in vars(self)
-        if inherited and not need_weights:
-            grouped = self.n_kv_heads != self.n_heads
-            allowed = _allowed(mask, bias)
-            options = {"dropout_p": dropout, "enable_gqa": grouped}
-            return _fused(query, key, value, allowed, **options), None
+        if need_weights or self._redefines_scores():
+            output, weights = self._step_by_step(query, key, value, mask, bias, dropout)
+            return output, weights if need_weights else None
+        grouped = self.n_kv_heads != self.n_heads
+        allowed = _allowed(mask, bias)
+        return _fused(query, key, value, allowed, dropout_p=dropout, enable_gqa=grouped), None
+
+    def _redefines_scores(self) -> bool:
+        return type(self).scores is not MultiHeadAttention.scores or "scores" in vars(self)
+
+    def _step_by_step(self, query, key, value, mask, bias, dropout) -> tuple[Tensor, Tensor]:
         key, value = self._share(key), self._share(value)
-        scores = self.scores(query, key)  # puntuar y escalar: (…, head, query, key)
+        scores = self.scores(query, key)  # escalar y puntuar: (…, head, query, key)
         checks.require_scores(scores, self._goal(query, key), name=f"{type(self).__name__}.scores")
-        scores = scores if bias is None else scores + bias
-        output, weights = attend.unchecked(scores, value, mask, dropout=dropout)
-        return output, weights if need_weights else None
+        if bias is not None:
+            scores = scores + bias
+        return attend.unchecked(scores, value, mask, dropout=dropout)
 
     def _bias(self, query: Tensor, key: Tensor, start: int) -> Float[Tensor, "*head query key"]:
         positions = torch.arange(max(start + query.shape[-2], key.shape[-2]), device=query.device)

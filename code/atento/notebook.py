@@ -1,6 +1,7 @@
 """Lo que necesita un capítulo: empezar siempre igual y llevar números al texto.
 
-Solo hace falta IPython: los capítulos funcionan igual en Jupyter, VS Code y Colab, sin las herramientas del libro.
+Solo hace falta IPython: los capítulos funcionan igual en Jupyter, VS Code y Colab, sin las
+herramientas del libro.
 """
 
 from __future__ import annotations
@@ -8,7 +9,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .plots import format_number, use_style
+import numpy as np
+import torch
+
+from atento import rng, shapes
+from atento.plots import format_number, use_style
 
 __all__ = ["format_number", "glue", "start"]
 
@@ -17,15 +22,13 @@ _glued: dict[str, tuple[str, str | None]] = {}
 
 
 def start(seed: int = 0) -> None:
-    """Prepara el cuaderno: siembra, comprueba formas en cada llamada y fija el estilo de figuras y de impresión.
+    """Prepara el cuaderno: siembra, comprueba formas en cada llamada y fija el estilo.
 
-    Se llama una vez, en la primera celda. Volver a llamarla olvida los valores publicados con :func:`glue`.
+    El estilo es el de las figuras y el de los números que se imprimen. Se llama una vez, en la
+    primera celda. Volver a llamarla olvida los valores publicados con :func:`glue`.
+
+    Errores: los de :func:`atento.rng.seed_all`.
     """
-    import numpy as np
-    import torch
-
-    from . import rng, shapes
-
     _glued.clear()
     rng.seed_all(seed)
     shapes.enable()
@@ -37,21 +40,24 @@ def start(seed: int = 0) -> None:
 def glue(key: str, value: Any, spec: str = "") -> None:
     """Publica ``value`` para que el texto lo diga con ``{glue:text}`` y esa clave.
 
-    key: clave con el prefijo del capítulo, ``"c04-…"``.
-    value, spec: lo que acepta :func:`format_number`.
+    ``key`` es una clave con el prefijo del capítulo, ``"c04-…"``; ``value`` y ``spec``, lo que
+    acepta :func:`format_number`. No deja nada a la vista en el cuaderno.
 
-    No deja nada a la vista en el cuaderno. Lanza ``ValueError`` si la clave no sirve o si otra celda ya publicó un
-    valor distinto con ella.
+    Errores: ``ValueError`` si la clave no sirve o si otra celda ya publicó un valor distinto con
+    ella.
     """
     if not isinstance(key, str) or not re.fullmatch(r"[a-z]+\d*(-[a-z0-9]+)+", key):
-        raise ValueError(f"clave {key!r}: se espera el prefijo del capítulo y minúsculas, como «c04-error-maximo»")
+        raise ValueError(
+            f"key: se esperaba el prefijo del capítulo y minúsculas, como «c04-error-maximo»; "
+            f"llegó {key!r}."
+        )
     text = format_number(value, spec)
     cell = _current_cell()
     before, before_cell = _glued.get(key, (text, cell))
     if before != text and (cell is None or cell != before_cell):
         raise ValueError(
-            f"la clave «{key}» ya vale «{before}» y ahora valdría «{text}»: cada valor necesita su clave "
-            "(si se está cambiando la celda a mano, basta ejecutar antes notebook.start())"
+            f"key: se esperaba un valor por clave, y «{key}» ya vale «{before}»; llegó «{text}». "
+            f"Si se está cambiando la celda a mano, basta ejecutar antes notebook.start()."
         )
     _glued[key] = (text, cell)
 
@@ -59,8 +65,8 @@ def glue(key: str, value: Any, spec: str = "") -> None:
     from IPython.display import display
 
     if get_ipython() is not None:
-        # Entre comillas, para que «0.50» no pierda el cero; el HTML vacío calla a los programas que avisan de los
-        # tipos que no conocen.
+        # Entre comillas, para que «0.50» no pierda el cero; el HTML vacío calla a los programas
+        # que avisan de los tipos que no conocen.
         display(
             {f"{_RECORD}text/plain": repr(text), "text/html": ""},
             raw=True,

@@ -73,19 +73,18 @@ def checked(active: bool = True) -> Iterator[None]:
 def typed(function: Callable | None = None, *, validate: Callable | None = None) -> Callable:
     """Decora una función con jaxtyping y beartype, con un interruptor que se mira en cada llamada.
 
-    Apagada, la función se llama tal cual. Encendida, una violación se lanza en español:
-    ``TypeError`` si llega algo que no es un tensor o con otro tipo de datos, ``ValueError`` si
-    falla la forma; el mensaje nombra el argumento, el eje, lo que llegó y lo que se esperaba.
-    ``validate``, si se da, recibe los mismos argumentos y se ejecuta siempre y antes, encendida o
-    no. Un argumento que falta, sobra o lleva el nombre de PyTorch se dice también en español.
+    Apagada, la función se llama tal cual. ``validate``, si se da, recibe los mismos argumentos y se
+    ejecuta siempre y antes, encendida o no. La función sin puerta queda en ``.unchecked``, para
+    quien ya ha validado lo que pasa.
 
-    La función sin puerta queda en ``.unchecked``, para quien ya ha validado lo que pasa.
+    Errores, en español y nombrando el argumento, lo que llegó y lo que se esperaba: ``TypeError``
+    si falta un argumento, sobra o lleva su nombre de PyTorch; con la comprobación encendida,
+    también si llega algo que no es un tensor o es de otro tipo, y ``ValueError`` si falla un eje.
     """
     if function is None:
         return functools.partial(typed, validate=validate)
     _resolve_annotations(function)
     strict = jaxtyped(typechecker=beartype)(function)
-    door = function if validate is None else validate
 
     @functools.wraps(function)
     def call(*args, **kwargs):
@@ -97,8 +96,8 @@ def typed(function: Callable | None = None, *, validate: Callable | None = None)
             return strict(*args, **kwargs)
         except TypeCheckError as error:
             violation = _in_spanish(function, args, kwargs, str(error))
-        except TypeError as error:
-            if not _is_unbound(error, door, args, kwargs):
+        except TypeError:
+            if _fits(function, args, kwargs):
                 raise
             violation = _unbound(function, args, kwargs)
         raise violation
@@ -135,15 +134,13 @@ FOREIGN = {
 """Los nombres de PyTorch, y cómo se llama aquí lo mismo."""
 
 
-def _is_unbound(error: TypeError, door: Callable, args: tuple, kwargs: dict) -> bool:
-    """Dice si la llamada no casó con la firma, y no es un error de dentro."""
-    if error.__traceback__.tb_next is not None:  # se llegó a entrar en la función
-        return False
+def _fits(function: Callable, args: tuple, kwargs: dict) -> bool:
+    """Dice si la llamada casa con la firma: si no casa, no se llegó a entrar en la función."""
     try:
-        inspect.signature(door).bind(*args, **kwargs)
+        inspect.signature(function).bind(*args, **kwargs)
     except TypeError:
-        return True
-    return False
+        return False
+    return True
 
 
 def _unbound(function: Callable, args: tuple, kwargs: dict) -> TypeError:

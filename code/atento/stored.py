@@ -1,7 +1,8 @@
 """Piso 1: resultados guardados de las ejecuciones largas, las que no caben en una página.
 
-Cada ``atento/datos/semillas-NN.json`` lleva la orden que lo repite, la fecha, la máquina y las versiones; viaja dentro del
-paquete, así que se lee igual desde el repositorio, desde una instalación o desde Colab.
+Cada ``atento/datos/semillas-NN.json`` lleva la orden que lo repite, la fecha, la máquina y las
+versiones; viaja dentro del paquete, así que se lee igual desde el repositorio, desde una
+instalación o desde Colab.
 """
 
 from __future__ import annotations
@@ -25,11 +26,19 @@ def chapters() -> list[str]:
 
 
 def runs(chapter: str) -> dict[str, Any]:
-    """Devuelve lo guardado para un capítulo (``"03"``): ``command``, ``date``, ``machine``, ``versions``, ``runs``…
+    """Devuelve lo guardado para un capítulo (``"03"``).
 
-    Cada llamada da una copia nueva. ValueError si ese capítulo no tiene nada guardado.
+    Son ``command``, ``date``, ``machine``, ``versions``, ``runs``…
+
+    Cada llamada da una copia nueva.
+
+    Errores: ``ValueError`` si ese capítulo no tiene nada guardado.
     """
     if chapter not in chapters():
         options = ", ".join(chapters()) or "ninguno"
-        raise ValueError(f"chapter: no hay resultados guardados de {chapter!r}; los hay de: {options}.")
-    return json.loads((files("atento") / "datos" / f"{_PREFIX}{chapter}{_SUFFIX}").read_text(encoding="utf-8"))
+        raise ValueError(
+            f"chapter: se esperaba un capítulo con resultados guardados ({options}); llegó "
+            f"{chapter!r}."
+        )
+    path = files("atento") / "datos" / f"{_PREFIX}{chapter}{_SUFFIX}"
+    return json.loads(path.read_text(encoding="utf-8"))

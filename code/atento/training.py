@@ -1,17 +1,16 @@
 """Piso 5: el bucle de entrenamiento, el mismo para todos los modelos del libro.
 
-El modelo, los datos y la pérdida llegan como argumentos: este fichero no conoce ninguno. Los pasos son un número fijo; el
-límite de segundos solo sirve para avisar de que algo va mal. Una ejecución puede guardarse y reanudarse, y su curva es
-la misma, número a número, que la de una ejecución sin cortes.
+El modelo, los datos y la pérdida llegan como argumentos: este fichero no conoce ninguno. Los pasos
+son un número fijo; el límite de segundos solo sirve para avisar de que algo va mal. Una ejecución
+puede guardarse y reanudarse, y su curva es la misma, número a número, que la de una sin cortes.
 """
-
-from __future__ import annotations
 
 import math
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,14 +18,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from atento.numbers import require_positive, require_size
+from atento import rng
+from atento.numbers import require_number, require_positive, require_size
 
 
 @dataclass
 class History:
-    """Lo que pasó: por paso, la pérdida, la tasa y la norma del gradiente (antes de recortar); y las evaluaciones.
+    """Lo que pasó: por paso, la pérdida, la tasa y la norma del gradiente (antes de recortar).
 
-    ``metrics[nombre]`` es una lista de pares (paso, valor). ``seconds`` son segundos de procesador, no de reloj.
+    ``metrics[nombre]`` es una lista de pares (paso, valor), de las evaluaciones. ``seconds`` son
+    segundos de procesador, no de reloj.
     """
 
     loss: list[float] = field(default_factory=list)
@@ -46,14 +47,21 @@ class History:
             self.metrics.setdefault(name, []).append((step, float(value)))
 
     def last(self, name: str) -> float:
-        """El último valor de una métrica. KeyError si no se anotó ninguna."""
+        """El último valor de una métrica.
+
+        Errores: ``KeyError`` si no se anotó ninguna con ese nombre.
+        """
         if name not in self.metrics:
-            raise KeyError(f"no hay ninguna métrica {name!r}; las anotadas son: {', '.join(self.metrics) or 'ninguna'}")
+            known = ", ".join(self.metrics) or "ninguna"
+            raise KeyError(f"name: se esperaba una métrica anotada ({known}); llegó {name!r}.")
         return self.metrics[name][-1][1]
 
 
 class TrainingDiverged(FloatingPointError):
-    """La pérdida o el gradiente dejaron de ser finitos. ``step`` dice cuándo e ``history`` guarda la curva."""
+    """La pérdida o el gradiente dejaron de ser finitos.
+
+    ``step`` dice cuándo e ``history`` guarda la curva.
+    """
 
     def __init__(self, message: str, step: int, history: History) -> None:
         super().__init__(message)
@@ -78,6 +86,7 @@ class State:
     model: nn.Module
     optimizer: torch.optim.Optimizer
     history: History
+    batches: "_Batches"
 
 
 Callback = Callable[[State], dict[str, float] | None]
@@ -85,18 +94,25 @@ Loss = Callable[[nn.Module, Any], Tensor]
 Schedule = Callable[[int], float]
 
 
-# --- Calendario y avisos ----------------------------------------------------------------------------------------
+# --- Calendario, modos y avisos -------------------------------------------------------------------
 
 
 def warmup_cosine(steps: int, *, warmup: int = 100, final: float = 0.0) -> Schedule:
-    """Multiplicador de la tasa: sube en línea recta durante ``warmup`` pasos y baja como un coseno hasta ``final``.
+    """Multiplicador de la tasa: sube en línea recta ``warmup`` pasos y baja como un coseno.
 
-    Devuelve una función del paso (desde 0) a un número entre 0 y 1. ValueError si ``warmup`` no está entre 0 y ``steps``.
+    Devuelve una función del paso (desde 0) a un número entre 0 y 1; la última es ``final``.
+
+    Errores: ``TypeError`` o ``ValueError`` si ``steps`` no es un entero positivo o ``warmup`` no
+    está entre 0 y ``steps``.
     Fuente: Loshchilov y Hutter (2017), ec. 5, con calentamiento.
     """
     require_size(steps, name="steps")
-    if not 0 <= warmup <= steps:
-        raise ValueError(f"warmup: se esperaba un número entre 0 y steps = {steps}; llegó {warmup}.")
+    require_size(warmup, name="warmup", least=0)
+    require_number(final, name="final")
+    if warmup > steps:
+        raise ValueError(
+            f"warmup: se esperaba un número entre 0 y steps = {steps}; llegó {warmup}."
+        )
 
     def multiplier(step: int) -> float:
         if step < warmup:
@@ -107,29 +123,44 @@ def warmup_cosine(steps: int, *, warmup: int = 100, final: float = 0.0) -> Sched
     return multiplier
 
 
-def evaluate(function: Callable[[nn.Module], dict[str, float]], *, every: int) -> Callback:
-    """Un aviso que cada ``every`` pasos, y en el último, evalúa ``function(model)`` sin gradientes y en modo evaluación.
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Pone ``model`` en modo evaluación dentro de un ``with``; al salir, cada módulo en el suyo.
 
-    Las métricas que devuelve quedan en ``History.metrics``.
+    ``model.train()`` no basta: despertaría los módulos que alguien dejó congelados a propósito.
+    """
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, training in modes:
+            module.training = training
+
+
+def evaluate(function: Callable[[nn.Module], dict[str, float]], *, every: int) -> Callback:
+    """Un aviso que cada ``every`` pasos, y en el último, evalúa ``function(model)``.
+
+    Sin gradientes y en modo evaluación. Las métricas que devuelve quedan en ``History.metrics``.
+
+    Errores: ``TypeError`` o ``ValueError`` si ``every`` no es un entero positivo.
     """
     require_size(every, name="every")
 
     def callback(state: State) -> dict[str, float] | None:
         if state.step % every and state.step != state.steps:
             return None
-        training = state.model.training
-        state.model.eval()
-        try:
-            with torch.no_grad():
-                return function(state.model)
-        finally:
-            state.model.train(training)
+        with evaluating(state.model), torch.no_grad():
+            return function(state.model)
 
     return callback
 
 
 def checkpoint(path: str | Path, *, every: int) -> Callback:
-    """Un aviso que cada ``every`` pasos, y en el último, guarda en ``path`` lo necesario para reanudar con ``resume``."""
+    """Un aviso que cada ``every`` pasos, y en el último, guarda en ``path`` lo que pide ``resume``.
+
+    Errores: ``TypeError`` o ``ValueError`` si ``every`` no es un entero positivo.
+    """
     require_size(every, name="every")
 
     def callback(state: State) -> None:
@@ -140,17 +171,21 @@ def checkpoint(path: str | Path, *, every: int) -> Callback:
     return callback
 
 
-# --- Guardar y reanudar -----------------------------------------------------------------------------------------
+# --- Guardar y reanudar ---------------------------------------------------------------------------
+
+_FORMAT = "atento.training 2"
+_KEYS = {"format", "step", "model", "optimizer", "history", "rng", "batches"}
 
 
 def _save(path: Path, state: State) -> None:
     content = {
+        "format": _FORMAT,
         "step": state.step,
         "model": state.model.state_dict(),
         "optimizer": state.optimizer.state_dict(),
         "history": asdict(state.history),
-        "rng": torch.get_rng_state(),
-        "cuda_rng": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+        "rng": rng.snapshot(),
+        "batches": state.batches.state(),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".parcial")
@@ -158,64 +193,145 @@ def _save(path: Path, state: State) -> None:
     os.replace(partial, path)  # nunca queda un fichero a medias
 
 
-def _load(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[int, History]:
-    if not path.exists():
-        raise FileNotFoundError(f"resume: no existe {path}; entrena antes con callbacks=[checkpoint({str(path)!r}, …)].")
-    device = next(model.parameters()).device
-    content = torch.load(path, map_location="cpu", weights_only=True)
+def _load(
+    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, batches: "_Batches"
+) -> tuple[int, History]:
+    content = _read(path)
+    _require_same_model(path, content["model"], model.state_dict())
+    try:
+        optimizer.load_state_dict(content["optimizer"])
+    except (KeyError, ValueError) as error:
+        raise ValueError(
+            f"optimizer: se esperaba el mismo que guardó {path}; este tiene otros grupos de "
+            f"parámetros ({error})."
+        ) from None
     model.load_state_dict(content["model"])
-    optimizer.load_state_dict(content["optimizer"])
-    torch.set_rng_state(content["rng"])
-    if device.type == "cuda" and content["cuda_rng"]:
-        torch.cuda.set_rng_state_all(content["cuda_rng"])
+    batches.resume(content["step"], content["batches"])
+    rng.restore(content["rng"])
     history = History(**content["history"])
-    history.metrics = {name: [tuple(pair) for pair in pairs] for name, pairs in history.metrics.items()}
+    history.metrics = {name: [tuple(p) for p in pairs] for name, pairs in history.metrics.items()}
     return content["step"], history
 
 
-# --- Datos, progreso y último estado sano -----------------------------------------------------------------------
-
-
-def _stream(batches: Any, first: int) -> Iterator[Any]:
-    """Los lotes desde el paso ``first``: una función del paso, una lista (que se repite) o cualquier iterable."""
-    if callable(batches) and not isinstance(batches, Iterable):
-        step = first
-        while True:
-            yield batches(step)
-            step += 1
-    if isinstance(batches, Sequence):
-        if not batches:
-            raise ValueError("batches está vacío: hace falta al menos un lote para entrenar.")
-        step = first
-        while True:
-            yield batches[step % len(batches)]
-            step += 1
-    skipped = 0
-    while True:
-        seen = False
-        for batch in batches:
-            seen = True
-            if skipped < first:
-                skipped += 1
-                continue
-            yield batch
-        if not seen or iter(batches) is batches:
-            return
-
-
-def _next(stream: Iterator[Any], step: int, steps: int) -> Any:
+def _read(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"resume: no existe el fichero {path}; entrena antes con "
+            f"callbacks=[checkpoint({str(path)!r}, every=…)]."
+        )
     try:
-        return next(stream)
-    except StopIteration:
-        if step == 0:
-            raise ValueError("batches está vacío: hace falta al menos un lote para entrenar.") from None
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # según dónde esté el daño, torch.load lanza casi cualquier cosa
         raise ValueError(
-            f"batches se acabó en el paso {step + 1} de {steps}: da más lotes, una lista (se repite) o menos pasos."
-        ) from None
+            f"resume: {path} no se puede leer: está incompleto o dañado, o no lo guardó checkpoint."
+        ) from error
+    if not isinstance(content, dict) or content.get("format") != _FORMAT or _KEYS - set(content):
+        raise ValueError(
+            f"resume: se esperaba un fichero guardado por checkpoint; {path} no lo es."
+        )
+    return content
+
+
+def _require_same_model(path: Path, saved: dict[str, Tensor], mine: dict[str, Tensor]) -> None:
+    def few(names: Iterable[str]) -> str:
+        names = sorted(names)
+        return ", ".join(names[:3]) + ("…" if len(names) > 3 else "")
+
+    shaped = [n for n in saved.keys() & mine.keys() if saved[n].shape != mine[n].shape]
+    faults = {
+        "no tiene": saved.keys() - mine.keys(),
+        "tiene de más": mine.keys() - saved.keys(),
+        "mide distinto": shaped,
+    }
+    told = "; ".join(f"{what} {few(names)}" for what, names in faults.items() if names)
+    if told:
+        raise ValueError(f"model: se esperaba el modelo que guardó {path}; el que llegó {told}.")
+
+
+# --- Datos, progreso y último estado sano ---------------------------------------------------------
+
+
+class _Batches:
+    """Los lotes, uno por paso: de una función del paso, de una lista o de un iterable.
+
+    Una función y una lista (que se repite) se consultan por el número de paso. Un iterable se
+    recorre y, al acabarse, se vuelve a recorrer. Si se baraja, como un ``DataLoader``, su orden
+    depende del azar que había al empezar la vuelta: por eso se guarda, para reanudar en el mismo
+    sitio de la misma vuelta.
+    """
+
+    def __init__(self, source: Any) -> None:
+        self.source, self.seen, self.start = source, 0, None
+        self.by_step = callable(source) and not isinstance(source, Iterable)
+        if not (self.by_step or isinstance(source, Iterable)):
+            raise TypeError(
+                f"batches: se esperaba una lista, un iterable o una función del paso; llegó "
+                f"{type(source).__name__}."
+            )
+        self.rows = self._walk()
+
+    def get(self, step: int, steps: int) -> Any:
+        """El lote del paso ``step``, contando desde 0."""
+        if self.by_step:
+            return self.source(step)
+        if isinstance(self.source, Sequence) and len(self.source):
+            return self.source[step % len(self.source)]
+        try:
+            batch = next(self.rows)
+        except StopIteration:
+            raise ValueError(_exhausted(step, steps)) from None
+        self.seen += 1
+        return batch
+
+    def state(self) -> dict[str, Any] | None:
+        """El azar al empezar esta vuelta y cuántos lotes suyos se han visto."""
+        return self.start and {**self.start, "seen": self.seen}
+
+    def resume(self, step: int, state: dict[str, Any] | None) -> None:
+        """Vuelve al sitio donde se guardó; un iterador de un solo uso se salta lo ya visto."""
+        if state is None or self.by_step or isinstance(self.source, Sequence):
+            return
+        rng.restore(state["rng"])
+        for generator, saved in zip(self._generators(), state["generators"], strict=True):
+            generator.set_state(saved)
+        for _ in range(state["seen"]):
+            self.get(step, step + 1)
+
+    def _walk(self) -> Iterator[Any]:
+        while True:
+            self.seen = 0
+            states = [generator.get_state() for generator in self._generators()]
+            self.start = {"rng": rng.snapshot(), "generators": states}
+            empty = True
+            for batch in self.source:
+                empty = False
+                yield batch
+            if empty or iter(self.source) is self.source:
+                return
+
+    def _generators(self) -> list[torch.Generator]:
+        """Los generadores propios de un ``DataLoader`` y de sus muestreadores, sin repetir."""
+        owners = [self.source]
+        owners += [getattr(self.source, name, None) for name in ("sampler", "batch_sampler")]
+        found = [getattr(owner, "generator", None) for owner in owners]
+        found = [generator for generator in found if isinstance(generator, torch.Generator)]
+        return list({id(generator): generator for generator in found}.values())
+
+
+def _exhausted(step: int, steps: int) -> str:
+    if step == 0:
+        return "batches: está vacío; se esperaba al menos un lote para entrenar."
+    return (
+        f"batches: se acabó en el paso {step + 1} de {steps}; da más lotes, una lista (se repite) "
+        f"o menos pasos."
+    )
 
 
 def _interactive() -> bool:
-    """Hay una persona mirando: un terminal, o un cuaderno abierto (al publicar, nadie puede responder a ``input``)."""
+    """Hay una persona mirando: un terminal, o un cuaderno abierto.
+
+    Al publicar, nadie puede responder a ``input``: así se distingue.
+    """
     if os.environ.get("ATENTO_PROGRESS") in ("0", "1"):
         return os.environ["ATENTO_PROGRESS"] == "1"
     if "IPython" in sys.modules:
@@ -229,7 +345,8 @@ def _bar(first: int, steps: int, progress: bool | None):
     from tqdm import tqdm
 
     shown = _interactive() if progress is None else progress
-    return tqdm(total=steps, initial=first, disable=not shown, desc="Entrenando", unit=" pasos", leave=False)
+    options = {"desc": "Entrenando", "unit": " pasos", "leave": False}
+    return tqdm(total=steps, initial=first, disable=not shown, **options)
 
 
 class _LastGood:
@@ -251,12 +368,18 @@ class _LastGood:
 
 
 _ADVICE = (
-    "Prueba a bajar la tasa de aprendizaje, alargar el calentamiento, recortar más el gradiente (clip) o buscar en los "
-    "datos ceros que dividan y filas enteras tapadas. El modelo queda con los pesos de la última pérdida finita."
+    "Prueba a bajar la tasa de aprendizaje, alargar el calentamiento, recortar más el gradiente "
+    "(clip) o buscar en los datos ceros que dividan y filas enteras tapadas. El modelo queda con "
+    "los pesos de la última pérdida finita."
 )
 
 
-# --- El bucle ---------------------------------------------------------------------------------------------------
+# --- El bucle -------------------------------------------------------------------------------------
+
+Optimizers = (
+    torch.optim.Optimizer | Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer] | None
+)
+"""Un optimizador, una función de los parámetros que lo construye, o ``None``."""
 
 
 def fit(
@@ -266,7 +389,7 @@ def fit(
     *,
     steps: int,
     seconds: float | None = None,
-    optimizer: torch.optim.Optimizer | Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer] | None = None,
+    optimizer: Optimizers = None,
     schedule: Schedule | None = None,
     callbacks: Iterable[Callback] = (),
     clip: float | None = 1.0,
@@ -275,33 +398,37 @@ def fit(
 ) -> History:
     """Entrena ``model`` durante ``steps`` pasos y devuelve su :class:`History`.
 
-    ``batches`` es una lista de lotes (se repite), un iterable (se reinicia al acabarse, si puede) o una función del paso.
-    ``loss(model, batch)`` devuelve un escalar. ``optimizer``: un optimizador, una función de los parámetros, o ``None``
-    (AdamW con tasa 1e-3); ``schedule(step)`` multiplica su tasa. ``clip``: norma máxima del gradiente. Tras cada paso se
-    llama a ``callbacks`` con un :class:`State`; los diccionarios que devuelvan se anotan. ``resume`` es un fichero de
-    :func:`checkpoint`: los lotes ya vistos se saltan. ``progress=None`` enseña la barra solo si hay quien la mire.
+    ``batches`` es una lista de lotes (se repite), un iterable (se reinicia al acabarse, si puede) o
+    una función del paso. ``loss(model, batch)`` devuelve un escalar. ``optimizer``: un optimizador,
+    una función de los parámetros, o ``None`` (AdamW con tasa 1e-3); ``schedule(step)`` multiplica
+    su tasa. ``clip``: norma máxima del gradiente, o ``None`` para no recortar. Tras cada paso se
+    llama a ``callbacks`` con un :class:`State`; los diccionarios que devuelvan se anotan.
+    ``resume`` es un fichero de :func:`checkpoint`: se sigue donde quedó, con los mismos lotes en el
+    mismo orden. ``progress=None`` enseña la barra solo si hay quien la mire.
 
-    ValueError si no hay datos, se acaban, o la pérdida no es un escalar; :class:`TrainingDiverged` si deja de ser finita
-    (dice el paso y deja los últimos pesos sanos); :class:`TrainingTimeout` si se pasan ``seconds`` segundos de procesador.
+    Errores: ``ValueError`` si no hay datos, se acaban, ``clip`` o ``seconds`` no son positivos, la
+    pérdida no es un escalar con gradiente, o el fichero de ``resume`` está dañado o es de otro
+    modelo; ``FileNotFoundError`` si no existe; :class:`TrainingDiverged` si la pérdida deja de ser
+    finita (dice el paso y deja los últimos pesos sanos); :class:`TrainingTimeout` si se pasan
+    ``seconds`` segundos de procesador.
     """
-    require_size(steps, name="steps")
-    if seconds is not None:
-        require_positive(seconds, name="seconds")
-    optimizer = _build_optimizer(model, optimizer)
-    first, history = _load(Path(resume), model, optimizer) if resume else (0, History())
+    _require_numbers(model, loss, steps, seconds, clip)
+    optimizer, stream = _build_optimizer(model, optimizer), _Batches(batches)
+    history, first = History(), 0
+    if resume is not None:
+        first, history = _load(Path(resume), model, optimizer, stream)
     callbacks = sorted(callbacks, key=lambda callback: getattr(callback, "runs_last", False))
-    stream, good, spent = _stream(batches, first), _LastGood(model), history.seconds
-    clock = time.process_time()
+    good, spent, clock = _LastGood(model), history.seconds, time.process_time()
     model.train()
     with _bar(first, steps, progress) as bar:
         for step in range(first, steps):
-            rate = _set_rate(optimizer, schedule, step)
-            value, norm = _step(model, _next(stream, step, steps), loss, optimizer, clip, step, good, history)
+            rate, batch = _set_rate(optimizer, schedule, step), stream.get(step, steps)
+            value, norm = _step(model, batch, loss, optimizer, clip, step, good, history)
             history.loss.append(value)
             history.rate.append(rate)
             history.gradient_norm.append(norm)
             history.seconds = spent + time.process_time() - clock
-            state = State(step + 1, steps, value, model, optimizer, history)
+            state = State(step + 1, steps, value, model, optimizer, history, stream)
             for callback in callbacks:
                 history.record(step + 1, callback(state) or {})
             bar.set_postfix_str(f"pérdida {value:.3f}", refresh=False)
@@ -310,16 +437,38 @@ def fit(
     return history
 
 
+def _require_numbers(model, loss, steps, seconds, clip) -> None:
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model: se esperaba un nn.Module; llegó {type(model).__name__}.")
+    if not callable(loss):
+        raise TypeError(
+            f"loss: se esperaba una función de (model, batch); llegó {type(loss).__name__}."
+        )
+    require_size(steps, name="steps")
+    if seconds is not None:
+        require_positive(seconds, name="seconds")
+    if clip is not None:
+        require_positive(clip, name="clip")
+
+
 def _build_optimizer(model: nn.Module, optimizer: Any) -> torch.optim.Optimizer:
     if not any(p.requires_grad for p in model.parameters()):
-        raise ValueError("model: no tiene parámetros que entrenar.")
+        raise ValueError("model: se esperaban parámetros que entrenar; llegó un modelo sin ellos.")
     if optimizer is None:
         return torch.optim.AdamW(model.parameters(), lr=1e-3)
     if isinstance(optimizer, torch.optim.Optimizer):
         return optimizer
+    if not callable(optimizer):
+        raise TypeError(
+            f"optimizer: se esperaba un optimizador o una función que lo construya; llegó "
+            f"{type(optimizer).__name__}."
+        )
     built = optimizer(model.parameters())
     if not isinstance(built, torch.optim.Optimizer):
-        raise TypeError(f"optimizer: la función debe devolver un optimizador; devolvió {type(built).__name__}.")
+        raise TypeError(
+            f"optimizer: se esperaba que la función devolviera un optimizador; devolvió "
+            f"{type(built).__name__}."
+        )
     return built
 
 
@@ -330,34 +479,49 @@ def _set_rate(optimizer: torch.optim.Optimizer, schedule: Schedule | None, step:
     return optimizer.param_groups[0]["lr"]
 
 
-def _step(model, batch, loss, optimizer, clip, step, good: _LastGood, history: History) -> tuple[float, float]:
-    """Pérdida, gradiente, recorte y actualización; devuelve la pérdida y la norma antes de recortar."""
+def _step(model, batch, loss, optimizer, clip, step, good, history) -> tuple[float, float]:
+    """Pérdida, gradiente, recorte y actualización; devuelve la pérdida y la norma sin recortar."""
     value = loss(model, batch)
-    if not isinstance(value, Tensor) or value.numel() != 1:
-        raise ValueError(f"loss: debe devolver un escalar; llegó {_describe(value)}. ¿Falta un .mean()?")
+    _require_scalar(value)
     number = value.item()
     if not math.isfinite(number):
         good.restore()
-        raise TrainingDiverged(f"la pérdida es {number} en el paso {step + 1}. {_ADVICE}", step + 1, history)
+        message = f"la pérdida es {number} en el paso {step + 1}. {_ADVICE}"
+        raise TrainingDiverged(message, step + 1, history)
     optimizer.zero_grad(set_to_none=True)
     value.backward()
     parameters = [p for p in model.parameters() if p.grad is not None]
     norm = float(nn.utils.clip_grad_norm_(parameters, math.inf if clip is None else clip))
     if not math.isfinite(norm):
         optimizer.zero_grad(set_to_none=True)
-        raise TrainingDiverged(
-            f"el gradiente no es finito en el paso {step + 1} (pérdida {number:.4g}). {_ADVICE}", step + 1, history)
+        place = f"en el paso {step + 1} (pérdida {number:.4g})"
+        message = f"el gradiente no es finito {place}. {_ADVICE}"
+        raise TrainingDiverged(message, step + 1, history)
     good.keep()
     optimizer.step()
     return number, norm
 
 
-def _describe(value: Any) -> str:
-    return f"un tensor de forma {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+def _require_scalar(value: Any) -> None:
+    if not isinstance(value, Tensor) or value.numel() != 1:
+        tensor = isinstance(value, Tensor)
+        came = f"un tensor de forma {tuple(value.shape)}" if tensor else type(value).__name__
+        raise ValueError(
+            f"loss: se esperaba que devolviera un escalar; devolvió {came}. ¿Falta un .mean()?"
+        )
+    if not value.requires_grad:
+        raise ValueError(
+            "loss: se esperaba un escalar con gradiente; devolvió uno separado del modelo. "
+            "¿Sobra un .detach() o un torch.no_grad()?"
+        )
 
 
 def _guard(seconds: float | None, step: int, steps: int, history: History) -> None:
     if seconds is not None and history.seconds > seconds and step < steps:
         raise TrainingTimeout(
-            f"se pasó el límite de {seconds:g} segundos de procesador en el paso {step} de {steps}: sube seconds, o baja "
-            f"steps o el tamaño del modelo. El número de pasos es fijo; el límite solo avisa.", step, history)
+            f"se pasó el límite de {seconds:g} segundos de procesador en el paso {step} de "
+            f"{steps}: sube seconds, o baja steps o el tamaño del modelo. El número de pasos es "
+            f"fijo; el límite solo avisa.",
+            step,
+            history,
+        )

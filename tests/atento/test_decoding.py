@@ -24,7 +24,9 @@ def start(n):
 
 
 def test_stops_each_row_at_the_end_and_pads():
-    out = decoding.greedy(scripted([[5, 2, 7, 7], [4, 4, 4, 2]]), start(2), eos_id=EOS, max_length=9)
+    out = decoding.greedy(
+        scripted([[5, 2, 7, 7], [4, 4, 4, 2]]), start(2), eos_id=EOS, max_length=9
+    )
     assert out.tolist() == [[5, 2, 0, 0], [4, 4, 4, 2]]
 
 
@@ -34,7 +36,9 @@ def test_max_length_and_pad_id():
 
 
 def test_longer_start_is_not_returned():
-    out = decoding.greedy(scripted([[5, 6, 7, 2]]), torch.tensor([[1, 8]]), eos_id=EOS, max_length=5)
+    out = decoding.greedy(
+        scripted([[5, 6, 7, 2]]), torch.tensor([[1, 8]]), eos_id=EOS, max_length=5
+    )
     assert out.tolist() == [[6, 7, 2]]
 
 
@@ -63,7 +67,9 @@ def test_the_step_sees_all_the_words_so_far():
 
 def test_no_gradient():
     weight = torch.nn.Parameter(torch.eye(4))
-    out = decoding.greedy(lambda ids, s: (weight[ids[:, -1]], s), start(1), eos_id=EOS, max_length=2)
+    out = decoding.greedy(
+        lambda ids, s: (weight[ids[:, -1]], s), start(1), eos_id=EOS, max_length=2
+    )
     assert not out.requires_grad
 
 
@@ -81,6 +87,36 @@ def test_errors():
     with pytest.raises(ValueError, match="max_length"):
         decoding.greedy(step, start(1), eos_id=EOS, max_length=0)
     with pytest.raises(ValueError, match=r"\(batch=1, vocab\)"):
-        decoding.greedy(lambda ids, s: (torch.zeros(1, 1, 5), s), start(1), eos_id=EOS, max_length=3)
+        decoding.greedy(
+            lambda ids, s: (torch.zeros(1, 1, 5), s), start(1), eos_id=EOS, max_length=3
+        )
     with pytest.raises(ValueError, match="NaN"):
-        decoding.greedy(lambda ids, s: (torch.full((1, 5), torch.nan), s), start(1), eos_id=EOS, max_length=3)
+        decoding.greedy(
+            lambda ids, s: (torch.full((1, 5), torch.nan), s), start(1), eos_id=EOS, max_length=3
+        )
+
+
+@pytest.mark.parametrize(
+    ("step", "kind", "message"),
+    [
+        (3, TypeError, "step: se esperaba una función; llegó int"),
+        (
+            lambda ids, s: torch.zeros(1, 5),
+            TypeError,
+            r"step: .*la pareja \(logits, state\); devolvió Tensor",
+        ),
+        (
+            lambda ids, s: ([0.0], s),
+            TypeError,
+            "logits: se esperaba un tensor de PyTorch; llegó list",
+        ),
+        (
+            lambda ids, s: (torch.zeros(1, 0), s),
+            ValueError,
+            r"logits: .*vocab\); devolvió \(1, 0\)",
+        ),
+    ],
+)
+def test_bad_steps(step, kind, message):
+    with pytest.raises(kind, match="^" + message):
+        decoding.greedy(step, start(1), eos_id=EOS, max_length=3)

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from atento import device
+from atento import device, masks, rng
 
 
 def available(monkeypatch, *kinds):
@@ -58,3 +58,24 @@ def test_card_index_is_checked(monkeypatch):
 
 def test_cpu_is_always_available():
     assert device.is_available("cpu") and not device.is_available("tpu")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda name: device.require_device(name),
+        lambda name: rng.generator(0, device=name),
+        lambda name: masks.causal_mask(3, device=name),
+    ],
+)
+def test_unknown_device_is_told_in_spanish(call):
+    with pytest.raises(ValueError, match="^device: se esperaba un dispositivo .*llegó «gpu»"):
+        call("gpu")
+    with pytest.raises(TypeError, match="^device: se esperaba un dispositivo.*llegó float"):
+        call(1.5)
+    call("cpu")
+    call(torch.device("cpu"))
+
+
+def test_masks_know_where_they_are():
+    assert masks.causal_mask(2, device="meta").is_meta and not masks.causal_mask(2).is_meta

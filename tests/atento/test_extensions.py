@@ -409,7 +409,8 @@ def test_explicit_compiled_with_dead_rows(shape_checks, masked):
     mask = masks.causal_mask(4) if masked else None
     if masked:
         mask[1] = False
-    for ours, theirs in zip(compiled(q, k, v, mask), scaled_dot_product_attention(q, k, v, mask)):
+    explicit = scaled_dot_product_attention(q, k, v, mask)
+    for ours, theirs in zip(compiled(q, k, v, mask), explicit, strict=True):
         close(ours, theirs)
 
 

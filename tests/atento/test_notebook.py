@@ -60,7 +60,7 @@ def test_a_key_has_one_value():
     notebook._glued.clear()
     notebook.glue("c04-pasos", 100)
     notebook.glue("c04-pasos", 100)
-    with pytest.raises(ValueError, match="ya vale «100» y ahora valdría «200»"):
+    with pytest.raises(ValueError, match="ya vale «100»; llegó «200»"):
         notebook.glue("c04-pasos", 200)
     with pytest.raises(ValueError, match="prefijo del capítulo"):
         notebook.glue("Pasos: total", 1)
@@ -87,12 +87,14 @@ def test_start_seeds_checks_shapes_and_forgets_keys():
 @pytest.mark.construccion
 @pytest.mark.lento
 def test_glue_and_figures_in_a_real_page(tmp_path):
-    """Un libro de una página: el texto sale sin comillas, la celda no deja nada y la figura se ve."""
+    """Un libro de una página: texto sin comillas, celda que no deja nada y figura que se ve."""
     (tmp_path / "conf.py").write_text(
-        'extensions = ["myst_nb"]\nnb_execution_mode = "force"\nnb_execution_raise_on_error = True\n', encoding="utf-8"
+        'extensions = ["myst_nb"]\nnb_execution_mode = "force"\n'
+        "nb_execution_raise_on_error = True\n",
+        encoding="utf-8",
     )
     page = textwrap.dedent(
-        '''\
+        """\
         ---
         jupytext:
           text_representation:
@@ -119,17 +121,29 @@ def test_glue_and_figures_in_a_real_page(tmp_path):
         ```{code-cell} python
         fig, ax = plots.figure()
         ax.plot([0, 1])
-        plots.show(fig, name="fig-recta", alt="La recta sube de cero a uno sin curvarse en ningún punto.")
+        plots.show(fig, name="fig-recta", alt="La recta sube de cero a uno sin curvarse.")
         ```
-        '''
+        """
     )
     (tmp_path / "index.md").write_text(page, encoding="utf-8")
-    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", str(tmp_path), str(tmp_path / "html")]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "-q",
+        "-b",
+        "html",
+        str(tmp_path),
+        str(tmp_path / "html"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     from bs4 import BeautifulSoup
 
-    soup = BeautifulSoup((tmp_path / "html" / "index.html").read_text(encoding="utf-8"), "html.parser")
+    soup = BeautifulSoup(
+        (tmp_path / "html" / "index.html").read_text(encoding="utf-8"), "html.parser"
+    )
     assert f"Vale [0.50] y [65{THIN}432]." in soup.get_text()
     cells = soup.select("div.cell")
     assert len(cells) == 3 and [len(cell.select(".cell_output")) for cell in cells] == [0, 0, 1]

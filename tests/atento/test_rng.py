@@ -50,3 +50,15 @@ def test_numpy_integers_are_integers():
 def test_bad_seed(function, seed, kind):
     with pytest.raises(kind, match="seed: se esperaba un entero"):
         function(seed)
+
+
+def test_snapshot_brings_back_every_generator(tmp_path):
+    rng.seed_all(3)
+    random.random(), np.random.randn(), torch.randn(2)  # con la normal de NumPy a medias
+    path = tmp_path / "azar.pt"
+    torch.save(rng.snapshot(), path)
+    first = random.random(), random.gauss(0, 1), np.random.randn(3).tolist(), torch.rand(3).tolist()
+    rng.seed_all(99)
+    rng.restore(torch.load(path, weights_only=True))
+    again = random.random(), random.gauss(0, 1), np.random.randn(3).tolist(), torch.rand(3).tolist()
+    assert again == first

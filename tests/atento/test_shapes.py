@@ -106,9 +106,58 @@ def test_errors_of_the_body_pass_through(shape_checks):
         fails(ones(3, 4))
 
 
-def test_wrong_arity_is_python_s_own_error(shape_checks):
+@pytest.mark.parametrize(
+    ("args", "kwargs", "message"),
+    [
+        ((ones(3, 4),), {}, "key: falta este argumento; scores espera query, key, bias, times"),
+        ((), {"key": ones(3, 4)}, "query: falta este argumento"),
+        ((), {"q": ones(3, 4)}, "q: ese argumento no existe; scores espera query, key"),
+        ((), {"hidden_size": 3}, "hidden_size: así se llama en PyTorch; en scores, d_hidden"),
+        ((ones(3, 4),) * 5, {}, "scores: sobran argumentos sin nombre, o uno llega dos veces"),
+        ((ones(3, 4),) * 2, {"key": 1}, "scores: sobran argumentos sin nombre, o uno llega dos"),
+    ],
+)
+def test_a_call_that_does_not_fit_the_signature(shape_checks, args, kwargs, message):
+    with pytest.raises(TypeError, match="^" + message) as error:
+        scores(*args, **kwargs)
+    assert error.value.__cause__ is None
+
+
+def test_type_errors_of_the_body_are_not_taken_for_bad_calls(shape_checks):
+    @typed
+    def calls_badly(x: Float[Tensor, "query d_model"]) -> None:
+        scores.unchecked(x)  # le falta key: es un error de dentro, no de quien llama
+
     with pytest.raises(TypeError, match="missing .*argument: 'key'"):
-        scores(ones(3, 4))
+        calls_badly(ones(3, 4))
+
+
+def test_every_door_has_the_signature_it_guards():
+    """Una puerta con otra firma aceptaría lo que la función rechaza, o al revés."""
+    import ast
+    import importlib
+
+    root, compared = Path(shapes.__file__).parent, 0
+    for path in root.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = path.relative_to(root.parent).with_suffix("").parts
+        for node in ast.walk(tree):
+            for decorator in getattr(node, "decorator_list", []):
+                if not (isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "typed"):
+                    continue
+                module = importlib.import_module(".".join(names))
+                door = eval(ast.unparse(decorator.keywords[0].value), vars(module))  # noqa: S307
+                ours = [
+                    (p.name, p.kind, p.default) for p in inspect.signature(door).parameters.values()
+                ]
+                arguments = node.args
+                theirs = [a.arg for a in (*arguments.args, *arguments.kwonlyargs)]
+                assert [name for name, _, _ in ours] == theirs, (path.name, node.name)
+                given = [d for d in (*arguments.defaults, *arguments.kw_defaults) if d is not None]
+                defaults = [repr(d) for _, _, d in ours if d is not inspect.Parameter.empty]
+                assert defaults == [ast.unparse(d) for d in given], (path.name, node.name)
+                compared += 1
+    assert compared >= 15
 
 
 def test_validate_runs_first_and_always(shape_checks):
@@ -175,19 +224,6 @@ NAN, INF = float("nan"), float("inf")
         (lambda: shapes.require_boolean(ones(2), name="x"), TypeError, ["float32", "True donde"]),
         (lambda: shapes.require_finite(ones(2) * NAN, name="x"), ValueError, ["2 NaN"]),
         (lambda: shapes.require_finite(ones(3) * -INF, name="x"), ValueError, ["3 infinitos"]),
-        (lambda: shapes.require_size(2.0, name="x"), TypeError, ["float", "2.0"]),
-        (lambda: shapes.require_size(True, name="x"), TypeError, ["bool"]),
-        (lambda: shapes.require_size(0, name="x"), ValueError, ["mayor o igual que 1", "llegó 0"]),
-        (lambda: shapes.require_probability(1.0, name="x"), ValueError, ["[0, 1)", "1.0"]),
-        (lambda: shapes.require_probability("0", name="x"), TypeError, ["str"]),
-        (lambda: shapes.require_positive(0, name="x"), ValueError, ["mayor que 0"]),
-        (lambda: shapes.require_positive(INF, name="x"), ValueError, ["finito"]),
-        (lambda: shapes.require_positive(None, name="x"), TypeError, ["NoneType"]),
-        (
-            lambda: shapes.require_divisible(10, 3, name="x", divisor_name="n_heads"),
-            ValueError,
-            ["múltiplo de n_heads = 3", "llegó 10", "resto es 1"],
-        ),
         (
             lambda: shapes.require_same_kind(
                 ones(1).double(), ones(1), name="x", reference_name="y"
@@ -200,7 +236,7 @@ NAN, INF = float("nan"), float("inf")
                 ones(1).to("meta"), ones(1), name="x", reference_name="y"
             ),
             ValueError,
-            ["meta", "cpu", "x.to(y.device)"],
+            ["está en meta", "se esperaba en cpu, como y", "x.to(y.device)"],
         ),
         (
             lambda: shapes.require_broadcastable(ones(2, 3), (4, 3), name="x", axes="(query, key)"),
@@ -239,3 +275,30 @@ def test_contents_are_not_read_inside_vmap():
         return x.sum()
 
     assert torch.func.vmap(function)(ones(3, 2)).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_contents_are_not_read_where_there_are_none():
+    assert shapes.is_readable(ones(2)) and not shapes.is_readable(ones(2).to("meta"))
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        assert not shapes.is_readable(torch.ones(2))
+    seen = []
+
+    def function(x):
+        seen.append(shapes.is_readable(x))
+        return x.sum()
+
+    torch.func.grad(function)(ones(3))
+    torch.func.vmap(torch.func.grad(function))(ones(2, 3))
+    torch.func.grad(lambda x: torch.func.vmap(function)(x).sum())(ones(2, 3))
+    assert seen == [True, False, False]
+
+
+def test_unchecked_is_the_function_without_its_door(shape_checks):
+    assert scores.unchecked(ones(3, 4), ones(5, 4), None, 2).shape == (3, 4)
+
+
+def test_dtype_is_left_to_autocast():
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        shapes.require_same_kind(ones(1).bfloat16(), ones(1), name="x", reference_name="y")

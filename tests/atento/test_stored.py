@@ -1,4 +1,6 @@
-"""Los resultados guardados: se leen, dicen de dónde salen y cumplen lo que el capítulo afirma con ellos."""
+"""Los resultados guardados: se leen, dicen de dónde salen y cumplen lo que el capítulo afirma con
+ellos.
+"""
 
 from __future__ import annotations
 
@@ -31,5 +33,5 @@ def test_cada_llamada_da_una_copia():
 
 @pytest.mark.parametrize("chapter", ["99", "", "../03", 3])
 def test_un_capitulo_sin_nada_guardado_dice_cuales_hay(chapter):
-    with pytest.raises(ValueError, match="chapter: no hay resultados guardados.*03"):
+    with pytest.raises(ValueError, match="^chapter: se esperaba un capítulo con resultados.*03"):
         stored.runs(chapter)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
@@ -12,18 +14,20 @@ from myst import RAIZ, informe, relativa
 
 CODIGO = RAIZ / "code"
 PISOS = {
-    1: ["device", "rng", "shapes", "plots", "stored"],
-    2: ["masks", "positions", "layers", "similarity", "notebook", "diagrams"],
+    1: ["numbers", "device", "rng", "shapes", "checks", "plots", "stored"],
+    2: ["masks", "positions", "layers", "similarity", "cache", "notebook"],
     3: ["attention"],
     4: ["blocks"],
     5: ["decoding", "training", "tokenizers", "word_vectors", "efficient", "moe", "quantize", "hopfield", "audio",
         "boxes"],
     6: ["models"],
     7: ["tasks", "adaptation", "interpret"],
-    8: ["explorers"],
+    8: ["explorers", "diagrams"],
 }
 PISO = {nombre: piso for piso, nombres in PISOS.items() for nombre in nombres}
-PAQUETES = {"models", "tasks", "plots", "diagrams", "explorers"}    # sus módulos pueden usarse entre sí, sin círculos
+CIMIENTOS = PISOS[1]        # en el primer piso, cada uno puede usar los que van antes que él
+# Los módulos de un paquete pueden usarse entre sí, sin círculos.
+PAQUETES = {"checks", "models", "tasks", "plots", "explorers", "diagrams"}
 INGLES = re.compile(
     r"\b(the|this|that|which|returns?|raises?|should|must|with|from|expected|got|given|of|is|are|be|not found|"
     r"invalid|missing|cannot|unknown)\b", re.I)
@@ -77,12 +81,23 @@ def faltas_de_pisos(fuentes: dict[str, str]) -> list[str]:
         for linea, otro in importados(ast.parse(texto), "atento", f"atento.{modulo}", modulo in PAQUETES):
             cima_otro = otro.split(".")[0]
             if cima_otro == cima and cima in PAQUETES:
-                grafo.setdefault(modulo, set()).add(".".join(otro.split(".")[:2]))
+                grafo.setdefault(modulo, set()).add(_hermano(otro, fuentes))
+            elif {cima, cima_otro} <= set(CIMIENTOS):
+                if CIMIENTOS.index(cima_otro) > CIMIENTOS.index(cima):
+                    faltas.append(f"{modulo}:{linea}: importa atento.{otro}, que va después")
             elif PISO.get(cima_otro, 9) >= PISO[cima]:
                 faltas.append(f"{modulo}:{linea}: importa atento.{otro}, que no está en un piso inferior")
             elif cima == "tasks" and cima_otro == "models":
                 faltas.append(f"{modulo}:{linea}: tasks no importa models")
     return faltas + _circulos(grafo)
+
+
+def _hermano(nombre: str, fuentes: dict[str, str]) -> str:
+    """El módulo al que pertenece un nombre importado: el más largo que existe."""
+    partes = nombre.split(".")
+    while len(partes) > 1 and ".".join(partes) not in fuentes:
+        partes.pop()
+    return ".".join(partes)
 
 
 def _circulos(grafo: dict[str, set[str]]) -> list[str]:
@@ -182,12 +197,13 @@ def faltas_de_documentacion(fuentes: dict[str, str]) -> list[str]:
                 faltas.append(f"{modulo}:{nodo.lineno}: {nodo.name} no tiene docstring")
         for nodo, nombre, publica in funciones(arbol):
             if publica and not any("overload" in ast.unparse(d) for d in nodo.decorator_list):
-                faltas += [f"{modulo}:{nodo.lineno}: {nombre} {que}" for que in _faltas_de_una(nodo)]
+                puerta = modulo.startswith("atento.checks")
+                faltas += [f"{modulo}:{nodo.lineno}: {nombre} {que}" for que in _faltas_de_una(nodo, puerta)]
     return faltas
 
 
-def _faltas_de_una(nodo: ast.FunctionDef) -> list[str]:
-    """Lo que le falta a una función pública."""
+def _faltas_de_una(nodo: ast.FunctionDef, puerta: bool = False) -> list[str]:
+    """Lo que le falta a una función pública; una ``puerta`` admite tensores de cualquier forma."""
     doc = ast.get_docstring(nodo) or ""
     faltas = [] if doc or nodo.name in SIN_DOCSTRING else ["no tiene docstring"]
     sin_codigo = re.sub(r"``[^`]*``|:\w+:`[^`]*`|«[^»]*»", " ", doc)
@@ -201,6 +217,7 @@ def _faltas_de_una(nodo: ast.FunctionDef) -> list[str]:
     textos += [ast.unparse(nodo.returns)] if nodo.returns is not None else []
     textos = [re.sub(r"\w+\[(?:torch\.)?Tensor, ?['\"][^\]]*\]|Callable\[.*\]", "", t) for t in textos]
     desnudo = any(re.search(r"\bTensor\b", t) for t in textos) and not nodo.name.startswith(VALIDADORES)
+    desnudo = desnudo and not puerta
     if desnudo and not FORMA.search(doc):
         faltas.append("trata tensores y no dice sus formas ni en la firma ni en el docstring")
     return faltas
@@ -220,6 +237,59 @@ def faltas_de_mensajes(fuentes: dict[str, str]) -> list[str]:
             if len(INGLES.findall(" ".join(partes))) >= 2:
                 faltas.append(f"{modulo}:{nodo.lineno}: mensaje en inglés: {' '.join(partes)[:60]}")
     return faltas
+
+
+ERRORES = re.compile(r"(?:(?:Value|Type|Key|Runtime)Error(?:``)?|Lanza) (?:si|cuando)")
+
+
+def faltas_de_forma(fuentes: dict[str, str]) -> list[str]:
+    """Una sola mano: 100 columnas, importaciones absolutas, «Errores:» y mensajes «argumento: …»."""
+    faltas = []
+    for modulo, texto in fuentes.items():
+        faltas += [f"{modulo}:{n}: tiene {len(x)} columnas; el máximo es 100"
+                   for n, x in enumerate(texto.splitlines(), 1) if len(x) > 100]
+        for nodo in ast.walk(ast.parse(texto)):
+            if isinstance(nodo, ast.ImportFrom) and nodo.level:
+                faltas.append(f"{modulo}:{nodo.lineno}: importación relativa")
+            if isinstance(nodo, ast.Raise) and (mensaje := _mensaje(nodo)) is not None:
+                if not re.match(r"(?:\{\}|[\w.\[\]{}]+)(?: \(nuevo\))?: ", mensaje):
+                    faltas.append(f"{modulo}:{nodo.lineno}: el mensaje no empieza por el argumento: {mensaje[:50]}")
+        for nodo, nombre, publica in funciones(ast.parse(texto)):
+            doc = ast.get_docstring(nodo) or ""
+            guardian = nombre.startswith(VALIDADORES) or modulo.startswith("checks")
+            if publica and not guardian and not re.search(r"Errores[:,] ", doc) and ERRORES.search(doc):
+                faltas.append(f"{modulo}:{nodo.lineno}: {nombre} cuenta sus errores sin «Errores:»")
+    return faltas
+
+
+def _mensaje(nodo: ast.Raise) -> str | None:
+    """El texto de un ValueError o TypeError, con {} en lo que se calcula; ``None`` si no se sabe."""
+    if not (isinstance(nodo.exc, ast.Call) and ast.unparse(nodo.exc.func) in {"ValueError", "TypeError"}):
+        return None
+    primero = nodo.exc.args[0] if nodo.exc.args else None
+    if isinstance(primero, ast.Constant):
+        return str(primero.value)
+    if not isinstance(primero, ast.JoinedStr):
+        return None
+    return "".join(x.value if isinstance(x, ast.Constant) else "{}" for x in primero.values)
+
+
+def faltas_de_espejo(modulos_: dict[str, Path], pruebas: Path) -> list[str]:
+    """Cada módulo, o el paquete que lo guarda, tiene su fichero de pruebas en el mismo sitio."""
+    faltas = []
+    for modulo, ruta in modulos_.items():
+        if ruta.name == "__init__.py":
+            continue
+        partes = modulo.split(".")
+        sitios = [pruebas.joinpath(*partes[:n - 1], f"test_{partes[n - 1]}.py") for n in range(1, len(partes) + 1)]
+        if partes[0] == "checks":      # una puerta se prueba con lo que guarda
+            sitios += pruebas.rglob(f"test_{partes[-1]}.py")
+        if not any(sitio.exists() for sitio in sitios):
+            faltas.append(f"{modulo}: no tiene {relativa(sitios[-1]) if sitios[-1].is_relative_to(RAIZ) else sitios[-1]}")
+    return faltas
+
+
+AJENOS = {"plots", "explorers", "diagrams"}    # los dibujos siguen sus propias reglas
 
 
 def _fuentes(paquete: str) -> dict[str, str]:
@@ -251,7 +321,58 @@ def test_mensajes_en_espanol() -> None:
     assert not faltas, informe(faltas)
 
 
+def _propias() -> dict[str, str]:
+    return {m: t for m, t in _fuentes("atento").items() if m.split(".")[0] not in AJENOS}
+
+
+def test_una_sola_mano() -> None:
+    faltas = faltas_de_forma(_propias())
+    assert not faltas, informe(faltas)
+
+
+def test_las_pruebas_son_el_espejo() -> None:
+    propios = {m: r for m, r in modulos(CODIGO / "atento").items() if m.split(".")[0] not in AJENOS}
+    faltas = faltas_de_espejo(propios, RAIZ / "tests/atento")
+    assert not faltas, informe(faltas)
+
+
+def test_la_atencion_no_carga_los_dibujos() -> None:
+    """Importar la atención no trae matplotlib, ni el cuaderno, ni el calificador."""
+    orden = "import sys, atento.attention, atento.training, atento.models.recurrent, atento.tasks.translation\n"
+    orden += "print(*sorted({'matplotlib', 'IPython', 'calificador', 'sacrebleu'} & set(sys.modules)))"
+    hecho = subprocess.run([sys.executable, "-c", orden], capture_output=True, text=True, timeout=120, check=True)
+    assert hecho.stdout.strip() == ""
+
+
+def test_la_biblioteca_cuenta_todos_sus_pisos() -> None:
+    doc = ast.get_docstring(ast.parse(_fuentes("atento")[""]))
+    dichos = set(re.findall(r"``(\w+)``", doc))
+    assert dichos == set(PISO), sorted(dichos ^ set(PISO))
+    construidos = {m.split(".")[0] for m in _fuentes("atento") if m}
+    por_venir = set(re.findall(r"``(\w+)``", " ".join(re.findall(r"\(``[^)]*\)", doc))))
+    assert not construidos & por_venir, "ya están construidos: " + ", ".join(construidos & por_venir)
+
+
+def test_caza_la_forma(tmp_path: Path) -> None:
+    bien = {"m": 'from atento import x\ndef f():\n    raise ValueError(f"n: se esperaba 1; llegó {n}")\n'}
+    assert not faltas_de_forma(bien)
+    for malo in ["x = 1  # " + "a" * 100, "from .a import b", 'raise ValueError("no vale")',
+                 'raise TypeError(f"el valor {x} no vale")',
+                 'def f():\n    """Suma. ValueError si no puede."""', 'def f():\n    """Lanza si no puede."""']:
+        assert faltas_de_forma({"m": malo}), malo
+    assert not faltas_de_forma({"checks.m": 'def f():\n    """Lanza si no puede."""'})
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/test_b.py").touch()
+    rutas = {"a.b": Path("b.py"), "a.b.c": Path("c.py"), "a": Path("__init__.py")}
+    assert not faltas_de_espejo(rutas, tmp_path)
+    assert len(faltas_de_espejo({"a.c": Path("c.py"), "d": Path("d.py")}, tmp_path)) == 2
+
+
 def test_caza_pisos() -> None:
+    assert not faltas_de_pisos({"rng": "from atento.device import x\n", "checks.a": "from atento.shapes import x\n"})
+    assert faltas_de_pisos({"device": "from atento.rng import x\n"})
+    assert faltas_de_pisos({"tasks.t.a": "from atento.tasks.t.b import x\n",
+                            "tasks.t.b": "from atento.tasks.t.a import y\n"})
     assert not faltas_de_pisos({"attention": "from atento.masks import combine\nfrom atento import shapes\n"})
     assert faltas_de_pisos({"masks": "from atento import attention\n"})
     assert faltas_de_pisos({"masks": "from .attention import x\n"})

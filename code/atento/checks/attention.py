@@ -86,7 +86,7 @@ def attend(
 
 
 def _alike(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Dice, en un microsegundo, que los tres tienen la misma forma y el mismo tipo y casan."""
+    """Dice, casi sin coste, que los tres tienen la misma forma y el mismo tipo y casan."""
     return (
         isinstance(query, Tensor)
         and isinstance(key, Tensor)

@@ -62,7 +62,7 @@ def bilinear(query: Tensor, key: Tensor, *, weight: Tensor) -> None:
 
 
 def additive(query: Tensor, key: Tensor, *, w_q: Tensor, w_k: Tensor, v: Tensor) -> None:
-    """Lanza si ``w_q``, ``w_k`` y ``v`` no tienen las formas ``(d, d_hidden)`` y ``(d_hidden,)``."""
+    """Lanza si ``w_q``, ``w_k`` o ``v`` no son ``(d, d_hidden)`` y ``(d_hidden,)``."""
     require_pair(query, key, same_width=False)
     _parameter(w_q, "w_q", ("d_query", "d_hidden"), (query.shape[-1], None), query)
     _parameter(w_k, "w_k", ("d_key", "d_hidden"), (key.shape[-1], w_q.shape[-1]), query)

@@ -1,3 +1,6 @@
+"""La gramática: una sola respuesta, partes reservadas, vocabulario cerrado y puntuación."""
+
+import hashlib
 from collections import Counter
 
 import pytest
@@ -7,11 +10,18 @@ from hypothesis import strategies as st
 
 from atento import rng, stored
 from atento.tasks import translation as tr
+from atento.tasks.translation import lexicon
 
 FORMS = {form: (noun, plural) for noun in tr.NOUNS for plural, form in enumerate(noun.source)}
 ADJECTIVE_FORMS = {form for adjective in tr.ADJECTIVES for form in adjective.forms}
-VERB_FORMS = {form for verb in tr.VERBS for form in verb.forms} | set(tr._SER + tr._ESTAR + tr._TENER)
-HOMOGRAPHS = VERB_FORMS & (set(FORMS) | ADJECTIVE_FORMS)  # «cocina», «limpia»: verbo o no según la frase
+VERB_FORMS = {form for verb in tr.VERBS for form in verb.forms} | {
+    *lexicon.SER,
+    *lexicon.ESTAR,
+    *lexicon.TENER,
+}
+HOMOGRAPHS = VERB_FORMS & (
+    set(FORMS) | ADJECTIVE_FORMS
+)  # «cocina», «limpia»: verbo o no según la frase
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +30,7 @@ def many():
 
 
 def example(source):
-    """La frase generada cuya versión española es ``source``, buscada entre muchas de una oración."""
+    """La frase generada cuya versión española es ``source``, entre muchas de una oración."""
     found = [e for e in tr.generate(30000, 3, clauses=1) if " ".join(e.source) == source]
     assert found, f"la gramática no genera {source!r}"
     return found[0]
@@ -48,12 +58,14 @@ def test_closed_vocabulary(many):
         assert source.decode(source.encode(e.source)) == list(e.source)
         assert target.decode(target.encode(e.target)) == list(e.target)
     assert source.words[:3] == target.words[:3] == ("<pad>", "<bos>", "<eos>")
-    with pytest.raises(ValueError, match="no están en el vocabulario: 'gorila'"):
+    with pytest.raises(ValueError, match="words: .* no están en él: 'gorila'"):
         source.encode("el gorila")
 
 
 def test_training_data_covers_every_word():
-    """Reservar parejas no reserva palabras: todas salen al entrenar (salvo plurales de lo que no se cuenta)."""
+    """Reservar parejas no reserva palabras: todas salen al entrenar (salvo plurales de lo que no se
+    cuenta).
+    """
     seen = tr.generate(8000, 0, clauses=3)
     uncounted = {n.source[1] for n in tr.NOUNS if n.mass}
     places = {n.source[1] for n in tr.NOUNS if n.determiners == ("the",)}
@@ -74,7 +86,9 @@ def test_held_out_pairs():
     assert len(used & reserved) > 0.8 * len(reserved)
     trained = {pair for e in seen for pair in e.pairs}
     for position, names in enumerate(zip(*reserved, strict=True)):
-        assert set(names) <= {pair[position] for pair in trained}  # cada palabra reservada se ve en otras parejas
+        assert set(names) <= {
+            pair[position] for pair in trained
+        }  # cada palabra reservada se ve en otras parejas
 
 
 def test_every_pair_written_is_declared(many):
@@ -97,15 +111,36 @@ def test_homographs_depend_on_the_sentence():
     """«Cocina» y «limpia» se traducen según el papel que hacen."""
     assert {"cocina", "limpia"} <= HOMOGRAPHS
     for word, options in (("cocina", {"cooks", "kitchen"}), ("limpia", {"cleans", "clean"})):
-        found = {e.target[t] for e in tr.generate(6000, 0, clauses=1) for t, k in enumerate(e.alignment)
-                 if k >= 0 and e.source[k] == word}
+        found = {
+            e.target[t]
+            for e in tr.generate(6000, 0, clauses=1)
+            for t, k in enumerate(e.alignment)
+            if k >= 0 and e.source[k] == word
+        }
         assert options <= found, (word, found)
 
 
 def test_agreement(many):
-    """El adjetivo que sigue al nombre concuerda con él, y el determinante que lo precede también."""
-    gender = {"el": 0, "un": 0, "este": 0, "la": 1, "una": 1, "esta": 1, "los": 0, "unos": 0, "estos": 0, "las": 1,
-              "unas": 1, "estas": 1, "nuestro": 0, "nuestra": 1, "nuestros": 0, "nuestras": 1, "al": 0}
+    """El adjetivo que sigue al nombre concuerda con él, y el determinante de delante también."""
+    gender = {
+        "el": 0,
+        "un": 0,
+        "este": 0,
+        "la": 1,
+        "una": 1,
+        "esta": 1,
+        "los": 0,
+        "unos": 0,
+        "estos": 0,
+        "las": 1,
+        "unas": 1,
+        "estas": 1,
+        "nuestro": 0,
+        "nuestra": 1,
+        "nuestros": 0,
+        "nuestras": 1,
+        "al": 0,
+    }
     plural = {"los", "unos", "estos", "las", "unas", "estas", "nuestros", "nuestras", "mis"}
     for e in many:
         for i, word in enumerate(e.source):
@@ -124,9 +159,18 @@ def test_agreement(many):
 def test_phenomena(many):
     """Cada fenómeno de la gramática sale con su traducción."""
     texts = [(" ".join(e.source), " ".join(e.target)) for e in many]
-    for spanish, english in (("al ", "the "), ("porque", "because"), ("mientras", "while"), (", pero", ", but"),
-                             ("el agua", " water"), ("tienen prisa", "in a hurry"), ("niños", "children"),
-                             ("en la playa", "on the "), ("gran ", "great "), ("unas", "some")):
+    for spanish, english in (
+        ("al ", "the "),
+        ("porque", "because"),
+        ("mientras", "while"),
+        (", pero", ", but"),
+        ("el agua", " water"),
+        ("tienen prisa", "in a hurry"),
+        ("niños", "children"),
+        ("en la playa", "on the "),
+        ("gran ", "great "),
+        ("unas", "some"),
+    ):
         hits = [pair for pair in texts if spanish in pair[0]]
         assert hits and all(english in target for _, target in hits), spanish
     assert any(" do not " in t for _, t in texts) and any(" does not " in t for _, t in texts)
@@ -145,7 +189,9 @@ def test_alignment_of_inverted_pairs(many):
     nouns = {form for noun in tr.NOUNS for form in noun.target}
     inverted = 0
     for e in many:
-        assert len(e.alignment) == len(e.target) and all(-1 <= k < len(e.source) for k in e.alignment)
+        assert len(e.alignment) == len(e.target) and all(
+            -1 <= k < len(e.source) for k in e.alignment
+        )
         for adjective, noun in e.inversions:
             inverted += 1
             assert noun == adjective + 1 and e.alignment[noun] == e.alignment[adjective] - 1
@@ -160,7 +206,13 @@ def test_known_sentences():
     assert yellow.alignment == (0, 1, 2, 3, 5, 4, 6) and yellow.inversions == ((4, 5),)
     assert str(yellow) == "Una niña lleva una camisa amarilla. → A girl wears a yellow shirt."
     negative = example("no trabajamos .")
-    assert negative.target == ("we", "do", "not", "work", ".") and negative.alignment == (-1, 0, 0, 1, 2)
+    assert negative.target == ("we", "do", "not", "work", ".") and negative.alignment == (
+        -1,
+        0,
+        0,
+        1,
+        2,
+    )
 
 
 def test_no_word_is_repeated_without_reason(many):
@@ -175,10 +227,14 @@ def test_batch():
     source, target = tr.vocabularies()
     for e, s, t in zip(examples, lot.source.tolist(), lot.target.tolist(), strict=True):
         n, m = len(e.source), len(e.target)
-        assert s[n] == tr.EOS_ID and set(s[n + 1:]) <= {tr.PAD_ID} and source.decode(s) == list(e.source)
+        assert (
+            s[n] == tr.EOS_ID
+            and set(s[n + 1 :]) <= {tr.PAD_ID}
+            and source.decode(s) == list(e.source)
+        )
         assert t[0] == tr.BOS_ID and t[m + 1] == tr.EOS_ID and target.decode(t) == list(e.target)
     assert torch.equal(lot.inputs[:, 1:], lot.labels[:, :-1]) and lot.to("cpu").source is lot.source
-    with pytest.raises(ValueError, match="examples está vacío"):
+    with pytest.raises(ValueError, match="^examples: se esperaba al menos un ejemplo para el lote"):
         tr.batch([])
 
 
@@ -190,7 +246,9 @@ def test_batches_of_one_length():
     for lot, clauses in zip(lots, (1, 3) * 3, strict=True):
         sentences = [source.decode(row) for row in lot.source.tolist()]
         plain = [words for words in sentences if not HOMOGRAPHS & set(words)]
-        assert len(sentences) == 4 and all(sum(w in VERB_FORMS for w in words) == clauses for words in plain)
+        assert len(sentences) == 4 and all(
+            sum(w in VERB_FORMS for w in words) == clauses for words in plain
+        )
 
 
 def perfect(examples):
@@ -199,7 +257,10 @@ def perfect(examples):
     memory = {e.source: e.target for e in examples}
 
     def model(ids):
-        rows = [[*target.encode(memory[tuple(source.decode(row))]), tr.EOS_ID, 7] for row in ids.tolist()]
+        rows = [
+            [*target.encode(memory[tuple(source.decode(row))]), tr.EOS_ID, 7]
+            for row in ids.tolist()
+        ]
         return torch.tensor([row + [0] * (max(map(len, rows)) - len(row)) for row in rows])
 
     return model
@@ -219,14 +280,15 @@ def test_score_perfect_and_wrong():
 
     worse = tr.score(Wrapped(), examples)
     assert worse["exact"] == 0.0 and 0 < worse["bleu"] < 99
-    with pytest.raises(ValueError, match="nada que puntuar"):
+    with pytest.raises(ValueError, match="^examples: se esperaba al menos un ejemplo que puntuar"):
         tr.score(model, [])
 
 
 def test_translate_keeps_the_order():
     examples = tr.generate(30, 2)
     assert [tuple(words) for words in tr.translate(perfect(examples), examples, batch_size=4)] == [
-        e.target for e in examples]
+        e.target for e in examples
+    ]
 
 
 def test_inversion_hits():
@@ -243,7 +305,12 @@ def test_inversion_hits():
     assert tr.inversion_hits(weights, examples) == (total - 1, total)
 
 
-@given(n=st.integers(0, 5), clauses=st.integers(1, 4), seed=st.integers(0, 10**6), pairs=st.sampled_from(["seen", "unseen"]))
+@given(
+    n=st.integers(0, 5),
+    clauses=st.integers(1, 4),
+    seed=st.integers(0, 10**6),
+    pairs=st.sampled_from(["seen", "unseen"]),
+)
 def test_any_request_is_served(n, clauses, seed, pairs):
     examples = tr.generate(n, seed, clauses=clauses, pairs=pairs)
     assert len(examples) == n
@@ -251,15 +318,15 @@ def test_any_request_is_served(n, clauses, seed, pairs):
 
 
 def test_request_errors():
-    with pytest.raises(ValueError, match="n debe ser"):
+    with pytest.raises(ValueError, match="^n: se esperaba un entero"):
         tr.generate(-1, 0)
-    with pytest.raises(ValueError, match="clauses debe contener enteros de 1 a 4"):
+    with pytest.raises(ValueError, match="^clauses: se esperaban enteros de 1 a 4; llegó 5"):
         tr.generate(1, 0, clauses=5)
     with pytest.raises(ValueError, match="clauses"):
         tr.generate(1, 0, clauses=())
-    with pytest.raises(ValueError, match="pairs debe ser"):
+    with pytest.raises(ValueError, match="^pairs: se esperaba «seen» o «unseen»"):
         tr.generate(1, 0, pairs="all")
-    with pytest.raises(TypeError, match="rng debe ser"):
+    with pytest.raises(TypeError, match="^rng: se esperaba un torch.Generator"):
         tr.generate(1, 0.5)
     with pytest.raises(ValueError, match="size"):
         tr.batches(1, 0, 0)
@@ -278,3 +345,40 @@ def test_stored_seeds_meet_the_bars():
         assert abs(plain["parameters"] / attention["parameters"] - 1) < 0.01
         assert plain["exact"]["seen"]["4"] < 0.2 < plain["exact"]["seen"]["1"]
         assert longer["bleu"]["seen"]["4"] > plain["bleu"]["seen"]["4"]
+
+
+def test_other_errors():
+    examples = tr.generate(2, 0)
+    for call in (
+        lambda: tr.score(perfect(examples), examples, device="gpu"),
+        lambda: tr.batch(examples).to("gpu"),
+    ):
+        with pytest.raises(ValueError, match="^device: .*llegó «gpu»"):
+            call()
+    with pytest.raises(TypeError, match="^model: se esperaba un modelo con translate"):
+        tr.translate(3, examples)
+    with pytest.raises(ValueError, match="^batch_size: "):
+        tr.translate(perfect(examples), examples, batch_size=0)
+    with pytest.raises(ValueError, match="^clauses: "):
+        tr.generate(1, 0, clauses=1.5)
+    with pytest.raises(TypeError, match="^n: se esperaba un entero"):
+        tr.generate(1.0, 0)
+
+
+def test_the_data_is_the_one_the_stored_runs_saw():
+    """Cambiar la gramática o su orden invalida lo entrenado: el resumen avisa."""
+    text = repr([(e.source, e.target, e.alignment, e.pairs) for e in tr.generate(300, 0)])
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "538293c81c8c773b"
+
+
+def test_vocabulary_errors():
+    words = tr.vocabularies()[1]
+    assert words.decode(torch.tensor([1, 5, 2, 9])) == words.decode([1, 5]) == [words.words[5]]
+    for bad in ([0.5], [[1, 2]], torch.tensor([0.5]), torch.tensor([[1]]), 3, None, "the", [True]):
+        with pytest.raises(TypeError, match="^ids: se esperaba una fila de enteros; llegó"):
+            words.decode(bad)
+    for bad in ([len(words)], [-1], torch.tensor([999])):
+        with pytest.raises(ValueError, match="^ids: se esperaban números de 0 a .*; llegó"):
+            words.decode(bad)
+    with pytest.raises(TypeError, match="^words: se esperaba un texto o una lista"):
+        words.encode(3)

@@ -1,3 +1,5 @@
+"""El modelo recurrente: igual a sus piezas rehechas, ciego al relleno, y lo que rechaza."""
+
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
@@ -10,8 +12,6 @@ from atento import shapes, similarity
 from atento.models import recurrent as rec
 
 F64 = torch.float64
-FUSED_CELLS = {"rnn": nn.RNNCell, "lstm": nn.LSTMCell, "gru": nn.GRUCell}
-FUSED = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 VARIANTS = [(cell, attention) for cell in rec.CELLS for attention in (True, False)]
 
 
@@ -19,12 +19,10 @@ def close(a, b):
     torch.testing.assert_close(a, b, rtol=0, atol=1e-9)
 
 
-def flat(state):
-    return state if isinstance(state, tuple) else (state,)
-
-
 def config(cell="gru", attention=True, **changes):
-    return rec.RecurrentConfig(11, 13, d_model=6, d_hidden=8, d_attention=5, cell=cell, attention=attention, **changes)
+    return rec.RecurrentConfig(
+        11, 13, d_model=6, d_hidden=8, d_attention=5, cell=cell, attention=attention, **changes
+    )
 
 
 def model(cell="gru", attention=True, **changes):
@@ -36,68 +34,12 @@ def sentences(*rows):
     return torch.tensor([list(row) + [0] * (width - len(row)) for row in rows])
 
 
-@pytest.mark.parametrize("name", rec.CELLS)
-def test_cell_equals_pytorch(name, shape_checks):
-    ours, theirs = rec.CELLS[name](5, 7).double(), FUSED_CELLS[name](5, 7).double()
-    ours.load_state_dict(theirs.state_dict())
-    results = []
-    for cell in (ours, theirs):
-        x = torch.linspace(-2, 2, 15, dtype=F64).reshape(3, 5).requires_grad_()
-        state = torch.linspace(-1, 1, 21, dtype=F64).reshape(3, 7).requires_grad_()
-        out = flat(cell(x, (state, state * 2) if name == "lstm" else state))
-        sum((o * torch.arange(7)).sum() for o in out).backward()
-        results.append([*out, x.grad, state.grad, *(p.grad for p in cell.parameters())])
-    for a, b in zip(*results, strict=True):
-        close(a, b)
-
-
-@pytest.mark.parametrize("name", rec.CELLS)
-def test_cell_starts_from_zero(name):
-    cell, x = rec.CELLS[name](5, 7), torch.randn(3, 5)
-    for a, b in zip(flat(cell(x)), flat(cell(x, cell.initial(x))), strict=True):
-        assert torch.equal(a, b)
-
-
-@pytest.mark.parametrize("name", rec.CELLS)
-def test_unroll_equals_pytorch_with_padding(name):
-    theirs = FUSED[name](5, 7, batch_first=True).double()
-    ours = rec.CELLS[name](5, 7).double()
-    ours.load_state_dict({key.removesuffix("_l0"): value for key, value in theirs.state_dict().items()})
-    lengths = torch.tensor([4, 6, 1])
-    valid = torch.arange(6) < lengths[:, None]
-    results = []
-    for fused in (False, True):
-        x = torch.linspace(-1, 1, 90, dtype=F64).reshape(3, 6, 5).requires_grad_()
-        if fused:
-            packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-            out, last = theirs(packed)
-            out = nn.utils.rnn.pad_packed_sequence(out, batch_first=True)[0]
-            last = tuple(part[0] for part in flat(last))
-        else:
-            out, last = rec.unroll(ours, x, valid)
-            last = flat(last)
-        out.square().sum().backward()
-        grads = [p.grad for p in (theirs if fused else ours).parameters()]
-        results.append([out, *last, x.grad, *grads])
-    for a, b in zip(*results, strict=True):
-        close(a, b)
-
-
-def test_cell_rejects_wrong_width():
-    with pytest.raises(ValueError, match=r"x: se esperaba la forma \(batch, d_input=5\); llegó \(3, 4\)"):
-        rec.GRUCell(5, 7)(torch.randn(3, 4))
-    with pytest.raises(TypeError, match="x: se esperaba un tensor"):
-        rec.GRUCell(5, 7)([1.0])
-    with pytest.raises(ValueError, match="time ≥ 1"):
-        rec.unroll(rec.GRUCell(5, 7), torch.randn(3, 0, 5))
-
-
 def test_config_is_frozen_and_checked():
     with pytest.raises(FrozenInstanceError):
         config().d_model = 3
     with pytest.raises(ValueError, match="cell: se esperaba una de rnn, lstm, gru; llegó 'cnn'"):
         config("cnn")
-    with pytest.raises(ValueError, match="d_hidden: debe ser par"):
+    with pytest.raises(ValueError, match="d_hidden: se esperaba un número par"):
         replace(config(), d_hidden=7)
     with pytest.raises(ValueError, match="d_model"):
         replace(config(), d_model=0)
@@ -179,7 +121,7 @@ def test_attention_shortcut_equals_the_library(shape_checks):
     variant=st.sampled_from(VARIANTS),
 )
 def test_padding_never_changes_a_result(lengths, extra, seed, variant):
-    """Cada frase sola, sin relleno, da lo mismo que en un lote con relleno: salidas, pesos, traducción y pérdida."""
+    """Cada frase sola da lo mismo que en un lote: salidas, pesos, traducción y pérdida."""
     torch.manual_seed(seed)
     net = model(*variant)
     rows = [torch.randint(2, 11, (n,)).tolist() for n in lengths]
@@ -227,7 +169,7 @@ def test_source_errors():
         net.encode(torch.tensor([3, 4]))
     with pytest.raises(ValueError, match="frases vacías"):
         net.encode(torch.tensor([[3, 4], [0, 0]]))
-    with pytest.raises(ValueError, match="relleno debe ir al final"):
+    with pytest.raises(ValueError, match="source: .*el relleno al final"):
         net.encode(torch.tensor([[3, 0, 4]]))
     with pytest.raises(TypeError, match="target: se esperaba un tensor de enteros"):
         net(torch.tensor([[3, 2]]), torch.randn(1, 2))
@@ -246,7 +188,9 @@ def test_learns_to_copy_one_word(attention, device):
     """Cincuenta pasos bastan para que la pérdida baje mucho: el gradiente llega a todas partes."""
     net = rec.RecurrentSeq2Seq(config(attention=attention)).to(device)
     source = torch.randint(3, 11, (64, 2), device=device)
-    target = torch.cat([torch.ones_like(source[:, :1]), source, torch.full_like(source[:, :1], 2)], 1)
+    target = torch.cat(
+        [torch.ones_like(source[:, :1]), source, torch.full_like(source[:, :1], 2)], 1
+    )
     optimizer = torch.optim.Adam(net.parameters(), lr=0.02)
     losses = []
     for _ in range(60):
@@ -257,3 +201,78 @@ def test_learns_to_copy_one_word(attention, device):
         losses.append(loss.item())
     assert losses[-1] < 0.5 * losses[0]
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in net.parameters())
+
+
+IDS = torch.tensor([[3, 4, 2]])
+BAD_MODEL = [
+    (
+        lambda net: net.encode(IDS + 20),
+        ValueError,
+        "source: se esperaban números entre 0 y 10; llegó 24",
+    ),
+    (lambda net: net.encode(IDS - 9), ValueError, "source: se esperaban números .*llegó -7"),
+    (lambda net: net.encode(IDS[:0]), ValueError, "source: se esperaba al menos una frase"),
+    (lambda net: net.encode(IDS[:, :0]), ValueError, "source: .*source ≥ 1"),
+    (lambda net: net.encode(IDS.short()), TypeError, "source: se esperaba int64; llegó int16"),
+    (lambda net: net(IDS, IDS[0]), ValueError, r"target: se esperaba la forma \(batch, target\)"),
+    (lambda net: net(IDS, IDS[:, :0]), ValueError, "target: .*target ≥ 1"),
+    (lambda net: net(IDS, IDS.repeat(2, 1)), ValueError, "target: el eje «batch» mide 2"),
+    (lambda net: net(IDS, IDS + 12), ValueError, "target: se esperaban números entre 0 y 12"),
+    (lambda net: net(IDS), TypeError, "target: falta este argumento"),
+    (
+        lambda net: net.step(IDS, None),
+        TypeError,
+        "state: se esperaba el estado que devuelve encode",
+    ),
+    (lambda net: net.step(IDS.repeat(2, 1), net.encode(IDS)), ValueError, "ids: el eje «batch»"),
+    (
+        lambda net: net.step(IDS.float(), net.encode(IDS)),
+        TypeError,
+        "ids: se esperaba un tensor de enteros",
+    ),
+    (lambda net: net.translate(IDS.float()), TypeError, "source: se esperaba un tensor de enteros"),
+    (lambda net: net.translate([3, 4]), TypeError, "source: se esperaba un tensor de PyTorch"),
+    (lambda net: net.translate(IDS, max_length=0), ValueError, "max_length: "),
+    (lambda net: rec.translation_loss(net, IDS), TypeError, r"batch: se esperaba la pareja"),
+    (
+        lambda net: rec.translation_loss(net, (IDS, IDS[:, :1])),
+        ValueError,
+        "target: .*dos columnas",
+    ),
+    (
+        lambda net: rec.RecurrentSeq2Seq(3),
+        TypeError,
+        "config: se esperaba la configuración .*llegó int",
+    ),
+    (lambda net: config(dropout=1.0), ValueError, r"dropout: .*\[0, 1\)"),
+    (lambda net: config(eos_id=13), ValueError, "eos_id: .*menor que el vocabulario, 13; llegó 13"),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "message"), BAD_MODEL)
+def test_no_raw_error_at_the_doors(shape_checks, call, kind, message):
+    with pytest.raises(kind, match="^" + message):
+        call(model())
+
+
+def test_translate_leaves_each_module_in_its_mode():
+    net = model(dropout=0.5).train()
+    net.encoder.dropout.eval()
+    net.translate(IDS, max_length=2)
+    assert net.training and net.decoder.training and not net.encoder.dropout.training
+    with pytest.raises(TypeError):
+        net.translate(IDS.float())
+    assert net.training and not net.encoder.dropout.training
+
+
+def test_a_sentence_of_padding_only_has_no_weights():
+    """La guarda de las filas tapadas vale también aquí: 0, sin NaN hacia delante ni hacia atrás."""
+    attention = rec.AdditiveAttention(8, 6, 5).double()
+    states, query = torch.randn(2, 4, 6, dtype=F64), torch.randn(2, 8, dtype=F64)
+    valid = torch.tensor([[True, True, False, False], [False] * 4])
+    context, weights = attention(
+        query, rec.Memory(states, attention.project(states), valid, states)
+    )
+    assert (context[1] == 0).all() and (weights[1] == 0).all()
+    (context.sum() + weights.square().sum()).backward()
+    assert all(p.grad.isfinite().all() for p in attention.parameters())
