@@ -293,9 +293,7 @@ def _son_notas(entrada: Path, salvo: Path | None) -> bool:
     return isinstance(datos, dict) and {"formato", "version", "entregas", "nivel"} <= datos.keys()
 
 
-def _del_disco(
-    grupo: list[tuple[Persona, Path, str]], presupuesto: Presupuesto
-) -> Iterator[Pieza]:
+def _del_disco(grupo: list[tuple[Persona, Path, str]], presupuesto: Presupuesto) -> Iterator[Pieza]:
     return _o_nada(p for _, ruta, nombre in grupo for p in _de_ruta(ruta, nombre, presupuesto))
 
 
