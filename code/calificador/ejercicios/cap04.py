@@ -61,16 +61,16 @@ _FORMAS = Ejercicio(
 
 
 def _casos_nula(rng: Any) -> list[Caso]:
-    def nula() -> float:
-        return real(rng, 0.5, 2.0) * elige(rng, (1, -1))
+    def nula(signo: int = 1) -> float:
+        return signo * real(rng, 0.5, 2.0)
 
     lote, n, m = distintos(rng, 2, 8, 3)
     grandes = 1e4 * normal(rng, n, m + 1)
     grandes[0] = -grandes[0].abs()
     grandes[1, :2] = 1e4
     return [
-        Caso("una fila", (2 * normal(rng, m), nula())),
-        Caso("varios ejes", (2 * normal(rng, lote, n, m), nula())),
+        Caso("una fila", (2 * normal(rng, m), nula())), Caso("una fila", (2 * normal(rng, m), nula(-1))),
+        Caso("varios ejes", (2 * normal(rng, lote, n, m), nula(-1))),
         Caso("puntuaciones enormes", (grandes, nula())),
     ]
 
@@ -359,7 +359,7 @@ _JACOBIANA = Ejercicio(
         "varias filas": (4, "Cada fila tiene su producto escalar: ¿sobre qué eje se suma?"),
         "muchas claves": (4, "Con cientos de miles de claves, ninguna matriz cuadrada cabe en memoria."),
     },
-    prohibido=("autograd", "jvp", "vjp", "jacobian", "jacrev", "jacfwd", "grad", "backward"),
+    prohibido=("autograd", "jvp", "vjp", "jacobian", "jacrev", "jacfwd", "func", "backward"),
     pistas=(
         "Con β = 1, la jacobiana es diag(p) − p pᵀ.",
         "p pᵀ t es p por un número: el producto escalar de p y t.",
