@@ -32,6 +32,10 @@ def _arbol(valor: Any, hoja: Callable[[torch.Tensor], torch.Tensor]) -> Any:
         return hoja(valor)
     if isinstance(valor, (list, tuple)):
         return type(valor)(_arbol(v, hoja) for v in valor)
+    if isinstance(valor, dict):
+        return {clave: _arbol(v, hoja) for clave, v in valor.items()}
+    if isinstance(valor, str):
+        return ""
     if isinstance(valor, (int, float)) and not isinstance(valor, bool):
         return hoja(torch.tensor(float(valor))).item()
     return valor

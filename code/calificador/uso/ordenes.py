@@ -194,6 +194,10 @@ def _detalle(resultados: list[Resultado]) -> None:
                 )
         if r.pista:
             _linea(f"    [cyan]Pista:[/] {escape(r.pista)}")
+        if r.caso:
+            _linea("    [cyan]El caso más pequeño que falla:[/]")
+            for linea in r.caso.splitlines():
+                _linea(f"      {escape(linea)}")
 
 
 def _tabla(resultados: list[Resultado]) -> None:
