@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from calificador.generadores import (
-    dispersa, distintos, elige, entero, normal, permutacion, relleno, tensor,
+    dispersa,
+    distintos,
+    elige,
+    entero,
+    normal,
+    permutacion,
+    relleno,
+    tensor,
 )  # fmt: skip
 from calificador.registro import Caso, Ejercicio, cambia, cuerpo
 
@@ -256,7 +263,7 @@ _INVERSION = Ejercicio(
         tensor([[0.2, 0.8], [0.9, 0.1], [0.3, 0.7]]), tensor([True, True]),
     )),
     propiedades={
-        "sin relleno": (4, "Escribe la columna a la que mira cada fila y compara cada una con la siguiente, hasta la última."),
+        "sin relleno": (4, "Escribe la columna a la que mira cada fila y compárala con la de la siguiente, hasta la última."),
         "con relleno": (4, "Una columna no válida puede estar en cualquier sitio, y las demás conservan su número."),
     },
     pistas=(
@@ -322,7 +329,7 @@ _GRADIENTE = Ejercicio(
                "signal * (1 - h.square())", "signal"),
         cambia("traspuesta", "La señal vuelve por la traspuesta del camino de ida.",
                "w_h @ before", "before @ w_h"),
-        cambia("respecto-del-estado", "Es el gradiente respecto del estado; se pide respecto de la entrada, que pasa por w_x.",
+        cambia("respecto-del-estado", "Es el gradiente respecto del estado; se pide respecto de la entrada.",
                "(w_x @ before).norm()", "signal.norm()"),
         cambia("norma-al-cuadrado", "Es el cuadrado de la norma: falta la raíz.", ".norm()", ".square().sum()"),
         cambia("sin-matriz", "La señal pasa de un paso al anterior sin multiplicarse por w_h.", "w_h @ before", "before"),

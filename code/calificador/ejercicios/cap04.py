@@ -67,11 +67,12 @@ def _casos_nula(rng: Any) -> list[Caso]:
     lote, n, m = distintos(rng, 2, 8, 3)
     grandes = 1e4 * normal(rng, n, m + 1)
     grandes[0] = -grandes[0].abs()
-    grandes[1, :2] = 1e4
+    grandes[1] = 1e4 + normal(rng, m + 1)
     return [
         Caso("una fila", (2 * normal(rng, m), nula())), Caso("una fila", (2 * normal(rng, m), nula(-1))),
         Caso("varios ejes", (2 * normal(rng, lote, n, m), nula(-1))),
         Caso("puntuaciones enormes", (grandes, nula())),
+        Caso("puntuaciones enormes", (normal(rng, n, m) - 1e4, nula(-1) - 1e4)),
     ]
 
 
@@ -155,7 +156,8 @@ _TEMPERATURA = Ejercicio(
         cambia("multiplica", "Se multiplica por la temperatura; se divide. Una temperatura alta iguala los pesos.",
                "/ temperature", "* temperature"),
         cambia("despues", "La temperatura actúa después de la softmax, y los pesos dejan de sumar 1: va antes.",
-               " / temperature[..., None]", "", "scores.softmax(dim=-1)", "(scores.softmax(dim=-1) / temperature[..., None])"),
+               " / temperature[..., None]", "",
+               "scores.softmax(dim=-1)", "(scores.softmax(dim=-1) / temperature[..., None])"),
         cambia("otro-eje", "La softmax recorre las consultas; debe recorrer las claves, el último eje.",
                "softmax(dim=-1)", "softmax(dim=-2)"),
         cambia("sin-gradiente", "El valor es bueno, pero a la temperatura no le llega gradiente: algo la separa del grafo.",
@@ -169,17 +171,18 @@ _TEMPERATURA = Ejercicio(
 
 
 def _casos_gaussiano(rng: Any) -> list[Caso]:
-    def caso(propiedad: str, densidad: float = 1.0, tapadas: int = 0, ancho: float = 0.0) -> Caso:
+    def caso(propiedad: str, densidad: float = 1.0, tapadas: int = 0, ancho: float = 0.0, lado: float = 1.0) -> Caso:
         d, d_v, n, m = sorted(distintos(rng, 2, 8, 4))
         vale = mascara(rng, n, m, densidad)
         vale[:tapadas] = False
-        args = (normal(rng, n, d), normal(rng, m, d), normal(rng, m, d_v), ancho or real(rng, 0.6, 0.9), vale)
-        return Caso(propiedad, args)
+        puntos = lado * normal(rng, n, d), lado * normal(rng, m, d)
+        return Caso(propiedad, (*puntos, normal(rng, m, d_v), ancho or real(rng, 0.6, 0.9), vale))
 
     estrecho = "ancho pequeño"
     return [
         caso("sin tapar"), caso("con máscara", 0.5), caso("fila tapada", 0.6, entero(rng, 1, 2)),
         caso(estrecho, ancho=0.01), caso(estrecho, 0.5, ancho=0.01), caso(estrecho, 0.5, 1, ancho=1e-6),
+        caso(estrecho, 0.5, ancho=0.008, lado=0.01),
     ]  # fmt: skip
 
 
@@ -221,7 +224,7 @@ _GAUSSIANO = Ejercicio(
                "(mask | alone)", "mask", "-math.inf", "-1e9", "weights.masked_fill(alone, 0.0)", "weights"),
         cambia("cota-corta", "Tapar con −10⁴ no basta: con un ancho pequeño hay puntuaciones menores. Se tapa con −∞.",
                "~(mask | alone), -math.inf", "~mask, -1e4", "weights.masked_fill(alone, 0.0)", "(weights * mask)"),
-        cuerpo("se-anula", "Con un ancho pequeño todas las exponenciales de una fila valen 0: resta el máximo de la fila.", """
+        cuerpo("se-anula", "Con un ancho pequeño todas las exponenciales de una fila valen 0: resta el máximo.", """
             squared = (query[:, None] - key[None]).square().sum(dim=-1)
             exps = (-squared / (2 * bandwidth**2)).exp() * mask
             return exps / exps.sum(dim=-1, keepdim=True).clamp(min=1e-30) @ value"""),
