@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
-from functools import lru_cache
+from functools import cache
 
 import pytest
 from banco import respuestas, triviales
@@ -27,7 +27,7 @@ IDS = [f"{e.id}-{e.nombre}" for _, e in TODOS]
 BUENAS, MALAS = respuestas("buenas.py"), respuestas("malas.py")
 
 
-@lru_cache(maxsize=None)
+@cache
 def examen_de(ejercicio_id, semilla):
     return prepara(LIBRO, LIBRO.ejercicios[ejercicio_id], semilla)
 

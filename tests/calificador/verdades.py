@@ -280,3 +280,41 @@ def _(caso, valor, funcion):
     gram = [w.T @ w for w in valor]
     error = torch.linalg.norm(circuito - valor[0] @ valor[1].T)
     return cerca(error, minimo, 1e-8) and cerca(gram[0], gram[1], 1e-8) and cerca(gram[0], gram[0].diagonal().diag(), 1e-8)
+
+
+# --- Lo que se escribe a mano --------------------------------------------------------------------------------------------
+
+
+@verdad("3.7")
+def _(caso, valor, funcion):
+    """Simulación: cada palabra de cada frase se recuerda o no, cien mil veces."""
+
+    def sale_bien(n):
+        recuerda = torch.rand(100_000, n, generator=GEN) < 0.9 ** torch.arange(n - 1, -1, -1)
+        return float(recuerda.all(-1).double().mean())
+
+    justa = sale_bien(valor["longest"]) > 0.52 and sale_bien(valor["longest"] + 1) < 0.48
+    return abs(sale_bien(5) - valor["five_words"]) < 0.01 and justa
+
+
+@verdad("4.11")
+def _(caso, valor, funcion):
+    consulta, claves = torch.ones(1, 4), torch.tensor([[1.0, 1, 1, 0], [1, -1, 1, -1]])
+    salida = F.scaled_dot_product_attention(consulta[None], claves[None], torch.tensor([[[10.0], [20.0]]]))
+    peso = F.scaled_dot_product_attention(consulta[None], claves[None], torch.eye(2)[None])[0, 0, 0]
+    puntuacion = torch.logit(peso.double())  # con la otra a 0
+    dadas = (valor["score"], valor["weight"], valor["output"])
+    return all(cerca(d, float(c), 1e-5) for d, c in zip(dadas, (puntuacion, peso, salida), strict=True))
+
+
+@verdad("4.12")
+def _(caso, valor, funcion):
+    puntos = torch.randn(50, 7, generator=GEN, dtype=torch.float64)
+    return valor == "no cambia" and cerca((puntos + 5).softmax(-1).amax(-1), puntos.softmax(-1).amax(-1))
+
+
+@verdad("5.9")
+def _(caso, valor, funcion):
+    x = torch.eye(2)
+    puntos = (x @ torch.tensor([[1.0, 2], [1, 1]])) @ (x @ torch.tensor([[1.0, 2], [0, 1]])).T
+    return valor == {"score_12": puntos[0, 1], "score_21": puntos[1, 0]}

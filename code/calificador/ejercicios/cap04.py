@@ -566,6 +566,51 @@ _POCAS = Ejercicio(
     ),
 )  # fmt: skip
 
+# --- 4.11 -------------------------------------------------------------------------------------------------------------
+
+_A_MANO = Ejercicio(
+    id="4.11", nombre="attention_by_hand", tipo="lapiz", puntos=4, dificultad=1, minutos=8,
+    aprende="hacer con lápiz una atención entera: puntuar, escalar, normalizar y promediar",
+    propiedades={
+        "score": (1, "Es un producto escalar, dividido entre la raíz de la dimensión."),
+        "weight": (2, "Las exponenciales de las dos puntuaciones; el peso es una entre la suma de las dos."),
+        "output": (1, "Es una media de los dos valores: tiene que caer entre ellos."),
+    },
+    tolerancia=5e-4,
+    pistas=(
+        "Son cuatro pasos, y cada número sale del anterior.",
+        "La segunda puntuación es 0, y la exponencial de 0 es 1.",
+        "Con el peso de la primera clave, el de la segunda es lo que falta hasta 1.",
+    ),
+    mutantes=(
+        cambia("sin-escala", "Falta dividir la puntuación entre la raíz de la dimensión.", " / math.sqrt(d)", ""),
+        cambia("entre-d", "Se divide entre la raíz de la dimensión, no entre la dimensión.", "math.sqrt(d)", "d"),
+        cambia("la-otra-clave", "Ese es el peso de la segunda clave.",
+               "math.exp(score) /", "math.exp(other) /"),
+        cambia("valores-cambiados", "Cada peso multiplica al valor de su clave; están cambiados.",
+               "weight * 10 + (1 - weight) * 20", "weight * 20 + (1 - weight) * 10"),
+        cambia("sin-exponencial", "Los pesos no son las puntuaciones repartidas: falta la exponencial.",
+               "math.exp(score) / (math.exp(score) + math.exp(other))", "score / (score + other)"),
+    ),
+)  # fmt: skip
+
+# --- 4.12 -------------------------------------------------------------------------------------------------------------
+
+_SUMA = Ejercicio(
+    id="4.12", nombre="shift_effect", tipo="predecir", puntos=1, dificultad=1, minutos=3,
+    aprende="distinguir lo que cambia los pesos de lo que no los toca",
+    propiedades={"respuesta": (1, "Escribe el cociente de dos pesos antes y después de sumar.")},
+    opciones=("sube", "baja", "no cambia"),
+    pistas=(
+        "Piensa en el cociente entre dos pesos de la misma fila.",
+        "Sumar lo mismo en el exponente multiplica todas las exponenciales por lo mismo.",
+    ),
+    mutantes=(
+        cuerpo("sube", "Las exponenciales crecen todas por igual, y la suma también.", "return 'sube'"),
+        cuerpo("baja", "La suma crece, pero cada exponencial crece en la misma proporción.", "return 'baja'"),
+    ),
+)  # fmt: skip
+
 EJERCICIOS = [
-    _FORMAS, _NULA, _TEMPERATURA, _GAUSSIANO, _COLUMNAS, _ESCALA, _JACOBIANA, _ENTROPIA, _TROZOS, _POCAS,
+    _FORMAS, _NULA, _TEMPERATURA, _GAUSSIANO, _COLUMNAS, _ESCALA, _JACOBIANA, _ENTROPIA, _TROZOS, _POCAS, _A_MANO, _SUMA
 ]  # fmt: skip
