@@ -88,7 +88,7 @@ def column_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 # %%
 def score_scale(queries: Tensor, keys: Tensor) -> float:
-    """Desviación típica que tendría ``q·k`` con consultas ``(N, d)`` y claves ``(M, d)`` independientes."""
+    """Desviación típica de ``q·k`` al tomar al azar una consulta de ``(N, d)`` y una clave de ``(M, d)``."""
     raise NotImplementedError("Ejercicio 4.6")
 
 
@@ -117,8 +117,13 @@ def beta_for_entropy(scores: Tensor, entropy: Tensor) -> Tensor:
 
 
 # %%
-def streaming_attention(query: Tensor, keys: Tensor, values: Tensor, chunk: int) -> Tensor:
-    """Atención escalada sobre lo llegado tras cada bloque de ``chunk`` claves: ``(bloques, query, d_v)``."""
+def absorb_block(
+    state: tuple[Tensor, Tensor, Tensor], query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Máximo visto ``(query, 1)``, suma de exponenciales ``(query, 1)`` y suma ponderada ``(query, d_v)``, al día.
+
+    state: las tres, antes del bloque. query ``(query, d_k)``, key ``(block, d_k)``, value ``(block, d_v)``.
+    """
     raise NotImplementedError("Ejercicio 4.9")
 
 
@@ -130,3 +135,20 @@ def streaming_attention(query: Tensor, keys: Tensor, values: Tensor, chunk: int)
 def top_attention(query: Tensor, key: Tensor, value: Tensor, keep: int = 3, power: float = 0.5) -> Tensor:
     """Atención con las ``keep`` claves de mayor puntuación ``q·k / d_k**power`` de cada consulta: ``(query, d_v)``."""
     raise NotImplementedError("Ejercicio 4.10")
+
+
+# %% [markdown]
+# ## 4.11 Una atención a mano (★)
+#
+# Ejercicio 4.11: cambia cada `None` por tu número, con tres decimales.
+
+# %%
+attention_by_hand = {"score": None, "weight": None, "output": None}
+
+# %% [markdown]
+# ## 4.12 Sumar lo mismo a toda la fila (★)
+#
+# Ejercicio 4.12: «sube», «baja» o «no cambia».
+
+# %%
+shift_effect = None

@@ -103,18 +103,25 @@ def column_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 # %% [markdown]
 # ## 4.6 Medir la escala que hace falta
 #
-# `tr(AB)` con `B` simétrica es la suma de los productos elemento a elemento: no hace falta multiplicar las matrices.
+# Con medias distintas de 0, `q·k = (q − μ_q)·(k − μ_k) + μ_q·(k − μ_k) + μ_k·(q − μ_q) + μ_q·μ_k`: los tres primeros
+# términos no están correlacionados entre sí y sus varianzas se suman; el cuarto es una constante. La traza `tr(AB)` con
+# `B` simétrica es la suma de los productos elemento a elemento.
 
 
 # %%
 def score_scale(queries: Tensor, keys: Tensor) -> float:
-    """Desviación típica que tendría ``q·k`` con consultas ``(N, d)`` y claves ``(M, d)`` independientes."""
+    """Desviación típica de ``q·k`` al tomar al azar una consulta de ``(N, d)`` y una clave de ``(M, d)``."""
 
     def covariance(samples: Tensor) -> Tensor:
         centered = samples - samples.mean(dim=0)
         return centered.T @ centered / len(samples)  # (d, d)
 
-    return math.sqrt(float((covariance(queries) * covariance(keys)).sum()))
+    mean_q, mean_k = queries.mean(dim=0), keys.mean(dim=0)
+    cov_q, cov_k = covariance(queries), covariance(keys)
+    spread = (cov_q * cov_k).sum()  # tr(Σ_q Σ_k), el teorema de la varianza
+    shift_q = mean_q @ cov_k @ mean_q
+    shift_k = mean_k @ cov_q @ mean_k
+    return math.sqrt(float(spread + shift_q + shift_k))
 
 
 # %% [markdown]
@@ -159,22 +166,21 @@ def beta_for_entropy(scores: Tensor, entropy: Tensor) -> Tensor:
 
 
 # %%
-def streaming_attention(query: Tensor, keys: Tensor, values: Tensor, chunk: int) -> Tensor:
-    """Atención escalada sobre lo llegado tras cada bloque de ``chunk`` claves: ``(bloques, query, d_v)``."""
-    top = query.new_full((len(query), 1), -math.inf)  # máximo visto
-    total = query.new_zeros(len(query), 1)  # suma de exponenciales
-    weighted = query.new_zeros(len(query), values.shape[-1])  # suma ponderada
-    outputs = []
-    for key, value in zip(keys.split(chunk), values.split(chunk), strict=True):
-        scores = query @ key.T / math.sqrt(query.shape[-1])  # (query, chunk)
-        new_top = torch.maximum(top, scores.amax(dim=-1, keepdim=True))
-        correction = (top - new_top).exp()
-        exps = (scores - new_top).exp()
-        total = total * correction + exps.sum(dim=-1, keepdim=True)
-        weighted = weighted * correction + exps @ value
-        top = new_top
-        outputs.append(weighted / total)
-    return torch.stack(outputs)
+def absorb_block(
+    state: tuple[Tensor, Tensor, Tensor], query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Máximo visto ``(query, 1)``, suma de exponenciales ``(query, 1)`` y suma ponderada ``(query, d_v)``, al día.
+
+    state: las tres, antes del bloque. query ``(query, d_k)``, key ``(block, d_k)``, value ``(block, d_v)``.
+    """
+    top, total, weighted = state
+    scores = query @ key.T / math.sqrt(query.shape[-1])  # (query, block)
+    new_top = torch.maximum(top, scores.amax(dim=-1, keepdim=True))
+    correction = (top - new_top).exp()  # lo acumulado se refería al máximo anterior
+    exps = (scores - new_top).exp()
+    new_total = total * correction + exps.sum(dim=-1, keepdim=True)
+    new_weighted = weighted * correction + exps @ value
+    return new_top, new_total, new_weighted
 
 
 # %% [markdown]
@@ -189,3 +195,32 @@ def top_attention(query: Tensor, key: Tensor, value: Tensor, keep: int = 3, powe
     scores = query @ key.T / query.shape[-1] ** power  # (query, key)
     kept = torch.zeros_like(scores, dtype=torch.bool).scatter(-1, scores.topk(keep, dim=-1).indices, True)
     return scores.masked_fill(~kept, -math.inf).softmax(dim=-1) @ value
+
+
+# %% [markdown]
+# ## 4.11 Una atención a mano
+#
+# La primera puntuación es 3 entre la raíz de 4; la segunda, 0.
+
+
+# %%
+def attention_by_hand() -> dict[str, float]:
+    """Las respuestas, calculadas."""
+    d = 4
+    score, other = 3 / math.sqrt(d), 0.0
+    weight = math.exp(score) / (math.exp(score) + math.exp(other))
+    return {"score": score, "weight": weight, "output": weight * 10 + (1 - weight) * 20}
+
+
+# %% [markdown]
+# ## 4.12 Sumar lo mismo a toda la fila
+#
+# Todas las exponenciales se multiplican por el mismo número, que se va al dividir.
+
+
+# %%
+def shift_effect() -> str:
+    """La respuesta, calculada con una fila cualquiera."""
+    scores = torch.tensor([0.3, 1.2, -0.5])
+    change = float((scores + 5).softmax(0).max() - scores.softmax(0).max())
+    return "no cambia" if abs(change) < 1e-6 else "sube" if change > 0 else "baja"

@@ -9,12 +9,14 @@ Este módulo no importa torch: lo leen también la extensión del libro y las ó
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from textwrap import dedent, indent
 from typing import Any
 
-TIPOS = ("escribir", "completar", "depurar", "predecir", "ordenar", "medir")
+TIPOS = ("escribir", "completar", "depurar", "predecir", "lapiz", "ordenar", "medir")
 
 
 @dataclass(frozen=True)
@@ -25,8 +27,9 @@ class Caso:
     argumentos son números, cadenas, listas, tuplas, ``None`` o tensores de torch.
 
     Si ``init`` no es ``None``, el ejercicio es un módulo (``nn.Module``): se construye con ``init``, se le
-    copian los pesos de la referencia y se comparan la salida de ``forward`` y los gradientes de las entradas y
-    de los parámetros. ``gradiente=True`` pide lo mismo (gradientes de las entradas) para una función.
+    copian los pesos de la referencia (movidos al azar, o los de ``pesos``) y se comparan la salida de ``forward``
+    y los gradientes de las entradas y de los parámetros. ``gradiente=True`` pide lo mismo (gradientes de las
+    entradas) para una función.
     """
 
     propiedad: str
@@ -34,18 +37,74 @@ class Caso:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     init: Mapping[str, Any] | None = None
     gradiente: bool = False
+    pesos: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def secreto(self) -> bool:
+        """Sin entradas, la respuesta es una constante: no se dice cuál se esperaba."""
+        return not self.args and not self.kwargs and self.init is None
+
+
+class MutanteRoto(ValueError):
+    """Un mutante que no se puede hacer a partir de la solución."""
 
 
 @dataclass(frozen=True)
 class Mutante:
     """Una solución equivocada de las que se ven de verdad, y la pista que la nombra.
 
-    ``codigo`` es el texto completo de una entrega que define el nombre del ejercicio.
+    Se escribe de una de tres maneras: ``cambios`` de la solución de referencia (cada texto está una sola vez en
+    ella; véase :func:`cambia`), otro ``cuerpo`` para la misma firma (:func:`cuerpo`) o el ``codigo`` entero. Las
+    importaciones de la solución se añaden solas.
     """
 
     nombre: str
-    codigo: str
-    pista: str
+    codigo: str = ""
+    pista: str = ""
+    cambios: tuple[tuple[str, str], ...] = ()
+    cuerpo: str = ""
+
+    def texto(self, solucion: str, nombre: str) -> str:
+        """La entrega equivocada, entera. Errores: ``MutanteRoto`` si un cambio no está justo una vez."""
+        arbol = ast.parse(solucion)
+        if self.codigo:
+            cabecera = [ast.unparse(n) for n in arbol.body if isinstance(n, (ast.Import, ast.ImportFrom))]
+            return "\n".join(cabecera) + "\n\n\n" + dedent(self.codigo).strip("\n") + "\n"
+        nodo = next((n for n in arbol.body if getattr(n, "name", None) == nombre), None)
+        if nodo is None:
+            raise MutanteRoto(f"{self.nombre}: la solución no define {nombre}")
+        lineas = solucion.splitlines()
+        if self.cuerpo:
+            primera = nodo.body[0].lineno - 1
+            nuevo = lineas[nodo.lineno - 1 : primera] + [indent(dedent(self.cuerpo).strip("\n"), "    ")]
+        else:
+            nuevo = [self._cambiada("\n".join(lineas[nodo.lineno - 1 : nodo.end_lineno]))]
+        return "\n".join([*lineas[: nodo.lineno - 1], *nuevo, *lineas[nodo.end_lineno :]]) + "\n"
+
+    def _cambiada(self, texto: str) -> str:
+        for antes, despues in self.cambios:
+            if texto.count(antes) != 1:
+                raise MutanteRoto(
+                    f"{self.nombre}: «{antes}» está {texto.count(antes)} veces en la solución; debe estar una"
+                )
+            texto = texto.replace(antes, despues)
+        return texto
+
+
+def cambia(nombre: str, pista: str, antes: str, despues: str, *mas: str) -> Mutante:
+    """Un mutante que es la solución con ``antes`` cambiado por ``despues`` (y, si hacen falta, más parejas)."""
+    parejas = ((antes, despues), *zip(mas[::2], mas[1::2], strict=True))
+    return Mutante(nombre, pista=pista, cambios=parejas)
+
+
+def cuerpo(nombre: str, pista: str, texto: str) -> Mutante:
+    """Un mutante con la firma de la solución y otro cuerpo."""
+    return Mutante(nombre, pista=pista, cuerpo=texto)
+
+
+def numeros(nombre: str, pista: str, ejercicio: str, **valores: Any) -> Mutante:
+    """Un mutante de un ejercicio de lápiz: números equivocados escritos a mano, sin pasar por la solución."""
+    return Mutante(nombre, f"{ejercicio} = {valores!r}\n", pista)
 
 
 @dataclass(frozen=True)
@@ -55,20 +114,28 @@ class Ejercicio:
     Atributos
     ---------
     id: «capítulo.orden», por ejemplo ``"4.2"``.
-    nombre: la función o clase que se pide.
-    tipo: uno de :data:`TIPOS`.
+    nombre: la función, la clase o la variable que se pide.
+    tipo: uno de :data:`TIPOS`. En ``lapiz`` y en los ``predecir`` sin ``casos`` se entrega un valor escrito a mano, y
+        en la solución hay una función sin argumentos que lo calcula.
     puntos: entero; se reparte entre las ``propiedades``.
     dificultad: 1 (★), 2 (★★) o 3 (★★★).
     minutos: tiempo orientativo.
     aprende: una frase: qué se sabe hacer al terminar.
+    propiedades: nombre → puntos, o nombre → (puntos, pista general), en el orden en que se informan. Suman
+        ``puntos``. Ninguna se cumple con una respuesta constante. En ``lapiz``, los nombres son las claves del
+        diccionario que se entrega.
+    pistas: pistas escalonadas, de la más vaga a la más explícita; ninguna da el código.
+    mutantes: al menos cuatro; dos si se entrega un valor.
     casos: ``casos(rng, **variante)`` da la lista de :class:`Caso` a partir de un ``torch.Generator`` sembrado;
-        los tamaños y los datos varían con la semilla.
-    propiedades: nombre → puntos, en el orden en que se informan. Suman ``puntos``.
-    pistas: pistas escalonadas, de menos a más; la última no da la solución.
-    mutantes: al menos cuatro.
-    tolerancia: error absoluto y relativo admitidos, en float64.
+        los tamaños y los datos varían con la semilla y salen de :mod:`calificador.generadores`.
+    ejemplo: da un caso pequeño y fijo, que se muestra con su salida en la página y en el cuaderno.
+    tolerancia: error absoluto y relativo admitidos, en float64; ``tolerancias``: otra para una propiedad.
+    relativa: si es cierto, la tolerancia es solo relativa.
     comprueba: para respuestas que no son únicas: ``comprueba(caso, obtenido, esperado)`` devuelve ``None`` si vale
         o una frase que dice qué falla. ``None``: se compara con la referencia.
+    invariante: con ``comprueba``, lo que no cambia entre respuestas igual de buenas: ``invariante(valor)`` es lo que
+        se compara para reconocer un error.
+    opciones: en ``predecir``, las respuestas entre las que se elige.
     prohibido: nombres que la entrega no puede usar (por ejemplo ``"scaled_dot_product_attention"``): son una ayuda
         para el lector honrado, no una defensa; se dicen en el enunciado.
     variante: parámetros de clase que cambian la función pedida, con su valor por defecto; vacío si no los hay.
@@ -86,29 +153,46 @@ class Ejercicio:
     dificultad: int
     minutos: int
     aprende: str
-    casos: Callable[..., list[Caso]]
-    propiedades: Mapping[str, int]
+    propiedades: Mapping[str, Any]
     pistas: tuple[str, ...]
     mutantes: tuple[Mutante, ...]
+    casos: Callable[..., list[Caso]] | None = None
+    ejemplo: Callable[[], Caso] | None = None
     tolerancia: float = 1e-9
+    tolerancias: Mapping[str, float] = field(default_factory=dict)
+    relativa: bool = False
     comprueba: Callable[[Caso, Any, Any], str | None] | None = None
+    invariante: Callable[[Any], Any] | None = None
+    opciones: tuple[str, ...] = ()
     prohibido: tuple[str, ...] = ()
     variante: Mapping[str, Any] = field(default_factory=dict)
     alternativas: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    pistas_de: Mapping[str, str] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"[1-9]\d?\.[1-9]\d?", self.id):
-            raise ValueError(f"id: llegó {self.id!r}; se esperaba «capítulo.orden», como «4.2»")
-        if self.tipo not in TIPOS:
-            raise ValueError(f"{self.id}: tipo {self.tipo!r}; se esperaba uno de {', '.join(TIPOS)}")
-        if self.dificultad not in (1, 2, 3):
-            raise ValueError(f"{self.id}: dificultad {self.dificultad!r}; se esperaba 1, 2 o 3")
-        if sum(self.propiedades.values()) != self.puntos:
-            raise ValueError(
-                f"{self.id}: las propiedades suman {sum(self.propiedades.values())} puntos; se esperaban {self.puntos}"
-            )
-        if len(self.mutantes) < 4:
-            raise ValueError(f"{self.id}: {len(self.mutantes)} mutantes; se esperaban al menos 4")
+        pares = {n: v if isinstance(v, tuple) else (v, "") for n, v in self.propiedades.items()}
+        object.__setattr__(self, "propiedades", {n: puntos for n, (puntos, _) in pares.items()})
+        object.__setattr__(self, "pistas_de", {n: pista for n, (_, pista) in pares.items() if pista})
+        falta = next(filter(None, self._faltas()), None)
+        if falta:
+            raise ValueError(f"{self.id}: {falta}")
+
+    def _faltas(self) -> tuple[str, ...]:
+        suma, minimo = sum(self.propiedades.values()), 2 if self.literal else 4
+        return (
+            "" if re.fullmatch(r"[1-9]\d?\.[1-9]\d?", self.id) else "se esperaba «capítulo.orden», como «4.2»",
+            "" if self.tipo in TIPOS else f"tipo {self.tipo!r}; se esperaba uno de {', '.join(TIPOS)}",
+            "" if self.dificultad in (1, 2, 3) else f"dificultad {self.dificultad!r}; se esperaba 1, 2 o 3",
+            "" if suma == self.puntos else f"las propiedades suman {suma} puntos; se esperaban {self.puntos}",
+            "" if len(self.mutantes) >= minimo else f"{len(self.mutantes)} mutantes; se esperaban al menos {minimo}",
+            "" if not self.literal or self.tipo in ("lapiz", "predecir") else f"un ejercicio de {self.tipo} pide casos",
+            "casos: un ejercicio de lápiz no los tiene" if self.tipo == "lapiz" and self.casos else "",
+        )
+
+    @property
+    def literal(self) -> bool:
+        """¿Se entrega un valor escrito a mano, y no una función?"""
+        return self.casos is None
 
     @property
     def capitulo(self) -> int:
@@ -119,3 +203,13 @@ class Ejercicio:
     def etiqueta(self) -> str:
         """Etiqueta del enunciado en el libro: ``ej-4-2``."""
         return "ej-" + self.id.replace(".", "-")
+
+    def genera(self, rng: Any, **variante: Any) -> list[Caso]:
+        """Los casos de una semilla; si se entrega un valor, uno por propiedad, sin entradas."""
+        if self.casos is None:
+            return [Caso(nombre) for nombre in self.propiedades]
+        return list(self.casos(rng, **variante))
+
+    def tolerancia_de(self, propiedad: str) -> float:
+        """La tolerancia de una propiedad."""
+        return self.tolerancias.get(propiedad, self.tolerancia)

@@ -9,9 +9,13 @@ import contextlib
 import hashlib
 import itertools
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from calificador.carga import Curso, CursoRoto
 from calificador.correccion.compara import Contestacion, ejes_de
@@ -58,7 +62,8 @@ class SesionLocal:
         """Atiende la petición aquí mismo."""
         import torch
 
-        with en_float64(), torch.enable_grad():
+        with en_float64(), torch.enable_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # los avisos de una referencia o un mutante no son para quien estudia
             return self.sesion.atiende(mensaje, {k: v.clone() for k, v in tensores.items()})
 
     def acaba(self) -> None:
@@ -77,39 +82,43 @@ def peticion_de_analisis(ejercicio: Ejercicio, fuente: Fuente, con_texto: bool) 
     }
 
 
+class Respuesta(msgspec.Struct):
+    """Lo que puede contestar el lado de la entrega. Lo valida msgspec: nada de fuera se usa sin pasar por aquí."""
+
+    error: Literal["sintaxis", "excepcion", "estado", "grande"] | None = None
+    tipo: Annotated[str, msgspec.Meta(max_length=80)] = ""
+    celda: Annotated[int, msgspec.Meta(ge=-1, lt=10**6)] = -1
+    linea: Annotated[int, msgspec.Meta(ge=0, lt=10**6)] = 0
+    texto: Annotated[str, msgspec.Meta(max_length=400)] = ""
+    tiene: tuple[tuple[Annotated[str, msgspec.Meta(max_length=120)], tuple[int, ...]], ...] = ()
+    usa: tuple[str, ...] = ()
+    definido: bool = False
+    valor: Any = msgspec.UNSET
+    grad_entradas: Any = None
+    grad_parametros: Any = None
+
+
+def lee(mensaje: Mapping[str, Any]) -> Respuesta:
+    """La respuesta validada. Errores: ``MarcoInvalido`` si no se entiende."""
+    try:
+        return msgspec.convert(mensaje, Respuesta)
+    except msgspec.ValidationError as error:
+        raise marcos.MarcoInvalido("una respuesta que no se entiende") from error
+
+
 def contestacion(mensaje: Mapping[str, Any], tensores: Mapping[str, Any]) -> Contestacion:
     """Lee la respuesta a una llamada, sin fiarse de ella."""
-    if "valor" in mensaje:
-        baja = {k: marcos.descodifica(mensaje[k], tensores) for k in mensaje if k.startswith(("valor", "grad_"))}
-        parametros = baja.get("grad_parametros")
-        return Contestacion(
-            "valor", baja["valor"], baja.get("grad_entradas"), parametros if isinstance(parametros, dict) else None
+    dada = lee(mensaje)
+    if dada.valor is not msgspec.UNSET:
+        valor, entradas, parametros = (
+            marcos.descodifica(x, tensores) for x in (dada.valor, dada.grad_entradas, dada.grad_parametros)
         )
-    clase = mensaje.get("error")
-    if clase == "estado":
-        return Contestacion("estado", tiene=_parametros(mensaje.get("tiene")))
-    if clase == "excepcion":
-        return Contestacion("excepcion", **_excepcion(mensaje))
-    if clase == "grande":
-        return Contestacion("grande")
+        return Contestacion("valor", valor, entradas, parametros if isinstance(parametros, dict) else None)
+    if dada.error in ("estado", "grande"):
+        return Contestacion(dada.error, tiene=dada.tiene)
+    if dada.error == "excepcion":
+        return Contestacion("excepcion", tipo=dada.tipo, celda=dada.celda, linea=dada.linea, texto=dada.texto)
     raise marcos.MarcoInvalido("una respuesta que no se entiende")
-
-
-def _excepcion(mensaje: Mapping[str, Any]) -> dict[str, Any]:
-    celda, linea = mensaje.get("celda"), mensaje.get("linea")
-    return {
-        "tipo": str(mensaje.get("tipo"))[:80],
-        "celda": celda if isinstance(celda, int) else -1,
-        "linea": linea if isinstance(linea, int) and 0 <= linea < 10**6 else 0,
-        "texto": str(mensaje.get("texto") or "")[:400],
-    }
-
-
-def _parametros(pares: Any) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    try:
-        return tuple((str(n)[:120], tuple(int(x) for x in tamano)) for n, tamano in pares)
-    except (TypeError, ValueError) as error:
-        raise marcos.MarcoInvalido("unos parámetros que no se entienden") from error
 
 
 @dataclass
@@ -121,6 +130,7 @@ class Examen:
     peticiones: list[Peticion]
     esperadas: list[Contestacion]
     ejes: list[list[str]]
+    solucion: str
     _completas: list[Peticion]
     _mutantes: dict[str, Any] = field(default_factory=dict)
     publica: list[Contestacion] | None = None
@@ -128,18 +138,16 @@ class Examen:
     def de_mutante(self, mutante: Mutante) -> Any:
         """Lo que contesta un error conocido: una lista de contestaciones, o la clase de fallo al cargar."""
         if mutante.nombre not in self._mutantes:
-            self._mutantes[mutante.nombre] = self._ejecuta(Fuente.de_texto(mutante.codigo))
+            self._mutantes[mutante.nombre] = self._ejecuta(self.codigo(mutante))
         return self._mutantes[mutante.nombre]
 
-    def _ejecuta(self, fuente: Fuente) -> Any:
-        sesion = SesionLocal()
-        try:
-            fallo = abre_local(sesion, self.ejercicio, fuente)
-            if fallo:
-                return fallo
-            return [self._contesta(sesion, i) for i in range(len(self.casos))]
-        finally:
-            sesion.acaba()
+    def codigo(self, mutante: Mutante) -> str:
+        """El texto entero de la entrega equivocada."""
+        return mutante.texto(self.solucion, self.ejercicio.nombre)
+
+    def _ejecuta(self, codigo: str) -> Any:
+        sesion, fallo = sesion_cargada(codigo, self.ejercicio.nombre, self.ejercicio.prohibido)
+        return fallo or [self._contesta(sesion, i) for i in range(len(self.casos))]
 
     def _contesta(self, sesion: SesionLocal, indice: int) -> Contestacion:
         """Un mutante puede aceptar los parámetros de la clase o, como una entrega, llevarlos escritos."""
@@ -149,43 +157,45 @@ class Examen:
         return dada
 
 
-def abre_local(sesion: SesionLocal, ejercicio: Ejercicio, fuente: Fuente) -> str:
-    """Analiza y carga código de confianza. Devuelve la clase de fallo, o la cadena vacía."""
-    mensaje, _ = sesion.pide(peticion_de_analisis(ejercicio, fuente, True), {})
-    if mensaje.get("usa"):
-        return "prohibido"
-    if "error" not in mensaje:
-        mensaje, _ = sesion.pide({"orden": "carga"}, {})
-    if "error" in mensaje:
-        return mensaje["error"]
-    return "" if mensaje["definido"] else "ausente"
+@lru_cache(maxsize=512)
+def sesion_cargada(codigo: str, nombre: str, prohibido: tuple[str, ...]) -> tuple[SesionLocal, str]:
+    """Código de confianza, analizado y cargado una vez, y la clase de fallo o la cadena vacía."""
+    sesion = SesionLocal()
+    celdas = [[c.texto, c.entera] for c in Fuente.de_texto(codigo).celdas]
+    pedido = {"orden": "analiza", "celdas": celdas, "nombre": nombre, "prohibido": list(prohibido), "con_texto": True}
+    dada = lee(sesion.pide(pedido, {})[0])
+    if dada.usa:
+        return sesion, "prohibido"
+    if dada.error is None:
+        dada = lee(sesion.pide({"orden": "carga"}, {})[0])
+    return sesion, dada.error or ("" if dada.definido else "ausente")
 
 
-def prepara(curso: Curso, ejercicio: Ejercicio, semilla: object, variante: Mapping[str, Any] | None = None) -> Examen:
-    """Genera los casos, ejecuta la referencia y deja listas las peticiones."""
+def prepara(
+    curso: Curso, ejercicio: Ejercicio, semilla: object, variante: Mapping[str, Any] | None = None,
+    *, casos: list[Caso] | None = None,
+) -> Examen:  # fmt: skip
+    """Genera los casos (o toma los dados), ejecuta la referencia y deja listas las peticiones."""
     parametros = {**ejercicio.variante, **(variante or {})}
     solucion = curso.solucion(ejercicio.capitulo)
-    sesion = SesionLocal()
-    try:
-        fallo = abre_local(sesion, ejercicio, Fuente.de_texto(solucion))
-        if fallo and fallo != "prohibido":
-            raise CursoRoto(f"la solución de {ejercicio.id} no define {ejercicio.nombre} ({fallo})")
-        with en_float64():
-            casos = list(ejercicio.casos(generador(semilla, ejercicio.id), **parametros))
+    sesion, fallo = sesion_cargada(solucion, ejercicio.nombre, ())
+    if fallo:
+        raise CursoRoto(f"la solución de {ejercicio.id} no define {ejercicio.nombre} ({fallo})")
+    with en_float64():
+        if casos is None:
+            casos = ejercicio.genera(generador(semilla, ejercicio.id), **parametros)
             _comprueba_casos(ejercicio, casos)
-            completas, esperadas = [], []
-            for indice, caso in enumerate(casos):
-                azar = generador(semilla, ejercicio.id, "pesos", indice)
-                peticion, esperada = _pregunta_a_la_referencia(sesion, ejercicio, caso, azar)
-                completas.append(peticion)
-                esperadas.append(esperada)
-        peticiones = [_sin_variante(p, c, parametros) for p, c in zip(completas, casos, strict=True)]
-        examen = Examen(ejercicio, casos, peticiones, esperadas, ejes_de(solucion, ejercicio.nombre), completas)
-        if variante and parametros != dict(ejercicio.variante):
-            examen.publica = [contestacion(*sesion.pide(*p)) for p in peticiones]
-        return examen
-    finally:
-        sesion.acaba()
+        dadas = [
+            _pregunta_a_la_referencia(sesion, ejercicio, caso, generador(semilla, ejercicio.id, "pesos", indice))
+            for indice, caso in enumerate(casos)
+        ]
+    completas, esperadas = [p for p, _ in dadas], [e for _, e in dadas]
+    peticiones = [_sin_variante(p, c, parametros) for p, c in zip(completas, casos, strict=True)]
+    ejes = ejes_de(solucion, ejercicio.nombre)
+    examen = Examen(ejercicio, casos, peticiones, esperadas, ejes, solucion, completas)
+    if variante and parametros != dict(ejercicio.variante):
+        examen.publica = [contestacion(*sesion.pide(*p)) for p in peticiones]
+    return examen
 
 
 def _comprueba_casos(ejercicio: Ejercicio, casos: list[Caso]) -> None:
@@ -238,9 +248,9 @@ def _pesos(sesion: SesionLocal, ejercicio: Ejercicio, caso: Caso, azar: Any) -> 
     nombres = [n for n, _ in modulo.named_parameters()]
     with torch.no_grad():
         for parametro in modulo.parameters():
-            if parametro.is_floating_point():
+            if parametro.is_floating_point() and not caso.pesos:
                 parametro.add_(0.2 * torch.randn(parametro.shape, generator=azar, dtype=parametro.dtype))
-    return dict(modulo.state_dict()), nombres
+    return dict(modulo.state_dict()) | dict(caso.pesos), nombres
 
 
 def _sin_variante(peticion: Peticion, caso: Caso, parametros: Mapping[str, Any]) -> Peticion:

@@ -12,16 +12,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from calificador.carga import Curso, curso
-from calificador.correccion.compara import Contestacion, Contexto, explica, iguales
-from calificador.correccion.examen import Examen, SesionLocal, contestacion, peticion_de_analisis, prepara
+from calificador.correccion import pistas
+from calificador.correccion.compara import Contestacion, Contexto, diferencia, explica, iguales
+from calificador.correccion.examen import Examen, SesionLocal, contestacion, lee, peticion_de_analisis, prepara
 from calificador.correccion.resultado import FALLADO, PARCIAL, PENDIENTE, SUPERADO, Propiedad, Resultado, limpia
 from calificador.fuente import Fuente
 from calificador.jaula import canal, marcos
 from calificador.jaula.encierro import Limites
-from calificador.registro import Ejercicio, Mutante
+from calificador.registro import Caso, Ejercicio, Mutante
 
 SEMILLA_PUBLICA = "practica"
 OMITIDO = Contestacion("omitido")
+SIN_CONTESTAR = "sin contestar"
 
 
 @dataclass
@@ -39,47 +41,42 @@ class Interrogatorio:
 
 
 def _carga(sesion: Any, examen: Examen, fuente: Fuente, limites: Limites, con_texto: bool) -> Interrogatorio | None:
-    """Analiza y carga la entrega. ``None`` si todo fue bien."""
-    nombre = examen.ejercicio.nombre
-    peticion = peticion_de_analisis(examen.ejercicio, fuente, con_texto)
+    """Analiza y carga la entrega. ``None`` si todo fue bien; lo que no se espera es un fichero que no se carga."""
     try:
-        mensaje, _ = sesion.pide(peticion, {}, limites.carga + 5)
-        if mensaje.get("usa"):
-            return Interrogatorio(
-                fallo="prohibido", mensaje=f"usa {', '.join(mensaje['usa'])}, que el enunciado no permite"
-            )
-        if "error" not in mensaje:
-            mensaje, _ = sesion.pide({"orden": "carga"}, {}, limites.carga)
-        if mensaje.get("error") == "sintaxis":
-            return Interrogatorio(fallo="sintaxis", mensaje=_mensaje_de_sintaxis(mensaje, fuente))
-        if "error" in mensaje:
-            dada = contestacion(mensaje, {})
-            en = f" en la {fuente.donde(dada.celda, dada.linea)}" if dada.linea else ""
-            dicho = f": «{limpia(dada.texto, 200)}»" if dada.texto else ""
-            return Interrogatorio(
-                fallo="excepcion", mensaje=f"el fichero no se pudo cargar: {limpia(dada.tipo, 60)}{en}{dicho}"
-            )
-        if mensaje.get("definido") is not True:
-            return Interrogatorio(
-                fallo="ausente", mensaje=f"no se encontró «{nombre}»: ¿se borró o se cambió de nombre?"
-            )
+        dada = lee(sesion.pide(peticion_de_analisis(examen.ejercicio, fuente, con_texto), {}, limites.carga + 5)[0])
+        if dada.usa:
+            usa = limpia(", ".join(dada.usa), 200)
+            return Interrogatorio(fallo="prohibido", mensaje=f"usa {usa}, que el enunciado no permite")
+        if dada.error is None:
+            dada = lee(sesion.pide({"orden": "carga"}, {}, limites.carga)[0])
+        return _fallo_al_cargar(dada, examen.ejercicio.nombre, fuente)
     except canal.Agotado as error:
         return Interrogatorio(fallo="agotado", mensaje=f"el fichero no terminó de cargarse: {error}")
-    except (canal.Roto, marcos.MarcoInvalido, TypeError, ValueError) as error:
-        return Interrogatorio(fallo="roto", mensaje=f"el fichero no se pudo cargar: {_motivo(error)}")
+    except (canal.Roto, marcos.MarcoInvalido) as error:
+        return Interrogatorio(fallo="roto", mensaje=f"el fichero no se pudo cargar: {error}")
+    except Exception:  # noqa: BLE001 - la frontera: nada de lo que conteste una entrega tira la corrección
+        return Interrogatorio(fallo="roto", mensaje="el fichero no se pudo cargar: una respuesta que no se entiende")
+
+
+def _fallo_al_cargar(dada: Any, nombre: str, fuente: Fuente) -> Interrogatorio | None:
+    if dada.error == "sintaxis":
+        return Interrogatorio(fallo="sintaxis", mensaje=_mensaje_de_sintaxis(dada, fuente))
+    if dada.error is not None:
+        en = f" en la {fuente.donde(dada.celda, dada.linea)}" if dada.linea else ""
+        dicho = f": «{limpia(dada.texto, 200)}»" if dada.texto else ""
+        mensaje = f"el fichero no se pudo cargar: {limpia(dada.tipo, 60)}{en}{dicho}"
+        return Interrogatorio(fallo="excepcion", mensaje=mensaje)
+    if not dada.definido:
+        mensaje = f"no se encontró «{nombre}»: ¿se borró o se cambió de nombre?"
+        return Interrogatorio(fallo="ausente", mensaje=mensaje)
     return None
 
 
-def _motivo(error: Exception) -> str:
-    return str(error) if isinstance(error, (canal.Roto, marcos.MarcoInvalido)) else "una respuesta que no se entiende"
-
-
-def _mensaje_de_sintaxis(mensaje: Mapping[str, Any], fuente: Fuente) -> str:
-    celda, linea = mensaje.get("celda"), mensaje.get("linea")
-    if not isinstance(celda, int) or not isinstance(linea, int) or not linea:
+def _mensaje_de_sintaxis(dada: Any, fuente: Fuente) -> str:
+    if not dada.linea:
         return "el fichero no es Python: no se puede leer"
-    texto = limpia(fuente.linea(celda, linea), 80)
-    return f"error de sintaxis en la {fuente.donde(celda, linea)}" + (f": «{texto}»" if texto else "")
+    texto = limpia(fuente.linea(dada.celda, dada.linea), 80)
+    return f"error de sintaxis en la {fuente.donde(dada.celda, dada.linea)}" + (f": «{texto}»" if texto else "")
 
 
 def interroga(
@@ -140,7 +137,7 @@ def _pregunta(sesion: Any, peticion: tuple[dict, dict], segundos: float) -> Cont
         return contestacion(*sesion.pide(*peticion, segundos))
     except canal.Agotado:
         return Contestacion("agotado")
-    except (canal.Roto, marcos.MarcoInvalido):
+    except Exception:  # noqa: BLE001 - la frontera: una respuesta que no se entiende es una entrega que se rompió
         return Contestacion("roto")
 
 
@@ -148,13 +145,24 @@ def _pregunta(sesion: Any, peticion: tuple[dict, dict], segundos: float) -> Cont
 
 
 def problema_de(examen: Examen, indice: int, dada: Contestacion, contexto: Contexto) -> str | None:
-    """``None`` si el caso pasa; si no, qué falla."""
-    ejercicio, esperada, caso = examen.ejercicio, examen.esperadas[indice], examen.casos[indice]
-    if not caso.args and not caso.kwargs and caso.init is None:
-        contexto = replace(contexto, secreta=True)  # una constante: decir el valor esperado sería dar la respuesta
-    if ejercicio.comprueba is None or dada.clase != "valor" or esperada.clase != "valor":
-        return explica(dada, esperada, contexto)
-    if dada.valor is None and esperada.valor is not None:
+    """``None`` si el caso pasa; si no, qué falla. Un valor que no se puede comparar no pasa."""
+    caso, ejercicio = examen.casos[indice], examen.ejercicio
+    contexto = replace(
+        contexto, tolerancia=ejercicio.tolerancia_de(caso.propiedad), relativa=ejercicio.relativa, secreta=caso.secreto
+    )
+    try:
+        if ejercicio.literal and dada.clase == "valor":
+            return _literal(ejercicio, caso, dada.valor, examen.esperadas[indice].valor, contexto)
+        return _compara(ejercicio, caso, dada, examen.esperadas[indice], contexto)
+    except Exception:  # noqa: BLE001 - la frontera: un valor ajeno puede fallar al compararse de mil maneras
+        return "la respuesta no tiene el tipo pedido"
+
+
+def _compara(
+    ejercicio: Ejercicio, caso: Caso, dada: Contestacion, esperada: Contestacion, contexto: Contexto
+) -> str | None:
+    sin_valor = dada.clase != "valor" or esperada.clase != "valor" or dada.valor is None
+    if ejercicio.comprueba is None or sin_valor:
         return explica(dada, esperada, contexto)
     try:
         return ejercicio.comprueba(caso, dada.valor, esperada.valor)
@@ -162,33 +170,64 @@ def problema_de(examen: Examen, indice: int, dada: Contestacion, contexto: Conte
         return explica(dada, esperada, contexto) or "la respuesta no tiene el tipo pedido"
 
 
+def _literal(ejercicio: Ejercicio, caso: Caso, dado: Any, esperado: Any, contexto: Contexto) -> str | None:
+    """Un valor escrito a mano: un número por propiedad (lápiz), o un número o una opción (predecir)."""
+    if ejercicio.tipo == "lapiz":
+        if not isinstance(dado, dict):
+            return f"se esperaba un diccionario con {', '.join(f'«{c}»' for c in ejercicio.propiedades)}"
+        dado, esperado = dado.get(caso.propiedad), esperado[caso.propiedad]
+    if dado is None:
+        return SIN_CONTESTAR
+    if ejercicio.opciones and dado not in ejercicio.opciones:
+        return f"«{limpia(str(dado), 40)}» no es una de las opciones: {', '.join(ejercicio.opciones)}"
+    return diferencia(dado, esperado, contexto)
+
+
+def _pendiente(ejercicio: Ejercicio, hecho: Interrogatorio) -> bool:
+    """¿Se entregó el esqueleto tal cual? En un valor escrito a mano, todo sigue siendo ``None``."""
+    if not ejercicio.literal or hecho.fallo:
+        return hecho.pendiente
+    valores = [d.valor for d in hecho.contestaciones if d.clase == "valor"]
+    return bool(valores) and all(
+        v is None or (isinstance(v, dict) and all(x is None for x in v.values())) for v in valores
+    )
+
+
 def puntua(examen: Examen, hecho: Interrogatorio, fuente: Fuente, nivel: str, intentos: int = 0) -> Resultado:
     """Convierte lo contestado en puntos, mensajes y pista."""
     ejercicio = examen.ejercicio
-    comun = {
-        "id": ejercicio.id, "nombre": ejercicio.nombre, "maximo": ejercicio.puntos, "nivel": nivel,
-        "dicho": hecho.dicho,
-    }  # fmt: skip
+    if _pendiente(ejercicio, hecho):
+        return _sin_nota(examen, replace(hecho, fallo="pendiente", mensaje="aún sin resolver"), PENDIENTE, nivel)
     if hecho.fallo:
-        propiedades = tuple(Propiedad(n, 0, p, hecho.mensaje) for n, p in ejercicio.propiedades.items())
-        estado = PENDIENTE if hecho.pendiente else FALLADO
-        mutante = _mutante_con_fallo(examen, hecho.fallo)
-        return Resultado(
-            **comun, estado=estado, puntos=0, propiedades=propiedades, mensaje=hecho.mensaje,
-            pista=mutante.pista if mutante else "", mutante=mutante.nombre if mutante else "",
-        )  # fmt: skip
-    contexto = Contexto(ejercicio.tolerancia, examen.ejes, fuente.donde)
-    problemas = [problema_de(examen, i, dada, contexto) for i, dada in enumerate(hecho.contestaciones)]
+        return _sin_nota(examen, hecho, FALLADO, nivel)
+    problemas = problemas_de(examen, hecho, fuente)
     propiedades = tuple(_propiedad(examen, n, p, problemas) for n, p in ejercicio.propiedades.items())
     puntos = sum(p.puntos for p in propiedades)
-    mensaje = next((p.mensaje for p in propiedades if p.mensaje), "")
-    pista, nombre = (
-        ("", "") if puntos == ejercicio.puntos else _pista(examen, hecho.contestaciones, problemas, intentos)
-    )
-    estado = SUPERADO if puntos == ejercicio.puntos else PARCIAL if puntos else FALLADO
+    pista, mutante = "", ""
+    if puntos != ejercicio.puntos:
+        fallada = next(p.nombre for p in propiedades if not p.superada)
+        pista, mutante = _pista(examen, hecho.contestaciones, problemas, fallada, intentos)
     return Resultado(
-        **comun, estado=estado, puntos=puntos, propiedades=propiedades, mensaje=mensaje, pista=pista, mutante=nombre
-    )
+        ejercicio.id, ejercicio.nombre, SUPERADO if puntos == ejercicio.puntos else PARCIAL if puntos else FALLADO,
+        puntos, ejercicio.puntos, propiedades, next((p.mensaje for p in propiedades if p.mensaje), ""),
+        pista, mutante, nivel=nivel, dicho=hecho.dicho,
+    )  # fmt: skip
+
+
+def _sin_nota(examen: Examen, hecho: Interrogatorio, estado: str, nivel: str) -> Resultado:
+    ejercicio = examen.ejercicio
+    mutante = _mutante_con_fallo(examen, hecho.fallo)
+    return Resultado(
+        ejercicio.id, ejercicio.nombre, estado, 0, ejercicio.puntos,
+        tuple(Propiedad(n, 0, p, hecho.mensaje) for n, p in ejercicio.propiedades.items()), hecho.mensaje,
+        mutante.pista if mutante else "", mutante.nombre if mutante else "", nivel=nivel, dicho=hecho.dicho,
+    )  # fmt: skip
+
+
+def problemas_de(examen: Examen, hecho: Interrogatorio, fuente: Fuente) -> list[str | None]:
+    """Qué falla en cada caso."""
+    contexto = Contexto(ejes=examen.ejes, donde=fuente.donde)
+    return [problema_de(examen, i, dada, contexto) for i, dada in enumerate(hecho.contestaciones)]
 
 
 def _propiedad(examen: Examen, nombre: str, puntos: int, problemas: list[str | None]) -> Propiedad:
@@ -203,37 +242,59 @@ def _mutante_con_fallo(examen: Examen, fallo: str) -> Mutante | None:
     return next((m for m in examen.ejercicio.mutantes if examen.de_mutante(m) == fallo), None)
 
 
-def _pista(examen: Examen, dadas: list[Contestacion], problemas: list[str | None], intentos: int) -> tuple[str, str]:
-    """La pista del error conocido que da lo mismo; si no hay ninguno, la general que toca por intentos."""
-    ejercicio = examen.ejercicio
-    fallados = [i for i, p in enumerate(problemas) if p]
-    if examen.publica and all(iguales(dadas[i], examen.publica[i], ejercicio.tolerancia) for i in fallados):
+def _pista(
+    examen: Examen, dadas: list[Contestacion], problemas: list[str | None], fallada: str, intentos: int
+) -> tuple[str, str]:
+    """La pista del error conocido que da todo lo mismo; si no hay ninguno, se dice, con la general que toca."""
+    pares = zip(examen.casos, dadas, examen.publica or [], strict=False)
+    if examen.publica and all(iguales(d, p, pistas.contexto_de(examen.ejercicio, c)) for c, d, p in pares):
         return "el resultado es el de la versión pública: en esta clase el ejercicio lleva otros parámetros", "publica"
-    mejor: tuple[int, int, Mutante | None] = (0, 0, None)
-    for mutante in ejercicio.mutantes:
-        suyas = examen.de_mutante(mutante)
-        if isinstance(suyas, str):
-            continue
-        coincide = [iguales(d, s, ejercicio.tolerancia) for d, s in zip(dadas, suyas, strict=True)]
-        clave = (sum(coincide[i] for i in fallados), sum(coincide))
-        if clave[0] and clave > mejor[:2]:
-            mejor = (*clave, mutante)
-    if mejor[2] is not None:
-        return mejor[2].pista, mejor[2].nombre
-    pistas = ejercicio.pistas
-    return (pistas[min(intentos, len(pistas) - 1)] if pistas else ""), ""
+    mutante = pistas.reconoce(examen, dadas, problemas)
+    if mutante is not None:
+        return mutante.pista, mutante.nombre
+    if all(p in (None, SIN_CONTESTAR) for p in problemas):
+        return "", ""
+    return pistas.general(examen.ejercicio, fallada, intentos), ""
+
+
+def caso_minimo(examenes: list[Examen], pregunta: Callable[[Examen], Interrogatorio], fuente: Fuente) -> str:
+    """El caso más pequeño que falla, descrito; la cadena vacía si la entrega acierta todos los pequeños."""
+    fallados = []
+    for examen in examenes:
+        hecho = pregunta(examen)
+        problemas = [] if hecho.fallo else problemas_de(examen, hecho, fuente)
+        for i, problema in enumerate(problemas):
+            if problema and not examen.casos[i].secreto:
+                fallados.append((examen, i, hecho.contestaciones[i], problema))
+    if not fallados:
+        return ""
+    return pistas.describe(*min(fallados, key=lambda f: pistas.tamano(f[0].casos[f[1]])))
 
 
 # --- Dos maneras de corregir ------------------------------------------------------------------------------------------
 
 
-def verifica(ejercicio: Ejercicio, fuente: Fuente | str, semilla: object, *, del_curso: Curso | None = None,
-             examen: Examen | None = None) -> Resultado:  # fmt: skip
+def verifica(
+    ejercicio: Ejercicio, fuente: Fuente | str, semilla: object, *, del_curso: Curso | None = None,
+    examen: Examen | None = None, con_caso: bool = False,
+) -> Resultado:  # fmt: skip
     """Corrige código de confianza en este proceso, sin jaula ni reloj."""
     fuente = Fuente.de_texto(fuente) if isinstance(fuente, str) else fuente
-    examen = examen or prepara(del_curso or curso(), ejercicio, semilla)
-    hecho = interroga(examen, fuente, SesionLocal, lambda s: s.acaba(), Limites(total=3600), con_texto=True)
-    return puntua(examen, hecho, fuente, "confianza")
+    del_curso = del_curso or curso()
+    examen = examen or prepara(del_curso, ejercicio, semilla)
+
+    def pregunta(de: Examen) -> Interrogatorio:
+        return interroga(de, fuente, SesionLocal, lambda s: s.acaba(), Limites(total=3600), con_texto=True)
+
+    resultado = puntua(examen, pregunta(examen), fuente, "confianza")
+    if con_caso and _pide_caso(resultado):
+        menudos = pistas.examenes_menudos(del_curso, ejercicio, None)
+        resultado = replace(resultado, caso=caso_minimo(menudos, pregunta, fuente))
+    return resultado
+
+
+def _pide_caso(resultado: Resultado) -> bool:
+    return resultado.pista.startswith(pistas.DESCONOCIDO)
 
 
 class Corrector:
@@ -248,6 +309,7 @@ class Corrector:
         self.nivel, self.semilla, self.variantes = nivel, semilla, variantes or {}
         self.limites, self.con_texto = limites or Limites(), con_texto
         self._examenes: dict[str, Examen] = {}
+        self._pequenos: dict[str, list[Examen]] = {}
         canal.barre()
         self._zigoto = canal.arranca(nivel, completo=completo)
 
@@ -275,11 +337,22 @@ class Corrector:
         comienzo = time.monotonic()
         fuente = Fuente.de_texto(fuente) if isinstance(fuente, str) else fuente
         examen = self.examen(ejercicio)
-        hecho = interroga(
-            examen, fuente, lambda: self._zigoto.abre(self.limites), self._zigoto.acaba, self.limites, self.con_texto
-        )
-        resultado = puntua(examen, hecho, fuente, self.nivel, intentos)
+
+        def pregunta(de: Examen) -> Interrogatorio:
+            return interroga(
+                de, fuente, lambda: self._zigoto.abre(self.limites), self._zigoto.acaba, self.limites, self.con_texto
+            )
+
+        resultado = puntua(examen, pregunta(examen), fuente, self.nivel, intentos)
+        if self.con_texto and _pide_caso(resultado):
+            resultado = replace(resultado, caso=caso_minimo(self._menudos(ejercicio), pregunta, fuente))
         return replace(resultado, segundos=round(time.monotonic() - comienzo, 4))
+
+    def _menudos(self, ejercicio: Ejercicio) -> list[Examen]:
+        if ejercicio.id not in self._pequenos:
+            variante = self.variantes.get(ejercicio.id)
+            self._pequenos[ejercicio.id] = pistas.examenes_menudos(self.curso, ejercicio, variante)
+        return self._pequenos[ejercicio.id]
 
     def cierra(self) -> None:
         """Termina el cigoto."""

@@ -39,6 +39,8 @@ class Propiedad:
 class Resultado:
     """El resultado de un ejercicio.
 
+    ``mutante``: el error reconocido, si lo hay. ``caso``: el caso más pequeño que falla, en varias líneas; solo al
+    corregir en local.
     ``dicho``: lo que imprimió el código, en varias líneas y sin caracteres de control. Solo al corregirse uno mismo
     (``con_texto``): en un lote está vacío, porque podría llevar las entradas de los casos ocultos.
     """
@@ -52,6 +54,7 @@ class Resultado:
     mensaje: str = ""
     pista: str = ""
     mutante: str = ""
+    caso: str = ""
     nivel: str = ""
     segundos: float = field(default=0.0, compare=False)
     dicho: str = field(default="", compare=False)

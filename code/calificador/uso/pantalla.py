@@ -60,7 +60,7 @@ def detalle(resultados: list[Resultado]) -> None:
                 )
         if r.pista:
             linea("    ", ("Pista:", "cyan"), f" {r.pista}")
-        _bloque("El caso más pequeño que falla:", getattr(r, "caso", ""))
+        _bloque("El caso más pequeño que falla:", r.caso)
         _bloque("Tu código escribió:", r.dicho)
 
 
