@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 import typer
-from ayudas import atento, espera, lanza, matando
+from ayudas import atento, cuaderno, espera, lanza, matando, zip_de
 
 
 @pytest.fixture
@@ -53,11 +53,8 @@ def test_el_mensaje_y_la_pista(trabajo, curso):
         mio.write_text(f"def masked_softmax(s, m):\n    return s * {intento + 7}\n")
         salida = atento("calificar", "91.1", en=trabajo).stdout
         pistas += [linea.split("Pista: ")[1] for linea in salida.splitlines() if linea.strip().startswith("Pista: ")]
-    assert pistas == [
-        "¿Qué suma cada fila?",
-        "¿Qué pasa si nada se puede atender?",
-        "¿Qué pasa si nada se puede atender?",
-    ]
+    dichas = ("¿Qué suma cada fila?", "¿Qué pasa si nada se puede atender?", "¿Qué pasa si nada se puede atender?")
+    assert all(pista.endswith(dicha) for pista, dicha in zip(pistas, dichas, strict=True)), pistas
 
 
 def test_en_local_se_ve_la_excepcion_y_en_el_lote_no(trabajo):
@@ -278,3 +275,65 @@ def test_el_paquete_instalado_lleva_sus_datos():
     assert destino["solutions"] == "calificador/datos/solutions"
     assert proyecto["project"]["scripts"]["atento"] == "calificador.uso.ordenes:main"
     assert carga.curso_en("").capitulos()
+
+
+# --- Los ejercicios que se entregan escritos a mano -----------------------------------------------
+
+A_MANO = {
+    "registro": '''
+from calificador.registro import Ejercicio, cambia, cuerpo, numeros
+
+EJERCICIOS = [
+    Ejercicio(
+        id="94.1", nombre="ej_94_1", tipo="lapiz", puntos=3, dificultad=1, minutos=5, aprende="repartir",
+        propiedades={"score": (1, "Es un producto escalar."), "weight": (2, "Suma las exponenciales.")},
+        tolerancias={"score": 5e-3, "weight": 5e-3}, pistas=("Puntúa, escala y normaliza.",),
+        mutantes=(
+            cambia("sin escala", "Falta dividir entre la raíz de 2.", " / math.sqrt(2)", ""),
+            numeros("el otro peso", "Ese es el peso de la otra clave.", "ej_94_1", score=0.7071, weight=0.3302),
+        ),
+    ),
+]
+''',
+    "solutions": '''
+import math
+
+
+def ej_94_1() -> dict[str, float]:
+    score = 1.0 / math.sqrt(2)
+    return {"score": score, "weight": math.exp(score) / (math.exp(score) + 1)}
+''',
+    "exercises": '# %%\nej_94_1 = {"score": None, "weight": None}  # Ejercicio 94.1\n',
+}
+BIEN_A_MANO = 'ej_94_1 = {"score": 0.707, "weight": 0.670}\n'
+
+
+def test_los_de_lapiz_siguen_el_mismo_camino(tmp_path):
+    """Empezar, calificar, cuaderno, entrega, lote y exporta."""
+    for carpeta, texto in A_MANO.items():
+        (tmp_path / "curso" / carpeta).mkdir(parents=True)
+        (tmp_path / "curso" / carpeta / "cap94.py").write_text(texto)
+
+    def orden(*args):
+        return atento(*args, en=tmp_path, ATENTO_CURSO=str(tmp_path / "curso"))
+
+    assert orden("empezar", 94).returncode == 0
+    assert "pendiente" in orden("calificar", "94").stdout
+    mio = tmp_path / "mis-ejercicios"
+    (mio / "cap94.ipynb").write_text(cuaderno(
+        ("code", "import math\nscore = 1 / math.sqrt(2)", ()), ("code", 'ej_94_1 = {"score": score, "weight": 0.67}', ())
+    ))  # fmt: skip
+    hecho = orden("calificar", "94")
+    assert hecho.returncode == 0 and "se usa cap94.ipynb" in hecho.stdout, hecho.stdout
+    (mio / "cap94.ipynb").unlink()
+    (mio / "cap94.py").write_text(BIEN_A_MANO)
+    assert orden("entrega").returncode == 0
+    envio = "_assignsubmission_file_"
+    (tmp_path / "tarea.zip").write_bytes(zip_de({
+        f"Ana_1{envio}/entrega.zip": (tmp_path / "entrega.zip").read_bytes(),
+        f"Eva_2{envio}/capitulo.py": BIEN_A_MANO.replace("0.670", "0.33"),
+    }))  # fmt: skip
+    assert orden("lote", "tarea.zip", "--salida", "N", "--trabajos", 1, "--acepta-basica").returncode == 1
+    assert orden("exporta", "N", "--formato", "csv").returncode == 0
+    filas = (tmp_path / "N" / "notas.csv").read_text().splitlines()
+    assert [f.split(",")[2] for f in filas[1:]] == ["3", "1"]
