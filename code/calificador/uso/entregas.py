@@ -344,7 +344,7 @@ def _de_un_fichero(ruta: Path, curso: Curso) -> list[Entrega]:
                     return _de_la_clase(archivo, grupos, curso)
         except Exceso:
             raise ValueError(
-                f"{ruta} tiene demasiados ficheros: descomprímelo y da la carpeta"
+                f"{ruta} tiene demasiados ficheros: da la carpeta ya descomprimida"
             ) from None
         except (zipfile.BadZipFile, EOFError, OSError):
             pass  # se dirá al leerlo como entrega
