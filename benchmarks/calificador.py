@@ -159,7 +159,7 @@ def los_correctores(tabla: Table) -> None:
             ]
             hechos += [("esqueletos con nada", verifica(ejercicio, esqueleto, semilla, examen=examen).puntos == 0)]
             for mutante in ejercicio.mutantes:
-                resultado = verifica(ejercicio, mutante.codigo, semilla, examen=examen)
+                resultado = verifica(ejercicio, examen.codigo(mutante), semilla, examen=examen)
                 acierto = resultado.pista == mutante.pista and resultado.puntos < ejercicio.puntos
                 hechos.append(("mutantes con su pista", acierto))
             for nombre, acierto in hechos:

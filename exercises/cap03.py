@@ -90,3 +90,11 @@ def gradient_norms(inputs: Tensor, w_x: Tensor, w_h: Tensor, direction: Tensor) 
     inputs ``(time, d)``, w_x ``(d, d_h)``, w_h ``(d_h, d_h)``, direction ``(d_h,)``.
     """
     raise NotImplementedError("Ejercicio 3.6")
+
+# %% [markdown]
+# ## 3.7 Cinco palabras a mano (★)
+#
+# Ejercicio 3.7: cambia cada `None` por tu número.
+
+# %%
+chance_by_hand = {"five_words": None, "longest": None}

@@ -135,3 +135,20 @@ def absorb_block(
 def top_attention(query: Tensor, key: Tensor, value: Tensor, keep: int = 3, power: float = 0.5) -> Tensor:
     """Atención con las ``keep`` claves de mayor puntuación ``q·k / d_k**power`` de cada consulta: ``(query, d_v)``."""
     raise NotImplementedError("Ejercicio 4.10")
+
+
+# %% [markdown]
+# ## 4.11 Una atención a mano (★)
+#
+# Ejercicio 4.11: cambia cada `None` por tu número, con tres decimales.
+
+# %%
+attention_by_hand = {"score": None, "weight": None, "output": None}
+
+# %% [markdown]
+# ## 4.12 Sumar lo mismo a toda la fila (★)
+#
+# Ejercicio 4.12: «sube», «baja» o «no cambia».
+
+# %%
+shift_effect = None

@@ -160,3 +160,12 @@ def compress_head(
     Enunciado: ejercicio 5.8 del capítulo.
     """
     raise NotImplementedError("Ejercicio 5.8")
+
+
+# %% [markdown]
+# ## 5.9 La dirección, a mano (★)
+#
+# Ejercicio 5.9: cambia cada `None` por tu número.
+
+# %%
+direction_by_hand = {"score_12": None, "score_21": None}

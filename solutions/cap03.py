@@ -117,3 +117,22 @@ def gradient_norms(inputs: Tensor, w_x: Tensor, w_h: Tensor, direction: Tensor) 
         norms.append((w_x @ before).norm())
         signal = w_h @ before
     return torch.stack(norms)
+
+
+# %% [markdown]
+# ## 3.7 Cinco palabras a mano
+#
+# Los exponentes 4, 3, 2, 1 y 0 suman 10. Con cuatro palabras suman 6; con cinco la probabilidad ya baja de un medio.
+
+
+# %%
+def chance_by_hand() -> dict[str, float]:
+    """Las respuestas, calculadas."""
+
+    def chance(n: int) -> float:
+        return 0.9 ** (n * (n - 1) / 2)
+
+    n = 1
+    while chance(n) >= 0.5:
+        n += 1
+    return {"five_words": chance(5), "longest": n - 1}

@@ -195,3 +195,32 @@ def top_attention(query: Tensor, key: Tensor, value: Tensor, keep: int = 3, powe
     scores = query @ key.T / query.shape[-1] ** power  # (query, key)
     kept = torch.zeros_like(scores, dtype=torch.bool).scatter(-1, scores.topk(keep, dim=-1).indices, True)
     return scores.masked_fill(~kept, -math.inf).softmax(dim=-1) @ value
+
+
+# %% [markdown]
+# ## 4.11 Una atención a mano
+#
+# La primera puntuación es 3 entre la raíz de 4; la segunda, 0.
+
+
+# %%
+def attention_by_hand() -> dict[str, float]:
+    """Las respuestas, calculadas."""
+    d = 4
+    score, other = 3 / math.sqrt(d), 0.0
+    weight = math.exp(score) / (math.exp(score) + math.exp(other))
+    return {"score": score, "weight": weight, "output": weight * 10 + (1 - weight) * 20}
+
+
+# %% [markdown]
+# ## 4.12 Sumar lo mismo a toda la fila
+#
+# Todas las exponenciales se multiplican por el mismo número, que se va al dividir.
+
+
+# %%
+def shift_effect() -> str:
+    """La respuesta, calculada con una fila cualquiera."""
+    scores = torch.tensor([0.3, 1.2, -0.5])
+    change = float((scores + 5).softmax(0).max() - scores.softmax(0).max())
+    return "no cambia" if abs(change) < 1e-6 else "sube" if change > 0 else "baja"

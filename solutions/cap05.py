@@ -189,3 +189,18 @@ def compress_head(
     left, sizes, right = torch.linalg.svd(small_q @ small_k.T)
     root = sizes[:width].sqrt()
     return basis_q @ left[:, :width] * root, basis_k @ right[:width].T * root
+
+
+# %% [markdown]
+# ## 5.9 La dirección, a mano
+#
+# Proyectar (1, 0) y (0, 1) es leer filas: basta el producto escalar de cada fila de `w_query` con cada una de `w_key`.
+
+
+# %%
+def direction_by_hand() -> dict[str, float]:
+    """Las respuestas, calculadas."""
+    w_query = [[1, 2], [1, 1]]
+    w_key = [[1, 2], [0, 1]]
+    scores = [[sum(a * b for a, b in zip(q, k, strict=True)) for k in w_key] for q in w_query]
+    return {"score_12": scores[0][1], "score_21": scores[1][0]}

@@ -37,6 +37,12 @@ SUELTO[0, 1] = float("nan")
         (1, True, "tipo"),
         (2, 3.5, "se obtuvo 2 y se esperaba 3.5"),
         (T([True]), T([False]), "se obtuvo True y se esperaba False"),
+        (3.0, float("inf"), "se obtuvo 3 y se esperaba inf"),
+        (1e308, float("inf"), "se esperaba inf"),
+        (float("inf"), 3.0, "se obtuvo inf y se esperaba 3"),
+        (float("-inf"), float("inf"), "se obtuvo -inf y se esperaba inf"),
+        (float("nan"), 1.0, "se obtuvo nan y se esperaba 1"),
+        (UNO, UNO * float("inf"), "se obtuvo 1 y se esperaba inf"),
         (T(3), T(4), "se obtuvo 3 y se esperaba 4"),
     ],
 )
@@ -86,11 +92,24 @@ def test_las_excepciones_previstas_cuentan():
     assert "TypeError en la línea 4" in explica(
         Contestacion("excepcion", tipo="TypeError", linea=4), esperada, Contexto()
     )
-    assert iguales(esperada, esperada, 0) and not iguales(esperada, Contestacion("valor", 3), 0)
+    assert iguales(esperada, esperada, Contexto(0)) and not iguales(esperada, Contestacion("valor", 3), Contexto(0))
 
 
 def test_una_constante_no_dice_la_respuesta():
     assert diferencia(3, 12345, Contexto(secreta=True)) == "3 no es la respuesta"
+
+
+@pytest.mark.parametrize("relativa", [True, False])
+def test_una_tolerancia_relativa_no_admite_error_absoluto(relativa):
+    contexto = Contexto(1e-6, relativa=relativa)
+    for obtenido, esperado in ((1.1e-8, 1e-8), (T([1.1e-8]), T([1e-8]))):
+        assert (diferencia(obtenido, esperado, contexto) is None) != relativa
+    assert diferencia(1e-8 * (1 + 1e-7), 1e-8, contexto) is None
+
+
+def test_lo_que_no_se_puede_comparar_no_se_parece_a_nada():
+    raro = Contestacion("valor", torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8))
+    assert not iguales(raro, Contestacion("valor", UNO), Contexto())
 
 
 def test_los_ejes_salen_de_la_anotacion():

@@ -132,3 +132,22 @@ def test_html_escapa_y_cuenta(tmp_path):
     assert "<script>" not in pagina and "&lt;script&gt;" in pagina and "1 veces: Falta la raíz &lt;b&gt;" in pagina
     assert 'lang="es"' in pagina and "\x1b" not in pagina
     exporta.html([], tmp_path)
+
+
+@pytest.mark.parametrize(
+    "celda", ["=1+1", "+1", "-1", "@a", "＝1+1", "＋1", "－1", "＠a", " =1", "\t=1", "\u200b＝1", "﹢1"]
+)
+def test_las_formulas_se_neutralizan_tambien_en_ancho_completo(celda, tmp_path):
+    assert exporta.neutraliza(celda).startswith("'")
+    hoja = tmp_path / "hoja.csv"
+    hoja.write_text(
+        f'Identificador,Nombre completo,Calificación,Última modificación\nParticipante 7,"{celda}x",-,-\n',
+        encoding="utf-8",
+    )
+    exporta.moodle(NOTAS, tmp_path, hoja=hoja)
+    fila = filas(tmp_path / "moodle-hoja.csv")[1]
+    assert fila[1].startswith("'") and fila[3] == "-"
+
+
+def test_un_texto_corriente_no_cambia():
+    assert [exporta.neutraliza(c) for c in ("Ana", "3", "a=b", "")] == ["Ana", "3", "a=b", ""]

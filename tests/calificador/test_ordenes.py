@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
 import zipfile
 from pathlib import Path
 
+import psutil
 import pytest
-
-ENTORNO = {"COLUMNS": "100", "PYTHONUTF8": "1", "OMP_NUM_THREADS": "1"}
-
-
-def atento(*args, en: Path, **entorno):
-    return subprocess.run(
-        [sys.executable, "-m", "calificador.uso.ordenes", *map(str, args)],
-        cwd=en, capture_output=True, text=True, timeout=120, env={**os.environ, **ENTORNO, **entorno},
-    )  # fmt: skip
+import typer
+from ayudas import atento, cuaderno, espera, lanza, matando, zip_de
 
 
 @pytest.fixture
@@ -63,11 +53,8 @@ def test_el_mensaje_y_la_pista(trabajo, curso):
         mio.write_text(f"def masked_softmax(s, m):\n    return s * {intento + 7}\n")
         salida = atento("calificar", "91.1", en=trabajo).stdout
         pistas += [linea.split("Pista: ")[1] for linea in salida.splitlines() if linea.strip().startswith("Pista: ")]
-    assert pistas == [
-        "¿Qué suma cada fila?",
-        "¿Qué pasa si nada se puede atender?",
-        "¿Qué pasa si nada se puede atender?",
-    ]
+    dichas = ("¿Qué suma cada fila?", "¿Qué pasa si nada se puede atender?", "¿Qué pasa si nada se puede atender?")
+    assert all(pista.endswith(dicha) for pista, dicha in zip(pistas, dichas, strict=True)), pistas
 
 
 def test_en_local_se_ve_la_excepcion_y_en_el_lote_no(trabajo):
@@ -163,24 +150,117 @@ def test_de_la_clase_a_moodle(tmp_path, curso):
     assert "versión pública" in filas[1]
 
 
-def test_vigila_vuelve_a_calificar(trabajo, curso):
+@pytest.mark.parametrize(
+    ("senal", "ignorada"), [(signal.SIGINT, False), (signal.SIGINT, True), (signal.SIGTERM, False)]
+)
+def test_vigila_vuelve_a_calificar_hasta_que_se_interrumpe(trabajo, curso, senal, ignorada):
+    """También en segundo plano, donde SIGINT llega ignorada."""
     mio = trabajo / "mis-ejercicios" / "cap92.py"
-    orden = [sys.executable, "-m", "calificador.uso.ordenes", "calificar", "92.2", "--vigila", "--json"]
-    entorno = {**os.environ, **ENTORNO}
-    salida = trabajo / "salida.txt"
-    with salida.open("w") as fichero, subprocess.Popen(orden, cwd=trabajo, stdout=fichero, env=entorno) as proceso:
-        espera(lambda: '"puntos": 0' in salida.read_text())
+    proceso = lanza("calificar", "92.2", "--vigila", "--json", en=trabajo, ignora_sigint=ignorada)
+    with matando(proceso):
+        lineas = iter(proceso.stdout.readline, "")
+        assert any('"puntos": 0' in linea for linea in lineas)
         mio.write_text(curso.solucion(92))
-        espera(lambda: '"estado": "superado"' in salida.read_text())
-        proceso.send_signal(signal.SIGINT)
-        assert proceso.wait(timeout=20) == 0
+        assert any('"estado": "superado"' in linea for linea in lineas)
+        hijos = psutil.Process(proceso.pid).children(recursive=True)
+        proceso.send_signal(senal)
+        _, errores = proceso.communicate(timeout=30)
+        assert proceso.returncode == 128 + senal and "Traceback" not in errores
+        assert errores.splitlines()[-1] == "Interrumpido. Lo que ya estaba hecho está guardado."
+        assert psutil.wait_procs(hijos, timeout=15)[1] == []
 
 
-def espera(condicion, segundos=60):
-    limite = time.monotonic() + segundos
-    while not condicion():
-        assert time.monotonic() < limite, "no llegó"
-        time.sleep(0.05)
+def test_interrumpir_mientras_corrige(trabajo):
+    """Ni espera a la entrega que se cuelga ni deja su proceso."""
+    (trabajo / "mis-ejercicios" / "cap91.py").write_text("while True:\n    pass\n")
+    proceso = lanza("calificar", "91.3", en=trabajo)
+    with matando(proceso):
+        espera(lambda: len(psutil.Process(proceso.pid).children(recursive=True)) >= 2)
+        hijos = psutil.Process(proceso.pid).children(recursive=True)
+        proceso.terminate()
+        _, errores = proceso.communicate(timeout=20)
+        assert proceso.returncode == 143 and len(errores.strip().splitlines()) == 1, errores
+        assert psutil.wait_procs(hijos, timeout=15)[1] == []
+
+
+def test_los_textos_ajenos_no_se_interpretan(trabajo, curso):
+    """Ni como marcas de rich ni como emojis: nombres de carpeta, de fichero y de persona."""
+    (trabajo / "E").mkdir()
+    (trabajo / "E" / "[red]ana :skull:.py").write_text("def output_shape(a, b, c):\n    return (a, c)\n")
+    (trabajo / "E" / "[bold]_7_assignsubmission_file_x.zip").write_bytes(b"roto")
+    lote = atento("lote", "E", "--salida", "[/x]", "--ejercicio", "91.3", "--acepta-basica", en=trabajo)
+    assert lote.returncode == 1, lote.stderr
+    assert "2 entregas en [/x]; 1 con todos los puntos." in lote.stdout and "[bold] (7): x.zip: el zip" in lote.stdout
+    hecho = atento("exporta", "[/x]", "--formato", "csv", "--salida", "[/y]", en=trabajo)
+    assert hecho.returncode == 0 and "1 fichero(s) en [/y]." in hecho.stdout
+    assert "[red]ana :skull:" in (trabajo / "[/y]" / "notas.csv").read_text()
+    for orden in (("empezar", 91, "--carpeta", "[/z]"), ("entrega", "--carpeta", "[/z]", "--salida", "[/w].zip"),
+                  ("clase", "nueva", "[/x]", "--carpeta", "[/v]")):  # fmt: skip
+        hecho = atento(*orden, en=trabajo)
+        assert hecho.returncode == 0 and "[/" in hecho.stdout, hecho.stderr
+    assert "no existe [/no]" in atento("lote", "[/no]", "--salida", "N", en=trabajo).stderr
+
+
+def test_sin_clase_se_dice_que_la_semilla_es_publica(trabajo, curso):
+    (trabajo / "E").mkdir()
+    (trabajo / "E" / "ana_cap92.py").write_text(curso.solucion(92))
+    orden = ("lote", "E", "--salida", "N", "--ejercicio", "92.2", "--acepta-basica")
+    hecho = atento(*orden, en=trabajo)
+    assert hecho.returncode == 0 and "sin --clase los casos salen de la semilla pública" in hecho.stdout
+    assert json.loads((trabajo / "N" / "resumen.json").read_text())["semilla_publica"] is True
+
+
+def test_que_semilla_es_publica(tmp_path, curso):
+    """La del libro y la de una clase sin su semilla; no la secreta ni la que se da a mano."""
+    from calificador.uso import clase, ordenes
+
+    docente, estudiantes = clase.guarda(clase.nueva("A", curso), tmp_path)
+    casos = ((None, None), (estudiantes, None), (docente, None), (None, "mía"), (estudiantes, "mía"))
+    assert [ordenes._clase(*caso).publica for caso in casos] == [True, True, False, False, False]
+
+
+def test_lo_que_imprime_el_codigo_se_ve_en_casa_y_no_en_el_lote(trabajo):
+    texto = "def output_shape(a, b, c):\n    print('[/x] paso por aquí \\x1b[31m')\n    return (b, c)\n"
+    (trabajo / "mis-ejercicios" / "cap91.py").write_text(texto)
+    hecho = atento("calificar", "91.3", en=trabajo)
+    assert "Tu código escribió:" in hecho.stdout and "[/x] paso por aquí" in hecho.stdout
+    assert "\x1b[31m" not in hecho.stdout
+    (trabajo / "E").mkdir()
+    (trabajo / "E" / "ana_cap91.py").write_text(texto)
+    atento("lote", "E", "--salida", "N", "--ejercicio", "91.3", "--acepta-basica", en=trabajo)
+    assert "paso por aquí" not in next((trabajo / "N" / "resultados").glob("*.json")).read_text()
+
+
+def test_un_fallo_del_calificador_con_un_ejercicio_no_impide_los_demas(trabajo, curso, monkeypatch, capsys):
+    from calificador.correccion.oraculo import Corrector
+    from calificador.uso import ordenes
+
+    original = Corrector.califica
+
+    def falla(self, ejercicio, fuente, **opciones):
+        if ejercicio.id == "91.2":
+            raise OverflowError("inesperado")
+        return original(self, ejercicio, fuente, **opciones)
+
+    monkeypatch.setattr(Corrector, "califica", falla)
+    monkeypatch.chdir(trabajo)
+    (trabajo / "mis-ejercicios" / "cap91.py").write_text(curso.solucion(91))
+    with pytest.raises(typer.Exit):
+        ordenes.calificar(["91.2", "91.3"], carpeta=Path("mis-ejercicios"), semilla=None)
+    dicho = capsys.readouterr().out
+    assert "no se ha podido corregir: OverflowError: inesperado" in dicho and "91.3 output_shape: 1/1" in dicho
+
+
+def test_el_catalogo_compilado_es_el_que_se_lee():
+    """El ``.mo`` que usa gettext sale del ``.po`` que se edita."""
+    from babel.messages import mofile, pofile
+
+    import calificador.uso
+
+    textos = Path(calificador.uso.__file__).parent / "textos" / "es" / "LC_MESSAGES"
+    with (textos / "atento.po").open("rb") as po, (textos / "atento.mo").open("rb") as mo:
+        escrito, compilado = pofile.read_po(po), mofile.read_mo(mo)
+    assert {m.id: m.string for m in escrito if m.id} == {m.id: m.string for m in compilado if m.id}
 
 
 def test_el_paquete_instalado_lleva_sus_datos():
@@ -190,7 +270,70 @@ def test_el_paquete_instalado_lleva_sus_datos():
     from calificador import carga
 
     proyecto = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())
-    incluido = proyecto["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    assert incluido == {"exercises": "calificador/datos/exercises", "solutions": "calificador/datos/solutions"}
+    destino = proyecto["tool"]["hatch"]["build"]["targets"]["wheel"]["sources"]
+    assert destino["exercises"] == "calificador/datos/exercises"
+    assert destino["solutions"] == "calificador/datos/solutions"
     assert proyecto["project"]["scripts"]["atento"] == "calificador.uso.ordenes:main"
     assert carga.curso_en("").capitulos()
+
+
+# --- Los ejercicios que se entregan escritos a mano -----------------------------------------------
+
+A_MANO = {
+    "registro": '''
+from calificador.registro import Ejercicio, cambia, cuerpo, numeros
+
+EJERCICIOS = [
+    Ejercicio(
+        id="94.1", nombre="ej_94_1", tipo="lapiz", puntos=3, dificultad=1, minutos=5, aprende="repartir",
+        propiedades={"score": (1, "Es un producto escalar."), "weight": (2, "Suma las exponenciales.")},
+        tolerancias={"score": 5e-3, "weight": 5e-3}, pistas=("Puntúa, escala y normaliza.",),
+        mutantes=(
+            cambia("sin escala", "Falta dividir entre la raíz de 2.", " / math.sqrt(2)", ""),
+            numeros("el otro peso", "Ese es el peso de la otra clave.", "ej_94_1", score=0.7071, weight=0.3302),
+        ),
+    ),
+]
+''',
+    "solutions": '''
+import math
+
+
+def ej_94_1() -> dict[str, float]:
+    score = 1.0 / math.sqrt(2)
+    return {"score": score, "weight": math.exp(score) / (math.exp(score) + 1)}
+''',
+    "exercises": '# %%\nej_94_1 = {"score": None, "weight": None}  # Ejercicio 94.1\n',
+}
+BIEN_A_MANO = 'ej_94_1 = {"score": 0.707, "weight": 0.670}\n'
+
+
+def test_los_de_lapiz_siguen_el_mismo_camino(tmp_path):
+    """Empezar, calificar, cuaderno, entrega, lote y exporta."""
+    for carpeta, texto in A_MANO.items():
+        (tmp_path / "curso" / carpeta).mkdir(parents=True)
+        (tmp_path / "curso" / carpeta / "cap94.py").write_text(texto)
+
+    def orden(*args):
+        return atento(*args, en=tmp_path, ATENTO_CURSO=str(tmp_path / "curso"))
+
+    assert orden("empezar", 94).returncode == 0
+    assert "pendiente" in orden("calificar", "94").stdout
+    mio = tmp_path / "mis-ejercicios"
+    (mio / "cap94.ipynb").write_text(cuaderno(
+        ("code", "import math\nscore = 1 / math.sqrt(2)", ()), ("code", 'ej_94_1 = {"score": score, "weight": 0.67}', ())
+    ))  # fmt: skip
+    hecho = orden("calificar", "94")
+    assert hecho.returncode == 0 and "se usa cap94.ipynb" in hecho.stdout, hecho.stdout
+    (mio / "cap94.ipynb").unlink()
+    (mio / "cap94.py").write_text(BIEN_A_MANO)
+    assert orden("entrega").returncode == 0
+    envio = "_assignsubmission_file_"
+    (tmp_path / "tarea.zip").write_bytes(zip_de({
+        f"Ana_1{envio}/entrega.zip": (tmp_path / "entrega.zip").read_bytes(),
+        f"Eva_2{envio}/capitulo.py": BIEN_A_MANO.replace("0.670", "0.33"),
+    }))  # fmt: skip
+    assert orden("lote", "tarea.zip", "--salida", "N", "--trabajos", 1, "--acepta-basica").returncode == 1
+    assert orden("exporta", "N", "--formato", "csv").returncode == 0
+    filas = (tmp_path / "N" / "notas.csv").read_text().splitlines()
+    assert [f.split(",")[2] for f in filas[1:]] == ["3", "1"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from ayudas import atento
 
 RAIZ = Path(__file__).resolve().parents[2]
 FLUJO = RAIZ / "plantillas" / ".github" / "workflows" / "calificar.yml"
@@ -39,5 +39,5 @@ def test_sus_ordenes_funcionan(orden, tmp_path, curso):
     (tmp_path / "mis-ejercicios").mkdir()
     (tmp_path / "mis-ejercicios" / "cap92.py").write_text(curso.solucion(92))
     guion = orden.replace("atento", f"{shlex.quote(sys.executable)} -m calificador.uso.ordenes", 1)
-    hecho = subprocess.run(["bash", "-ec", guion], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    hecho = atento(guion, en=tmp_path, ejecutable=("bash", "-ec"))
     assert hecho.returncode == 0, hecho.stdout + hecho.stderr

@@ -20,6 +20,7 @@ class Pedido:
     id: str
     nombre: str
     tipo: str
+    claves: tuple[str, ...] | None = None  # de un valor escrito a mano; vacía si no es un diccionario
 
 
 def firmas(texto: str) -> dict[str, str]:
@@ -40,6 +41,27 @@ def _firma(nodo: ast.FunctionDef) -> str:
     return f"({ast.unparse(nodo.args)}) -> {vuelta}"
 
 
+def valores_a_mano(texto: str) -> dict[str, object]:
+    """Nombre → valor de cada constante de primer nivel: lo que se deja sin contestar en un esqueleto."""
+    salida = {}
+    for nodo in ast.parse(texto).body:
+        if isinstance(nodo, ast.Assign) and isinstance(nodo.targets[0], ast.Name):
+            salida[nodo.targets[0].id] = ast.literal_eval(nodo.value)
+    return salida
+
+
+def faltas_a_mano(p: Pedido, esqueleto: str, solucion: str) -> list[str]:
+    """El esqueleto deja ``None`` en cada respuesta, y la solución las calcula con una función sin argumentos."""
+    vacio = {clave: None for clave in p.claves} if p.claves else None
+    puestos = valores_a_mano(esqueleto)
+    faltas = []
+    if p.nombre not in puestos or puestos[p.nombre] != vacio:
+        faltas.append(f"{p.id}: el esqueleto debe decir {p.nombre} = {vacio}")
+    if not firmas(solucion).get(p.nombre, "").startswith("() ->"):
+        faltas.append(f"{p.id}: la solución debe definir la función {p.nombre}(), sin argumentos")
+    return faltas
+
+
 def faltas_de_correspondencia(registro: list[Pedido], enunciados: list[str] | None, esqueleto: str,
                               solucion: str) -> list[str]:
     """Los cuatro sitios nombran lo mismo. ``enunciados``: etiquetas ``ej-N-M`` del capítulo; ``None`` si no existe."""
@@ -53,13 +75,16 @@ def faltas_de_correspondencia(registro: list[Pedido], enunciados: list[str] | No
         faltas += [f"{x}: está en el registro y no en el capítulo" for x in sorted(set(pedidos) - del_libro)]
     suyas, resueltas = firmas(esqueleto), firmas(solucion)
     for p in registro:
+        if f"Ejercicio {p.id}" not in esqueleto:
+            faltas.append(f"{p.id}: el esqueleto no dice «Ejercicio {p.id}»")
+        if p.claves is not None:
+            faltas += faltas_a_mano(p, esqueleto, solucion)
+            continue
         for sitio, hay in (("esqueleto", suyas), ("solución", resueltas)):
             if p.nombre not in hay:
                 faltas.append(f"{p.id}: falta {p.nombre} en el fichero: {sitio}")
         if p.nombre in suyas and p.nombre in resueltas and suyas[p.nombre] != resueltas[p.nombre]:
             faltas.append(f"{p.id}: {p.nombre} no tiene la misma firma: {suyas[p.nombre]} y {resueltas[p.nombre]}")
-        if f"Ejercicio {p.id}" not in esqueleto:
-            faltas.append(f"{p.id}: el esqueleto no dice «Ejercicio {p.id}»")
         if p.tipo == "escribir" and f'NotImplementedError("Ejercicio {p.id}")' not in esqueleto:
             faltas.append(f'{p.id}: el esqueleto debe lanzar NotImplementedError("Ejercicio {p.id}")')
     sobran = {n for n in suyas if not n.startswith("_")} - {p.nombre for p in registro}
@@ -93,6 +118,12 @@ def _enunciados(numero: int) -> list[str] | None:
     return [e for d in lee(rutas[0]).llamadas("exercise") if (e := d.opciones.get("label", "")).startswith("ej-")]
 
 
+def _claves(ejercicio) -> tuple[str, ...] | None:
+    if not ejercicio.literal:
+        return None
+    return tuple(ejercicio.propiedades) if ejercicio.tipo == "lapiz" else ()
+
+
 @pytest.mark.parametrize("numero", numeros())
 def test_correspondencia(numero: int) -> None:
     textos = {}
@@ -102,7 +133,7 @@ def test_correspondencia(numero: int) -> None:
         textos[sitio] = ruta.read_text(encoding="utf-8")
     assert (RAIZ / f"code/calificador/ejercicios/cap{numero:02d}.py").is_file(), f"falta el registro del cap. {numero}"
     modulo = importlib.import_module(f"calificador.ejercicios.cap{numero:02d}")
-    registro = [Pedido(e.id, e.nombre, e.tipo) for e in modulo.EJERCICIOS]
+    registro = [Pedido(e.id, e.nombre, e.tipo, _claves(e)) for e in modulo.EJERCICIOS]
     faltas = faltas_de_correspondencia(registro, _enunciados(numero), textos["esqueleto"], textos["solución"])
     faltas += [f"{e.id}: no es del capítulo {numero}" for e in modulo.EJERCICIOS if e.capitulo != numero]
     faltas += faltas_de_esqueleto(textos["esqueleto"])
@@ -123,6 +154,12 @@ def test_caza_correspondencia() -> None:
     assert faltas_de_correspondencia(registro, ["ej-4-1"], bien.replace("raise NotImpl", "pass  # Impl"), hecho)
     assert faltas_de_correspondencia(registro * 2, ["ej-4-1"], bien, hecho)
     assert faltas_de_correspondencia(registro, ["ej-4-1"], bien + "def sobra() -> None: ...\n", hecho)
+    mano = Pedido("4.2", "pesos", "lapiz", ("uno", "otro"))
+    hueco, hecha = '# Ejercicio 4.2\npesos = {"uno": None, "otro": None}\n', "def pesos() -> dict[str, float]: ...\n"
+    assert not faltas_de_correspondencia([mano], ["ej-4-2"], hueco, hecha)
+    assert faltas_de_correspondencia([mano], ["ej-4-2"], hueco.replace("None", "0.5", 1), hecha)
+    assert faltas_de_correspondencia([mano], ["ej-4-2"], hueco.replace("otro", "tercero"), hecha)
+    assert faltas_de_correspondencia([mano], ["ej-4-2"], hueco, hecha.replace("()", "(x: int)"))
     assert not faltas_de_esqueleto(bien)
     assert faltas_de_esqueleto(bien.replace("# %%", "")) and faltas_de_esqueleto(bien.replace("x: int", "x"))
     assert faltas_de_esqueleto(bien.replace('    """Ejercicio 4.1."""\n', ""))

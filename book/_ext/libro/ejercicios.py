@@ -16,6 +16,8 @@ from sphinx.util import logging
 from sphinx.util.nodes import make_refnode
 from sphinx_exercise.directive import ExerciseDirective
 
+from calificador.carga import curso_en
+from calificador.correccion.ejemplo import ejemplo
 from libro.didactica import nuevo_desplegable
 from libro.numeracion import capitulo
 
@@ -24,7 +26,7 @@ logger = logging.getLogger(__name__)
 DIFICULTAD = {1: "básico", 2: "aplicado", 3: "avanzado"}
 TIPO = {
     "escribir": "escribir código", "completar": "completar código", "depurar": "depurar", "predecir": "predecir",
-    "ordenar": "ordenar", "medir": "medir",
+    "lapiz": "lápiz y papel", "ordenar": "ordenar", "medir": "medir",
 }
 
 
@@ -79,6 +81,7 @@ class Ejercicio(ExerciseDirective):
         cuerpo = nodo[-1]
         cuerpo.insert(0, self._ficha(ejercicio))
         aprende = ejercicio.aprende[0].upper() + ejercicio.aprende[1:].rstrip(".") + "."
+        cuerpo += self._ejemplo(ejercicio)
         cuerpo += self._parrafo(f"**Qué se aprende.** {aprende}", "aprende")
         cuerpo += self._entrega(ejercicio)
         for orden, pista in enumerate(ejercicio.pistas, 1):
@@ -99,6 +102,15 @@ class Ejercicio(ExerciseDirective):
             ficha += nodes.inline("", dato)
             ficha += nodes.Text(" ")
         return ficha
+
+    def _ejemplo(self, ejercicio) -> list[nodes.Node]:
+        """Entrada → salida, calculado ahora con la solución de referencia; nada si sería dar la respuesta."""
+        muestra = ejemplo(curso_en(""), ejercicio)
+        if muestra is None:
+            return []
+        titulo = self._parrafo("**Ejemplo.**", "titulo-ejemplo")
+        texto = nodes.literal_block(muestra.texto, muestra.texto, language="text")
+        return [nodes.container("", titulo, texto, classes=["ejemplo"])]
 
     def _entrega(self, ejercicio) -> nodes.container:
         esqueleto = f"exercises/cap{ejercicio.capitulo:02d}.py"

@@ -197,7 +197,7 @@ def puntua(examen: Examen, hecho: Interrogatorio, fuente: Fuente, nivel: str, in
     """Convierte lo contestado en puntos, mensajes y pista."""
     ejercicio = examen.ejercicio
     if _pendiente(ejercicio, hecho):
-        return _sin_nota(examen, Interrogatorio(fallo="pendiente", mensaje="aún sin resolver"), PENDIENTE, nivel)
+        return _sin_nota(examen, replace(hecho, fallo="pendiente", mensaje="aún sin resolver"), PENDIENTE, nivel)
     if hecho.fallo:
         return _sin_nota(examen, hecho, FALLADO, nivel)
     problemas = problemas_de(examen, hecho, fuente)

@@ -14,13 +14,16 @@ SEMILLAS_MENUDAS = 3
 
 
 def reconoce(examen: Examen, dadas: list[Contestacion], problemas: list[str | None]) -> Mutante | None:
-    """El error conocido que da **todo** lo que se devolvió, o ``None``."""
-    ejercicio = examen.ejercicio
-    parecido = _mismos_numeros if ejercicio.tipo == "lapiz" else _mismas_respuestas
-    for mutante in ejercicio.mutantes:
-        suyas = examen.de_mutante(mutante)
-        if not isinstance(suyas, str) and parecido(examen, dadas, suyas, problemas):
-            return mutante
+    """El error conocido que da **todo** lo que se devolvió, o ``None``.
+
+    En un ejercicio de lápiz, si ninguno lo da todo, el que da todos los números que fallan.
+    """
+    parecidos = [_mismas_respuestas, *([_mismos_numeros] if examen.ejercicio.tipo == "lapiz" else [])]
+    for parecido in parecidos:
+        for mutante in examen.ejercicio.mutantes:
+            suyas = examen.de_mutante(mutante)
+            if not isinstance(suyas, str) and parecido(examen, dadas, suyas, problemas):
+                return mutante
     return None
 
 

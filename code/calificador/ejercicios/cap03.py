@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from calificador.generadores import (
-    dispersa, distintos, elige, entero, normal, permutacion, relleno, tensor,
+    dispersa,
+    distintos,
+    elige,
+    entero,
+    normal,
+    permutacion,
+    relleno,
+    tensor,
 )  # fmt: skip
 from calificador.registro import Caso, Ejercicio, cambia, cuerpo
 
@@ -256,7 +263,7 @@ _INVERSION = Ejercicio(
         tensor([[0.2, 0.8], [0.9, 0.1], [0.3, 0.7]]), tensor([True, True]),
     )),
     propiedades={
-        "sin relleno": (4, "Escribe la columna a la que mira cada fila y compara cada una con la siguiente, hasta la última."),
+        "sin relleno": (4, "Escribe la columna a la que mira cada fila y compárala con la siguiente, hasta la última."),
         "con relleno": (4, "Una columna no válida puede estar en cualquier sitio, y las demás conservan su número."),
     },
     pistas=(
@@ -322,11 +329,36 @@ _GRADIENTE = Ejercicio(
                "signal * (1 - h.square())", "signal"),
         cambia("traspuesta", "La señal vuelve por la traspuesta del camino de ida.",
                "w_h @ before", "before @ w_h"),
-        cambia("respecto-del-estado", "Es el gradiente respecto del estado; se pide respecto de la entrada, que pasa por w_x.",
+        cambia("respecto-del-estado", "Es el gradiente respecto del estado; se pide respecto de la entrada.",
                "(w_x @ before).norm()", "signal.norm()"),
         cambia("norma-al-cuadrado", "Es el cuadrado de la norma: falta la raíz.", ".norm()", ".square().sum()"),
         cambia("sin-matriz", "La señal pasa de un paso al anterior sin multiplicarse por w_h.", "w_h @ before", "before"),
     ),
 )  # fmt: skip
 
-EJERCICIOS = [_ADITIVA, _PASO, _MEDIA, _FALLAN, _INVERSION, _GRADIENTE]
+# --- 3.7 --------------------------------------------------------------------------------------------------------------
+
+_A_MANO = Ejercicio(
+    id="3.7", nombre="chance_by_hand", tipo="lapiz", puntos=3, dificultad=1, minutos=8,
+    aprende="sumar los exponentes de una frase con lápiz y ver cuándo deja de salir bien",
+    propiedades={
+        "five_words": (2, "Escribe el exponente de cada una de las cinco palabras y súmalos."),
+        "longest": (1, "Prueba longitudes seguidas: la probabilidad baja siempre."),
+    },
+    tolerancias={"five_words": 5e-4, "longest": 1e-9},
+    pistas=(
+        "La última palabra se acaba de leer: su exponente es 0.",
+        "Con cinco palabras los exponentes son 4, 3, 2, 1 y 0.",
+        "La más larga es la última longitud cuya suma de exponentes no baja la probabilidad del umbral.",
+    ),
+    mutantes=(
+        cambia("lineal", "El exponente no es el número de palabras: cada palabra tiene el suyo, y se suman.",
+               "n * (n - 1) / 2", "n"),
+        cambia("uno-de-mas", "Los exponentes van de 0 a n − 1: la última palabra no se ha podido olvidar.",
+               "(n - 1)", "(n + 1)"),
+        cambia("la-que-falla", "Esa es la primera longitud que falla; se pide la última que sale bien.",
+               '"longest": n - 1', '"longest": n'),
+    ),
+)  # fmt: skip
+
+EJERCICIOS = [_ADITIVA, _PASO, _MEDIA, _FALLAN, _INVERSION, _GRADIENTE, _A_MANO]

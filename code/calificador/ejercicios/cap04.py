@@ -61,17 +61,18 @@ _FORMAS = Ejercicio(
 
 
 def _casos_nula(rng: Any) -> list[Caso]:
-    def nula() -> float:
-        return real(rng, 0.5, 2.0) * elige(rng, (1, -1))
+    def nula(signo: int = 1) -> float:
+        return signo * real(rng, 0.5, 2.0)
 
     lote, n, m = distintos(rng, 2, 8, 3)
     grandes = 1e4 * normal(rng, n, m + 1)
     grandes[0] = -grandes[0].abs()
-    grandes[1, :2] = 1e4
+    grandes[1] = 1e4 + normal(rng, m + 1)
     return [
-        Caso("una fila", (2 * normal(rng, m), nula())),
-        Caso("varios ejes", (2 * normal(rng, lote, n, m), nula())),
+        Caso("una fila", (2 * normal(rng, m), nula())), Caso("una fila", (2 * normal(rng, m), nula(-1))),
+        Caso("varios ejes", (2 * normal(rng, lote, n, m), nula(-1))),
         Caso("puntuaciones enormes", (grandes, nula())),
+        Caso("puntuaciones enormes", (normal(rng, n, m) - 1e4, nula(-1) - 1e4)),
     ]
 
 
@@ -155,7 +156,8 @@ _TEMPERATURA = Ejercicio(
         cambia("multiplica", "Se multiplica por la temperatura; se divide. Una temperatura alta iguala los pesos.",
                "/ temperature", "* temperature"),
         cambia("despues", "La temperatura actúa después de la softmax, y los pesos dejan de sumar 1: va antes.",
-               " / temperature[..., None]", "", "scores.softmax(dim=-1)", "(scores.softmax(dim=-1) / temperature[..., None])"),
+               " / temperature[..., None]", "",
+               "scores.softmax(dim=-1)", "(scores.softmax(dim=-1) / temperature[..., None])"),
         cambia("otro-eje", "La softmax recorre las consultas; debe recorrer las claves, el último eje.",
                "softmax(dim=-1)", "softmax(dim=-2)"),
         cambia("sin-gradiente", "El valor es bueno, pero a la temperatura no le llega gradiente: algo la separa del grafo.",
@@ -169,17 +171,18 @@ _TEMPERATURA = Ejercicio(
 
 
 def _casos_gaussiano(rng: Any) -> list[Caso]:
-    def caso(propiedad: str, densidad: float = 1.0, tapadas: int = 0, ancho: float = 0.0) -> Caso:
+    def caso(propiedad: str, densidad: float = 1.0, tapadas: int = 0, ancho: float = 0.0, lado: float = 1.0) -> Caso:
         d, d_v, n, m = sorted(distintos(rng, 2, 8, 4))
         vale = mascara(rng, n, m, densidad)
         vale[:tapadas] = False
-        args = (normal(rng, n, d), normal(rng, m, d), normal(rng, m, d_v), ancho or real(rng, 0.6, 0.9), vale)
-        return Caso(propiedad, args)
+        puntos = lado * normal(rng, n, d), lado * normal(rng, m, d)
+        return Caso(propiedad, (*puntos, normal(rng, m, d_v), ancho or real(rng, 0.6, 0.9), vale))
 
     estrecho = "ancho pequeño"
     return [
         caso("sin tapar"), caso("con máscara", 0.5), caso("fila tapada", 0.6, entero(rng, 1, 2)),
         caso(estrecho, ancho=0.01), caso(estrecho, 0.5, ancho=0.01), caso(estrecho, 0.5, 1, ancho=1e-6),
+        caso(estrecho, 0.5, ancho=0.008, lado=0.01),
     ]  # fmt: skip
 
 
@@ -221,7 +224,7 @@ _GAUSSIANO = Ejercicio(
                "(mask | alone)", "mask", "-math.inf", "-1e9", "weights.masked_fill(alone, 0.0)", "weights"),
         cambia("cota-corta", "Tapar con −10⁴ no basta: con un ancho pequeño hay puntuaciones menores. Se tapa con −∞.",
                "~(mask | alone), -math.inf", "~mask, -1e4", "weights.masked_fill(alone, 0.0)", "(weights * mask)"),
-        cuerpo("se-anula", "Con un ancho pequeño todas las exponenciales de una fila valen 0: resta el máximo de la fila.", """
+        cuerpo("se-anula", "Con un ancho pequeño todas las exponenciales de una fila valen 0: resta el máximo.", """
             squared = (query[:, None] - key[None]).square().sum(dim=-1)
             exps = (-squared / (2 * bandwidth**2)).exp() * mask
             return exps / exps.sum(dim=-1, keepdim=True).clamp(min=1e-30) @ value"""),
@@ -359,7 +362,7 @@ _JACOBIANA = Ejercicio(
         "varias filas": (4, "Cada fila tiene su producto escalar: ¿sobre qué eje se suma?"),
         "muchas claves": (4, "Con cientos de miles de claves, ninguna matriz cuadrada cabe en memoria."),
     },
-    prohibido=("autograd", "jvp", "vjp", "jacobian", "jacrev", "jacfwd", "grad", "backward"),
+    prohibido=("autograd", "jvp", "vjp", "jacobian", "jacrev", "jacfwd", "func", "backward"),
     pistas=(
         "Con β = 1, la jacobiana es diag(p) − p pᵀ.",
         "p pᵀ t es p por un número: el producto escalar de p y t.",
@@ -563,6 +566,51 @@ _POCAS = Ejercicio(
     ),
 )  # fmt: skip
 
+# --- 4.11 -------------------------------------------------------------------------------------------------------------
+
+_A_MANO = Ejercicio(
+    id="4.11", nombre="attention_by_hand", tipo="lapiz", puntos=4, dificultad=1, minutos=8,
+    aprende="hacer con lápiz una atención entera: puntuar, escalar, normalizar y promediar",
+    propiedades={
+        "score": (1, "Es un producto escalar, dividido entre la raíz de la dimensión."),
+        "weight": (2, "Las exponenciales de las dos puntuaciones; el peso es una entre la suma de las dos."),
+        "output": (1, "Es una media de los dos valores: tiene que caer entre ellos."),
+    },
+    tolerancia=5e-4,
+    pistas=(
+        "Son cuatro pasos, y cada número sale del anterior.",
+        "La segunda puntuación es 0, y la exponencial de 0 es 1.",
+        "Con el peso de la primera clave, el de la segunda es lo que falta hasta 1.",
+    ),
+    mutantes=(
+        cambia("sin-escala", "Falta dividir la puntuación entre la raíz de la dimensión.", " / math.sqrt(d)", ""),
+        cambia("entre-d", "Se divide entre la raíz de la dimensión, no entre la dimensión.", "math.sqrt(d)", "d"),
+        cambia("la-otra-clave", "Ese es el peso de la segunda clave.",
+               "math.exp(score) /", "math.exp(other) /"),
+        cambia("valores-cambiados", "Cada peso multiplica al valor de su clave; están cambiados.",
+               "weight * 10 + (1 - weight) * 20", "weight * 20 + (1 - weight) * 10"),
+        cambia("sin-exponencial", "Los pesos no son las puntuaciones repartidas: falta la exponencial.",
+               "math.exp(score) / (math.exp(score) + math.exp(other))", "score / (score + other)"),
+    ),
+)  # fmt: skip
+
+# --- 4.12 -------------------------------------------------------------------------------------------------------------
+
+_SUMA = Ejercicio(
+    id="4.12", nombre="shift_effect", tipo="predecir", puntos=1, dificultad=1, minutos=3,
+    aprende="distinguir lo que cambia los pesos de lo que no los toca",
+    propiedades={"respuesta": (1, "Escribe el cociente de dos pesos antes y después de sumar.")},
+    opciones=("sube", "baja", "no cambia"),
+    pistas=(
+        "Piensa en el cociente entre dos pesos de la misma fila.",
+        "Sumar lo mismo en el exponente multiplica todas las exponenciales por lo mismo.",
+    ),
+    mutantes=(
+        cuerpo("sube", "Las exponenciales crecen todas por igual, y la suma también.", "return 'sube'"),
+        cuerpo("baja", "La suma crece, pero cada exponencial crece en la misma proporción.", "return 'baja'"),
+    ),
+)  # fmt: skip
+
 EJERCICIOS = [
-    _FORMAS, _NULA, _TEMPERATURA, _GAUSSIANO, _COLUMNAS, _ESCALA, _JACOBIANA, _ENTROPIA, _TROZOS, _POCAS,
+    _FORMAS, _NULA, _TEMPERATURA, _GAUSSIANO, _COLUMNAS, _ESCALA, _JACOBIANA, _ENTROPIA, _TROZOS, _POCAS, _A_MANO, _SUMA
 ]  # fmt: skip

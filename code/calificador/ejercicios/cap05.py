@@ -382,7 +382,8 @@ _ANCHURA = Ejercicio(
                "tolerance**2", "tolerance"),
         cambia("suma sin cuadrados", "La norma de Frobenius suma cuadrados de valores singulares, no los valores.",
                " ** 2", "", "tolerance**2", "tolerance"),
-        cambia("uno de más", "Sobra una dimensión: con una menos ya se cumple la tolerancia.", "energy.sum()).sum())", "energy.sum()).sum()) + 1"),
+        cambia("uno de más", "Sobra una dimensión: con una menos ya se cumple la tolerancia.",
+               "energy.sum()).sum())", "energy.sum()).sum()) + 1"),
         cuerpo("rango", "Es el rango de la matriz: no usa la tolerancia pedida.",
                "return int(torch.linalg.matrix_rank(scores))"),
         cambia("centrada", "Se ha restado la media antes de medir, como en el PCA: la matriz ya no es la pedida.",
@@ -465,4 +466,30 @@ _COMPRIMIR = Ejercicio(
     ),
 )  # fmt: skip
 
-EJERCICIOS = [_FORMAS, _ESPEJO, _CABEZA, _FUNDIDA, _AVERIADA, _FLUJO, _ANCHURA, _COMPRIMIR]
+# --- 5.9 --------------------------------------------------------------------------------------------------------------
+
+_A_MANO = Ejercicio(
+    id="5.9", nombre="direction_by_hand", tipo="lapiz", puntos=3, dificultad=1, minutos=8,
+    aprende="comprobar con lápiz que separar consulta y clave da dirección a las puntuaciones",
+    propiedades={
+        "score_12": (1, "La consulta es la de la primera posición; la clave, la de la segunda."),
+        "score_21": (2, "Ahora pregunta la segunda: cambian la consulta y la clave."),
+    },
+    pistas=(
+        "Con estos dos vectores, proyectar es leer una fila de la matriz.",
+        "La consulta de la primera posición es la primera fila de W_Q; la clave de la segunda, la segunda de W_K.",
+        "Cada puntuación es el producto escalar de una fila de W_Q y una de W_K.",
+    ),
+    mutantes=(
+        cambia("al revés", "Están cambiadas: el primer índice es el de quien pregunta.",
+               "scores[0][1]", "scores[1][0]", "scores[1][0]}", "scores[0][1]}"),
+        cambia("solo la consulta", "Las claves también se proyectan, con su propia matriz.",
+               "w_key = [[1, 2], [0, 1]]", "w_key = [[1, 0], [0, 1]]"),
+        cambia("una proyección", "Se ha usado la misma matriz para consulta y clave: sale simétrica.",
+               "w_key = [[1, 2], [0, 1]]", "w_key = w_query"),
+        cambia("sin trasponer", "Se multiplican filas de W_Q por columnas de W_K; deben ser filas por filas.",
+               "w_key = [[1, 2], [0, 1]]", "w_key = [[1, 0], [2, 1]]"),
+    ),
+)  # fmt: skip
+
+EJERCICIOS = [_FORMAS, _ESPEJO, _CABEZA, _FUNDIDA, _AVERIADA, _FLUJO, _ANCHURA, _COMPRIMIR, _A_MANO]

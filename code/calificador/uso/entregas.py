@@ -293,9 +293,7 @@ def _son_notas(entrada: Path, salvo: Path | None) -> bool:
     return isinstance(datos, dict) and {"formato", "version", "entregas", "nivel"} <= datos.keys()
 
 
-def _del_disco(
-    grupo: list[tuple[Persona, Path, str]], presupuesto: Presupuesto
-) -> Iterator[Pieza]:
+def _del_disco(grupo: list[tuple[Persona, Path, str]], presupuesto: Presupuesto) -> Iterator[Pieza]:
     return _o_nada(p for _, ruta, nombre in grupo for p in _de_ruta(ruta, nombre, presupuesto))
 
 
@@ -346,7 +344,7 @@ def _de_un_fichero(ruta: Path, curso: Curso) -> list[Entrega]:
                     return _de_la_clase(archivo, grupos, curso)
         except Exceso:
             raise ValueError(
-                f"{ruta} tiene demasiados ficheros: descomprímelo y da la carpeta"
+                f"{ruta} tiene demasiados ficheros: da la carpeta ya descomprimida"
             ) from None
         except (zipfile.BadZipFile, EOFError, OSError):
             pass  # se dirá al leerlo como entrega

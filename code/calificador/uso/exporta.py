@@ -188,7 +188,11 @@ def _hoja_de_moodle(notas: list[Corregida], salida: Path, hoja: Path) -> Exporta
     escritor.writeheader()
     # Lo que escribió Moodle no se toca; un nombre de perfil que sea una fórmula, sí.
     escritor.writerows(
-        {c: neutraliza(v) if len(v) > 1 and es_formula(v) else v for c, v in fila.items()} for fila in filas
+        {
+            c: neutraliza(v) if len(v) > 1 and es_formula(limpia(v[:200], 40)) else v
+            for c, v in fila.items()
+        }
+        for fila in filas
     )
     atomico.escribe(salida / "moodle-hoja.csv", contenido.getvalue().encode())
     hecho.ficheros.append(salida / "moodle-hoja.csv")

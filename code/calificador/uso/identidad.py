@@ -1,7 +1,7 @@
 """De quién es una entrega: lo dice solo el nivel de fuera, el que hizo la descarga de quien enseña.
 
 Moodle llama a cada carpeta ``Nombre_111_assignsubmission_file_``; sin carpetas, antepone lo mismo al fichero. Lo que haya
-más adentro (el contenido de un zip, una subcarpeta) lo escribió quien entrega, y ahí un nombre no identifica a nadie.
+más adentro (el contenido de un zip, otra carpeta) lo escribió quien entrega, y ahí un nombre no identifica a nadie.
 """
 
 from __future__ import annotations

@@ -60,7 +60,8 @@ def error_de_uso(error: Exception) -> str:
             f"no existe la opción {opcion}" if desconocida else f"a {opcion} le falta su valor"
         ) + ayuda
     if parametro is not None:
-        nombre = parametro.metavar or parametro.opts[0]
+        opcion = parametro.opts[0]
+        nombre = opcion if opcion.startswith("-") else parametro.metavar or opcion
         falta = "MissingParameter" in (c.__name__ for c in type(error).__mro__)
         return f"falta {nombre}{ayuda}" if falta else f"el valor de {nombre} no vale{ayuda}"
     mensaje = str(getattr(error, "message", ""))

@@ -43,12 +43,19 @@ clase_app = typer.Typer(
 )  # fmt: skip
 app.add_typer(clase_app, name="clase")
 
-Carpeta = Annotated[Path, typer.Option(help="Carpeta donde se resuelven los ejercicios.")]
+Carpeta = Annotated[
+    Path, typer.Option(metavar="CARPETA", help="Carpeta donde se resuelven los ejercicios.")
+]
 Nivel = Annotated[
-    str, typer.Option(help="Jaula: basica, media o fuerte; por defecto, la mejor de esta máquina.")
+    str,
+    typer.Option(
+        metavar="NIVEL",
+        help="Jaula: basica, media o fuerte; por defecto, la mejor de esta máquina.",
+    ),
 ]
 FicheroDeClase = Annotated[
-    Path | None, typer.Option("--clase", help="Fichero de la clase (clase.json).")
+    Path | None,
+    typer.Option("--clase", metavar="FICHERO", help="Fichero de la clase (clase.json)."),
 ]
 
 
@@ -133,7 +140,9 @@ def calificar(
     carpeta: Carpeta = MIS_EJERCICIOS,
     nivel: Nivel = "",
     clase: FicheroDeClase = None,
-    semilla: Annotated[str | None, typer.Option(help="Semilla de los casos.")] = None,
+    semilla: Annotated[
+        str | None, typer.Option(metavar="TEXTO", help="Semilla de los casos.")
+    ] = None,
 ) -> None:
     """Corrige lo resuelto: puntos, qué falla y una pista."""
     from calificador.correccion.oraculo import Corrector
@@ -228,7 +237,9 @@ def _fechas(carpeta: Path) -> dict[str, tuple[float, int]]:
 
 @app.command(cls=idioma.Orden)
 def entrega(
-    salida: Annotated[Path, typer.Option(help="El zip que se crea.")] = Path("entrega.zip"),
+    salida: Annotated[Path, typer.Option(metavar="FICHERO", help="El zip que se crea.")] = Path(
+        "entrega.zip"
+    ),
     carpeta: Carpeta = MIS_EJERCICIOS,
 ) -> None:
     """Reúne en un zip lo resuelto, listo para entregar."""
@@ -258,17 +269,21 @@ def lote(
             help="Carpeta de entregas, o el zip que descarga Moodle.", metavar="ENTREGAS"
         ),
     ],
-    salida: Annotated[Path, typer.Option(help="Carpeta de las notas.")],
+    salida: Annotated[Path, typer.Option(metavar="CARPETA", help="Carpeta de las notas.")],
     ejercicios: Annotated[
         list[str] | None,
-        typer.Option("--ejercicio", help="Capítulo o ejercicio; se puede repetir."),
+        typer.Option(
+            "--ejercicio", metavar="N|N.M", help="Capítulo o ejercicio; se puede repetir."
+        ),
     ] = None,
     clase: FicheroDeClase = None,
     semilla: Annotated[
-        str | None, typer.Option(help="Semilla de los casos, si no hay clase.")
+        str | None, typer.Option(metavar="TEXTO", help="Semilla de los casos, si no hay clase.")
     ] = None,
     nivel: Nivel = "",
-    trabajos: Annotated[int, typer.Option(help="Entregas a la vez; por defecto, los núcleos.")] = 0,
+    trabajos: Annotated[
+        int, typer.Option(metavar="NÚMERO", help="Entregas a la vez; por defecto, los núcleos.")
+    ] = 0,
     acepta_basica: Annotated[
         bool,
         typer.Option("--acepta-basica", help="Corregir sin jaula media (código de confianza)."),
@@ -331,17 +346,24 @@ def exporta(
     notas: Annotated[
         Path, typer.Argument(help="Carpeta de notas de «atento lote».", metavar="NOTAS")
     ],
-    formato: Annotated[str, typer.Option(help="moodle, gradescope, junit, nbgrader, csv o html.")],
+    formato: Annotated[
+        str,
+        typer.Option(metavar="FORMATO", help="moodle, gradescope, junit, nbgrader, csv o html."),
+    ],
     salida: Annotated[
-        Path | None, typer.Option(help="Carpeta de salida; por defecto, la de las notas.")
+        Path | None,
+        typer.Option(metavar="CARPETA", help="Carpeta de salida; por defecto, la de las notas."),
     ] = None,
     lista: Annotated[
-        Path | None, typer.Option(help="CSV de la clase, con idnumber (moodle).")
+        Path | None, typer.Option(metavar="FICHERO", help="CSV de la clase, con idnumber (moodle).")
     ] = None,
     hoja: Annotated[
-        Path | None, typer.Option(help="Hoja de calificación descargada (moodle).")
+        Path | None,
+        typer.Option(metavar="FICHERO", help="Hoja de calificación descargada (moodle)."),
     ] = None,
-    tarea: Annotated[str, typer.Option(help="Nombre de la tarea (nbgrader).")] = "",
+    tarea: Annotated[
+        str, typer.Option(metavar="TEXTO", help="Nombre de la tarea (nbgrader).")
+    ] = "",
 ) -> None:
     """Escribe las notas en el formato de otro programa."""
     from calificador.uso import exporta as exportador
@@ -365,7 +387,9 @@ def _clase_grupo() -> None:
 @clase_app.command("nueva", cls=idioma.Orden)
 def clase_nueva(
     nombre: Annotated[str, typer.Argument(help="Nombre de la clase.", metavar="NOMBRE")],
-    carpeta: Annotated[Path, typer.Option(help="Dónde se guarda.")] = Path("clase"),
+    carpeta: Annotated[Path, typer.Option(metavar="CARPETA", help="Dónde se guarda.")] = Path(
+        "clase"
+    ),
 ) -> None:
     """Crea una clase: semilla secreta y parámetros de los ejercicios con variante."""
     from calificador.uso import clase as clases

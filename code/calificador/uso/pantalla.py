@@ -60,15 +60,16 @@ def detalle(resultados: list[Resultado]) -> None:
                 )
         if r.pista:
             linea("    ", ("Pista:", "cyan"), f" {r.pista}")
-        _dicho(str(getattr(r, "dicho", "") or ""))
+        _bloque("El caso más pequeño que falla:", r.caso)
+        _bloque("Tu código escribió:", r.dicho)
 
 
-def _dicho(texto: str) -> None:
-    """Lo que escribió el código de quien estudia con sus ``print``."""
+def _bloque(rotulo: str, texto: str) -> None:
+    """Varias líneas ajenas bajo un rótulo; nada si no las hay."""
     if not texto.strip():
         return
     lineas = texto[:20_000].splitlines()
-    linea("    ", ("Tu código escribió:", "cyan"))
+    linea("    ", (rotulo, "cyan"))
     for una in lineas[:LINEAS_DICHAS]:
         linea(f"      {visible(una, 200)}")
     if len(lineas) > LINEAS_DICHAS:

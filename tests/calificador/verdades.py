@@ -1,0 +1,320 @@
+"""La verdad de cada ejercicio, por un camino que no es el de su solución: fuerza bruta, simulación, PyTorch o mpmath.
+
+``VERDADES[id](caso, valor, funcion)`` dice si ``valor``, lo que da la referencia en ``caso``, es cierto.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import torch
+import torch.nn.functional as F
+
+from calificador.correccion.compara import Contexto, diferencia
+
+Verdad = Callable[[Any, Any, Any], bool]
+VERDADES: dict[str, Verdad] = {}
+GEN = torch.Generator().manual_seed(0)
+
+
+def verdad(identificador: str) -> Callable[[Verdad], Verdad]:
+    """Apunta una función en la tabla."""
+
+    def apunta(funcion: Verdad) -> Verdad:
+        VERDADES[identificador] = funcion
+        return funcion
+
+    return apunta
+
+
+def cerca(valor: Any, cierto: Any, tolerancia: float = 1e-9) -> bool:
+    """¿Son iguales, con la tolerancia?"""
+    return diferencia(valor, cierto, Contexto(tolerancia)) is None
+
+
+def nadaraya(puntos: list[list[Any]], valores: torch.Tensor, extra: list[Any] = ()) -> torch.Tensor:
+    """Σ e^s v / Σ e^s con precisión y exponente arbitrarios; ``None`` es una clave tapada."""
+    filas = []
+    for fila in puntos:
+        pesos = [mpmath.mpf(0) if s is None else mpmath.exp(s) for s in fila]
+        total = sum(pesos) + sum(map(mpmath.exp, extra))
+        pesos = [float(p / total) if total else 0.0 for p in pesos]
+        filas.append(torch.tensor(pesos, dtype=torch.float64) @ valores)
+    return torch.stack(filas)
+
+
+# --- Capítulo 3 --------------------------------------------------------------------------------------------------------
+
+
+@verdad("3.1")
+def _(caso, valor, funcion):
+    query, keys, w_q, w_k, v, valid = caso.args
+    filas = []
+    for b in range(len(query)):
+        puntos = [
+            sum(float(v[a]) * math.tanh(float(query[b] @ w_q[:, a] + keys[b, j] @ w_k[:, a])) for a in range(len(v)))
+            if valid[b, j] else None
+            for j in range(keys.shape[1])
+        ]  # fmt: skip
+        filas.append(nadaraya([puntos], keys[b])[0])
+    return cerca(valor, torch.stack(filas))
+
+
+@verdad("3.2")
+def _(caso, valor, funcion):
+    x, h, states, weights, (w_x, w_c, w_h, b) = caso.args
+    contexto = torch.bmm(weights[:, None], states)[:, 0]
+    junta = torch.nn.RNNCell(x.shape[1] + contexto.shape[1], h.shape[1], dtype=torch.float64)
+    estado = {"weight_ih": torch.cat([w_x, w_c]).T, "weight_hh": w_h.T, "bias_ih": b, "bias_hh": torch.zeros_like(b)}
+    junta.load_state_dict(estado)
+    return cerca(valor, junta(torch.cat([x, contexto], -1), h).detach())
+
+
+@verdad("3.3")
+def _(caso, valor, funcion):
+    frases = torch.nn.utils.rnn.unpad_sequence(caso.args[0], caso.args[1], batch_first=True)
+    return cerca(valor, torch.stack([f.mean(0) for f in frases]))
+
+
+@verdad("3.4")
+def _(caso, valor, funcion):
+    fidelidad, umbral = (Fraction(caso.kwargs[n]) for n in ("fidelity", "threshold"))
+    probables = [math.prod(fidelidad ** (n - 1 - i) for i in range(n)) for n in caso.args[0]]
+    return valor == [i for p, i in sorted((p, i) for i, p in enumerate(probables)) if p < umbral]
+
+
+@verdad("3.5")
+def _(caso, valor, funcion):
+    pesos, validas = caso.args[0].tolist(), [j for j, v in enumerate(caso.args[1].tolist()) if v]
+    mira = [next(j for j in validas if all(fila[j] >= fila[o] for o in validas)) for fila in pesos]
+    return valor == [t for t in range(len(mira) - 1) if mira[t] - mira[t + 1] == 1]
+
+
+@verdad("3.6")
+def _(caso, valor, funcion):
+    entradas, w_x, w_h, direccion = caso.args
+    red = torch.nn.RNN(w_x.shape[0], w_x.shape[1], bias=False, dtype=torch.float64)
+    red.load_state_dict({"weight_ih_l0": w_x.T, "weight_hh_l0": w_h.T})
+    entradas = entradas.clone().requires_grad_()
+    (red(entradas)[0][-1] @ direccion).backward()
+    return cerca(valor, entradas.grad.norm(dim=-1).flip(0))
+
+
+# --- Capítulo 4 --------------------------------------------------------------------------------------------------------
+
+
+@verdad("4.1")
+def _(caso, valor, funcion):
+    q, k, v = (torch.empty(forma, device="meta") for forma in caso.args)
+    puntos = q @ k.mT
+    return valor == [list(t.shape) for t in (puntos, puntos.softmax(-1), puntos @ v)]
+
+
+@verdad("4.2")
+def _(caso, valor, funcion):
+    puntos, nula = caso.args
+    planas = puntos.reshape(-1, puntos.shape[-1])
+    identidad = torch.eye(puntos.shape[-1], dtype=torch.float64)
+    return cerca(valor, nadaraya(planas.tolist(), identidad, [nula]).reshape(puntos.shape))
+
+
+@verdad("4.3")
+def _(caso, valor, funcion):
+    query, key, value, tau = caso.args
+    return cerca(valor, F.scaled_dot_product_attention(query / tau[..., None], key, value, scale=1.0))
+
+
+@verdad("4.4")
+def _(caso, valor, funcion):
+    query, key, value, ancho, mask = caso.args
+    puntos = [
+        [-mpmath.fsum((q - k) ** 2 for q, k in zip(fila, otra, strict=True)) / (2 * mpmath.mpf(ancho) ** 2) if ve else None
+         for otra, ve in zip(key.tolist(), vale, strict=True)]
+        for fila, vale in zip(query.tolist(), mask.tolist(), strict=True)
+    ]  # fmt: skip
+    return cerca(valor, nadaraya(puntos, value), 1e-8)
+
+
+@verdad("4.5")
+def _(caso, valor, funcion):
+    query, key, value = (t.T[None] for t in caso.args)
+    return cerca(valor, F.scaled_dot_product_attention(query, key, value)[0].T)
+
+
+@verdad("4.6")
+def _(caso, valor, funcion):
+    consultas, claves = caso.args
+    if len(consultas) * len(claves) < 10**6:
+        return cerca(valor, float((consultas @ claves.T).std(correction=0)))
+    cuales = [torch.randint(len(x), (10**6,), generator=GEN) for x in caso.args]  # simulación: parejas al azar
+    productos = (consultas[cuales[0]] * claves[cuales[1]]).sum(-1)
+    return abs(valor / float(productos.std()) - 1) < 0.01
+
+
+@verdad("4.7")
+def _(caso, valor, funcion):
+    puntos, tangente, beta = caso.args
+    return cerca(valor, torch.func.jvp(lambda s: (beta * s).softmax(-1), (puntos,), (tangente,))[1])
+
+
+@verdad("4.8")
+def _(caso, valor, funcion):
+    """La entropía que sale es la pedida, y con un β una millonésima mayor o menor se pasa o no llega."""
+    puntos, pedida = caso.args
+
+    def entropia(beta):
+        return torch.distributions.Categorical(logits=beta[:, None] * puntos).entropy()
+
+    dentro = (entropia(valor * (1 - 1e-6)) > pedida) & (entropia(valor * (1 + 1e-6)) < pedida)
+    return bool(dentro.all() and (valor <= 1e4).all())
+
+
+@verdad("4.9")
+def _(caso, valor, funcion):
+    """Por bloques, desde el estado vacío, sale la atención de PyTorch; y el estado dado se mezcla en logaritmos."""
+    estado, query, key, value = caso.args
+    puntos = query @ key.T / math.sqrt(query.shape[1])
+    maximo = torch.maximum(estado[0], puntos.amax(-1, keepdim=True))
+    suma = torch.logaddexp(estado[1].log() + estado[0], puntos.logsumexp(-1, keepdim=True))
+    if not (cerca(valor[0], maximo) and cerca(valor[1].log() + valor[0], suma)):
+        return False
+    acumulado = (torch.full_like(estado[0], -math.inf), estado[1] * 0, estado[2] * 0)
+    for k, v in zip(key.split(2), value.split(2), strict=True):
+        acumulado = funcion(acumulado, query, k, v)
+    cierta = F.scaled_dot_product_attention(query[None], key[None], value[None])[0]
+    if not cerca(acumulado[2] / acumulado[1], cierta):
+        return False
+    nueva = (puntos.logsumexp(-1, keepdim=True) - suma).exp()  # lo que pesa el bloque frente a lo de antes
+    antes = estado[2] / estado[1] if bool((estado[1] > 0).all()) else estado[2]
+    return cerca(valor[2] / valor[1], nueva * cierta + (1 - nueva) * antes)
+
+
+@verdad("4.10")
+def _(caso, valor, funcion):
+    query, key, value = caso.args
+    escala, cuantas = query.shape[1] ** -caso.kwargs["power"], caso.kwargs["keep"]
+    vale = torch.zeros(len(query), len(key), dtype=torch.bool)
+    for i, q in enumerate(query):
+        mejores = sorted(range(len(key)), key=lambda j: -float(q @ key[j]))[:cuantas]
+        vale[i, mejores] = True
+    return cerca(valor, F.scaled_dot_product_attention(query[None], key[None], value[None], vale, scale=escala)[0])
+
+
+# --- Capítulo 5 --------------------------------------------------------------------------------------------------------
+
+
+@verdad("5.1")
+def _(caso, valor, funcion):
+    n, m, d, d_k, d_v = caso.args
+    w = [torch.empty(d, ancho, device="meta") for ancho in (d_k, d_k, d_v)]
+    q, k, v = (torch.empty(largo, d, device="meta") @ p for largo, p in zip((n, m, m), w, strict=True))
+    return valor == tuple(tuple(t.shape) for t in (*w, q, k, v, q @ k.T, q @ k.T @ v))
+
+
+@verdad("5.2")
+def _(caso, valor, funcion):
+    x, parecido, contenido = caso.args
+    fuera = ~torch.eye(x.shape[-2], dtype=torch.bool)
+    return cerca(valor, F.scaled_dot_product_attention(x @ parecido, x @ parecido, x @ contenido, fuera))
+
+
+@verdad("5.3")
+def _(caso, valor, funcion):
+    """Se juega: todas las parejas de jugadas, con mesas al azar, puntúan y copian lo que dice el enunciado."""
+    (bits, gana, colores), bonus = caso.args, caso.kwargs["bonus"]
+    for una, otra in itertools.product(range(len(gana)), repeat=2):
+        mesas = torch.randint(0, 2, (2, bits), generator=GEN) * 2.0 - 1
+        jugadas = F.one_hot(torch.tensor([una, otra]), len(gana))
+        color = F.one_hot(torch.randint(colores, (2,), generator=GEN), colores)
+        yo, rival = torch.cat([mesas, jugadas, color], -1).double()
+        puntos = float(mesas[0] @ mesas[1]) + bonus * (gana[una] == otra)
+        if not cerca(float((yo @ valor[0]) @ (rival @ valor[1])), puntos) or not cerca(rival @ valor[2], color[1].double()):
+            return False
+    return True
+
+
+@verdad("5.4")
+def _(caso, valor, funcion):
+    """Con la capa tal como nace, la salida es la de PyTorch con sus tres trozos."""
+    modulo = funcion(**caso.init).double()
+    anchos = [caso.init["d_v"] if letra == "v" else caso.init["d_k"] for letra in caso.init["order"]]
+    trozos = dict(zip(caso.init["order"], modulo.project.weight.split(anchos), strict=True))
+    x, otra = caso.args[0], caso.args[-1]
+    cierta = F.scaled_dot_product_attention(x @ trozos["q"].T, otra @ trozos["k"].T, otra @ trozos["v"].T)
+    return cerca(modulo(*caso.args), cierta)
+
+
+@verdad("5.5")
+def _(caso, valor, funcion):
+    x, z, w_q, w_k, w_v = caso.args
+    return cerca(valor, F.scaled_dot_product_attention(x @ w_q, z @ w_k, z @ w_v))
+
+
+@verdad("5.6")
+def _(caso, valor, funcion):
+    pesos, ciclo = caso.args[0].tolist(), caso.args[1]
+    pasos = list(zip(ciclo, ciclo[1:] + ciclo[:1], strict=True))
+    ida, vuelta = (mpmath.fprod(pesos[a][b] for a, b in camino) for camino in (pasos, [(b, a) for a, b in pasos]))
+    return cerca(valor, float(mpmath.log(ida / vuelta)))
+
+
+@verdad("5.7")
+def _(caso, valor, funcion):
+    puntos, tolerancia = caso.args
+    u, s, v = torch.linalg.svd(puntos, full_matrices=False)
+    errores = [float(torch.linalg.norm(puntos - u[:, :r] * s[:r] @ v[:r])) for r in range(len(s) + 1)]
+    return valor == next(r for r, e in enumerate(errores) if e <= tolerancia * float(torch.linalg.norm(puntos)))
+
+
+@verdad("5.8")
+def _(caso, valor, funcion):
+    """El error es el mínimo de Eckart y Young, y las dos matrices tienen la misma W'ᵀW', diagonal."""
+    consulta, clave, ancho = caso.args
+    circuito = consulta @ clave.T
+    minimo = torch.linalg.svdvals(circuito)[ancho:].square().sum().sqrt()
+    gram = [w.T @ w for w in valor]
+    error = torch.linalg.norm(circuito - valor[0] @ valor[1].T)
+    return cerca(error, minimo, 1e-8) and cerca(gram[0], gram[1], 1e-8) and cerca(gram[0], gram[0].diagonal().diag(), 1e-8)
+
+
+# --- Lo que se escribe a mano --------------------------------------------------------------------------------------------
+
+
+@verdad("3.7")
+def _(caso, valor, funcion):
+    """Simulación: cada palabra de cada frase se recuerda o no, cien mil veces."""
+
+    def sale_bien(n):
+        recuerda = torch.rand(100_000, n, generator=GEN) < 0.9 ** torch.arange(n - 1, -1, -1)
+        return float(recuerda.all(-1).double().mean())
+
+    justa = sale_bien(valor["longest"]) > 0.52 and sale_bien(valor["longest"] + 1) < 0.48
+    return abs(sale_bien(5) - valor["five_words"]) < 0.01 and justa
+
+
+@verdad("4.11")
+def _(caso, valor, funcion):
+    consulta, claves = torch.ones(1, 4), torch.tensor([[1.0, 1, 1, 0], [1, -1, 1, -1]])
+    salida = F.scaled_dot_product_attention(consulta[None], claves[None], torch.tensor([[[10.0], [20.0]]]))
+    peso = F.scaled_dot_product_attention(consulta[None], claves[None], torch.eye(2)[None])[0, 0, 0]
+    puntuacion = torch.logit(peso.double())  # con la otra a 0
+    dadas = (valor["score"], valor["weight"], valor["output"])
+    return all(cerca(d, float(c), 1e-5) for d, c in zip(dadas, (puntuacion, peso, salida), strict=True))
+
+
+@verdad("4.12")
+def _(caso, valor, funcion):
+    puntos = torch.randn(50, 7, generator=GEN, dtype=torch.float64)
+    return valor == "no cambia" and cerca((puntos + 5).softmax(-1).amax(-1), puntos.softmax(-1).amax(-1))
+
+
+@verdad("5.9")
+def _(caso, valor, funcion):
+    x = torch.eye(2)
+    puntos = (x @ torch.tensor([[1.0, 2], [1, 1]])) @ (x @ torch.tensor([[1.0, 2], [0, 1]])).T
+    return valor == {"score_12": puntos[0, 1], "score_21": puntos[1, 0]}
