@@ -29,7 +29,7 @@ def _ladron(mesa, id_: str) -> str:
 
 
 # Los que tratan de pasar una respuesta por buena van contra todos los ejercicios.
-FORJAS = ("parchea allclose e isclose", "parchea la codificación", "respuesta adelantada", "marco de éxito")
+FORJAS = ("parchea allclose e isclose", "parchea la codificación", "objeto igual a todo")
 
 
 def _textos() -> dict[str, str]:
@@ -95,6 +95,24 @@ def test_nadie_forja_una_respuesta_de_ningun_ejercicio(mesa, forja):
         for id_, nombre in mesa.ejercicios.items()
     }
     assert not any(puntos.values()), puntos
+
+
+ENTORNO = """import os, gc, sys
+print(sorted(os.environ), [d for d in range(200) if os.path.exists(f"/dev/fd/{d}")])
+malas = [type(o).__name__ for o in gc.get_objects() if type(o).__name__ in ("Ejercicio", "Mutante", "Examen", "Curso")]
+print("objetos", malas)
+"""
+
+
+def test_el_cigoto_bifurcado_tampoco_lleva_nada(mesa_pronta):
+    """El de ``atento calificar`` nace de quien corrige, antes de que lea el registro."""
+    assert mesa_pronta.bifurcado
+    for id_ in mesa_pronta.ejercicios:
+        hecho = mesa_pronta.corrige(id_, _ladron(mesa_pronta, id_))
+        assert hecho["puntos"] == 0 and "robada" not in hecho["dicho"], f"{id_}: {hecho}"
+    dicho = mesa_pronta.corrige("4.1", ENTORNO)["dicho"]
+    assert "objetos []" in dicho and "ATENTO_CURSO" not in dicho and "PYTEST_CURRENT_TEST" not in dicho
+    assert mesa_pronta.corrige("4.1")["estado"] == "superado"
 
 
 def test_la_lista_de_lectura_no_toca_lo_que_no_debe():
