@@ -286,11 +286,14 @@ class Zigoto:
 
     def abre(self, limites: Limites) -> Canal:
         """Un hijo enjaulado con su carpeta recién creada."""
+        from calificador.jaula import zigoto
+
         self._espera_listo()
         carpeta = carpeta_nueva()
         hijo_lee, padre_escribe = os.pipe()
         padre_lee, hijo_escribe = os.pipe()
-        orden = {"orden": "abre", "carpeta": carpeta, "limites": limites.como_json()}
+        usados = [m for m in zigoto.TARDIOS if m in sys.modules]  # los que importó aquí la referencia
+        orden = {"orden": "abre", "carpeta": carpeta, "limites": limites.como_json(), "usados": usados}
         try:
             self._manda(orden, [hijo_lee, hijo_escribe])
             self._recibe()

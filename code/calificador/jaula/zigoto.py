@@ -23,10 +23,12 @@ from typing import Any, NoReturn
 from calificador.jaula import alumno, encierro, lectura
 
 NECESARIOS = ("torch", "safetensors.torch", "numpy", "calificador.jaula.marcos", "resource", "fcntl", "jaxtyping")
-# Lo que se importa tarde. Solo compensa si se van a corregir muchas entregas: 1.5 s del cigoto por 0.3 de cada hijo.
+# Lo que torch importa tarde. Si la referencia lo necesitó, se importa aquí una vez, y no en cada hijo y con su reloj.
+TARDIOS = ("torch.fx.experimental.symbolic_shapes", "torch._dynamo", "torch.distributions")
+# Con muchas entregas por delante compensa importar todo lo que alguna podría usar.
 PEREZOSOS = (
-    "torch.fx.experimental.symbolic_shapes", "torch._dynamo", "torch.distributions", "einops", "beartype",
-    "atento.shapes", "atento.masks", "atento.similarity", "atento.attention", "atento.notebook", "matplotlib.pyplot",
+    *TARDIOS, "einops", "beartype", "atento.shapes", "atento.masks", "atento.similarity", "atento.attention",
+    "atento.notebook", "matplotlib.pyplot",
 )  # fmt: skip
 
 
@@ -130,6 +132,7 @@ class Cigoto:
 
     def _abre(self, orden: dict[str, Any], tuberias: list[int]) -> dict[str, Any]:
         self._cierra()
+        importa(tuple(m for m in TARDIOS if m in orden["usados"] and m not in sys.modules))
         pid = os.fork()
         if pid == 0:
             _hijo(self.jaula, orden, (tuberias[0], tuberias[1]))
