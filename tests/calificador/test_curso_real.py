@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -126,3 +130,26 @@ def test_la_lista_de_lectura_no_toca_lo_que_no_debe():
     assert not [r for r in enteras for b in base if b in r.parents]
     assert any(r.name == "torch" for r in enteras) and any(r.name == "atento" for r in enteras)
     assert not [r for r in enteras if r.name in ("pytest", "calificador", "sphinx", "pip")]
+
+
+POCOS = "from calificador.jaula import canal; print(canal.prueba_nivel({nivel!r}))"
+
+
+def test_con_pocos_descriptores_la_jaula_arranca(nivel, python_del_curso, tmp_path):
+    """Hay un descriptor por ruta permitida: el cigoto sube su tope y el hijo se queda con los suyos."""
+    orden = f"ulimit -Sn 64; exec {python_del_curso} -P -c {shlex.quote(POCOS.format(nivel=nivel))}"
+    entorno = {k: v for k, v in os.environ.items() if k != "ATENTO_CURSO"}
+    hecho = subprocess.run(
+        ["bash", "-c", orden], capture_output=True, text=True, timeout=120, cwd=tmp_path, env=entorno
+    )
+    assert hecho.stdout == "None\n", hecho.stdout + hecho.stderr
+
+
+def test_la_falta_de_descriptores_no_se_cuenta_como_que_no_existe(tmp_path):
+    orden = (
+        "import resource\nfrom pathlib import Path\nfrom calificador.jaula import landlock\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))\n"
+        "try:\n    print(landlock.abre(Path('/')))\nexcept OSError as error:\n    print(error.errno)\n"
+    )
+    hecho = subprocess.run([sys.executable, "-c", orden], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert hecho.stdout == f"{errno.EMFILE}\n", hecho.stdout + hecho.stderr

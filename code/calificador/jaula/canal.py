@@ -275,7 +275,6 @@ class Zigoto:
     """Arranca un cigoto y abre en él una entrega cada vez. Se usa con ``with`` o se cierra con ``cierra``."""
 
     def __init__(self, nivel: str, *, completo: bool = False, bifurca: bool = False) -> None:
-        self.nivel = nivel
         propio, ajeno = socket.socketpair()
         self._proceso = (_Bifurcado if bifurca else _lanza)(nivel, ajeno, completo)
         ajeno.close()
@@ -357,7 +356,6 @@ class ArranqueFrio:
     Las tuberías de Windows no se pueden sondear: un reloj mata el proceso y la lectura acaba sola.
     """
 
-    nivel = "basica"
     pid = 0
 
     def abre(self, limites: Limites) -> CanalFrio:
