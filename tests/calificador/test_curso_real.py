@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,14 @@ def test_nadie_forja_una_respuesta_de_ningun_ejercicio(mesa, forja):
         for id_, nombre in mesa.ejercicios.items()
     }
     assert not any(puntos.values()), puntos
+
+
+def test_la_instalacion_editable_no_copia_las_soluciones():
+    """``force-include`` las copiaría en site-packages, junto a código que se puede leer."""
+    proyecto = tomllib.loads((RAIZ / "pyproject.toml").read_text("utf-8"))
+    construye = proyecto["tool"]["hatch"]["build"]
+    assert construye["dev-mode-dirs"] == ["code"]
+    assert "force-include" not in construye and "force-include" not in construye["targets"]["wheel"]
 
 
 ENTORNO = """import os, gc, sys

@@ -190,7 +190,8 @@ def test_el_paquete_instalado_lleva_sus_datos():
     from calificador import carga
 
     proyecto = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())
-    incluido = proyecto["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    assert incluido == {"exercises": "calificador/datos/exercises", "solutions": "calificador/datos/solutions"}
+    destino = proyecto["tool"]["hatch"]["build"]["targets"]["wheel"]["sources"]
+    assert destino["exercises"] == "calificador/datos/exercises"
+    assert destino["solutions"] == "calificador/datos/solutions"
     assert proyecto["project"]["scripts"]["atento"] == "calificador.uso.ordenes:main"
     assert carga.curso_en("").capitulos()
