@@ -88,8 +88,11 @@ def nombre_de_fichero(capitulo: int) -> str:
 def _lee(ruta: Path) -> str:
     try:
         return ruta.read_text(encoding="utf-8")
-    except OSError as error:
+    except FileNotFoundError as error:
         raise CursoRoto(f"falta {ruta.name} en {ruta.parent}: reinstala el paquete o revisa ATENTO_CURSO") from error
+    except (OSError, UnicodeError) as error:
+        motivo = getattr(error, "strerror", None) or "no es UTF-8"
+        raise CursoRoto(f"no se puede leer {ruta}: {motivo}") from error
 
 
 def curso() -> Curso:

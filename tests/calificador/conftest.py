@@ -105,15 +105,16 @@ def python_del_wheel(tmp_path_factory) -> Path:
 class Mesa:
     """Un proceso de uno de los entornos que corrige el curso real en un nivel."""
 
-    def __init__(self, python: Path, nivel: str, carpeta: Path) -> None:
+    def __init__(self, python: Path, nivel: str, carpeta: Path, *opciones: str) -> None:
         entorno = {k: v for k, v in os.environ.items() if k not in ("ATENTO_CURSO", "PYTHONPATH")}
         self._errores = carpeta / "errores.txt"
         self._proceso = subprocess.Popen(
-            [python, "-P", AQUI / "corrige_real.py", nivel], cwd=carpeta, env=entorno | {"OMP_NUM_THREADS": "1"},
+            [python, "-P", AQUI / "corrige_real.py", nivel, *opciones], cwd=carpeta, env=entorno | {"OMP_NUM_THREADS": "1"},
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errores.open("w"), text=True,
         )  # fmt: skip
         presenta = self._lee(90)
         self.ejercicios, self.paquete = presenta["ejercicios"], Path(presenta["paquete"])
+        self.bifurcado = presenta["bifurcado"]
 
     def corrige(self, id_: str, fuente: str = "") -> dict:
         """El resultado de un ejercicio; sin fuente, el de la solución."""
@@ -153,5 +154,13 @@ def mesa(python_del_curso, nivel, tmp_path_factory):
 def mesa_basica(python_del_curso, tmp_path_factory):
     """Lo mismo sin jaula: sirve para saber que un ataque ataca."""
     abierta = Mesa(python_del_curso, "basica", tmp_path_factory.mktemp("fuera"))
+    yield abierta
+    abierta.cierra()
+
+
+@pytest.fixture(scope="session")
+def mesa_pronta(nivel, tmp_path_factory):
+    """Con el cigoto bifurcado que usa ``atento calificar``."""
+    abierta = Mesa(Path(sys.executable), nivel, tmp_path_factory.mktemp("fuera"), "pronto")
     yield abierta
     abierta.cierra()

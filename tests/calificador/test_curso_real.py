@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import shlex
+import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -29,7 +34,7 @@ def _ladron(mesa, id_: str) -> str:
 
 
 # Los que tratan de pasar una respuesta por buena van contra todos los ejercicios.
-FORJAS = ("parchea allclose e isclose", "parchea la codificación", "respuesta adelantada", "marco de éxito")
+FORJAS = ("parchea allclose e isclose", "parchea la codificación", "objeto igual a todo")
 
 
 def _textos() -> dict[str, str]:
@@ -97,6 +102,32 @@ def test_nadie_forja_una_respuesta_de_ningun_ejercicio(mesa, forja):
     assert not any(puntos.values()), puntos
 
 
+def test_la_instalacion_editable_no_copia_las_soluciones():
+    """``force-include`` las copiaría en site-packages, junto a código que se puede leer."""
+    proyecto = tomllib.loads((RAIZ / "pyproject.toml").read_text("utf-8"))
+    construye = proyecto["tool"]["hatch"]["build"]
+    assert construye["dev-mode-dirs"] == ["code"]
+    assert "force-include" not in construye and "force-include" not in construye["targets"]["wheel"]
+
+
+ENTORNO = """import os, gc, sys
+print(sorted(os.environ), [d for d in range(200) if os.path.exists(f"/dev/fd/{d}")])
+malas = [type(o).__name__ for o in gc.get_objects() if type(o).__name__ in ("Ejercicio", "Mutante", "Examen", "Curso")]
+print("objetos", malas)
+"""
+
+
+def test_el_cigoto_bifurcado_tampoco_lleva_nada(mesa_pronta):
+    """El de ``atento calificar`` nace de quien corrige, antes de que lea el registro."""
+    assert mesa_pronta.bifurcado
+    for id_ in mesa_pronta.ejercicios:
+        hecho = mesa_pronta.corrige(id_, _ladron(mesa_pronta, id_))
+        assert hecho["puntos"] == 0 and "robada" not in hecho["dicho"], f"{id_}: {hecho}"
+    dicho = mesa_pronta.corrige("4.1", ENTORNO)["dicho"]
+    assert "objetos []" in dicho and "ATENTO_CURSO" not in dicho and "PYTEST_CURRENT_TEST" not in dicho
+    assert mesa_pronta.corrige("4.1")["estado"] == "superado"
+
+
 def test_la_lista_de_lectura_no_toca_lo_que_no_debe():
     """Ni el calificador ni las soluciones ni los paquetes sin nombrar, tampoco los del Python de base."""
     enteras = [r for r, entera in lectura.legibles().items() if entera]
@@ -108,3 +139,26 @@ def test_la_lista_de_lectura_no_toca_lo_que_no_debe():
     assert not [r for r in enteras for b in base if b in r.parents]
     assert any(r.name == "torch" for r in enteras) and any(r.name == "atento" for r in enteras)
     assert not [r for r in enteras if r.name in ("pytest", "calificador", "sphinx", "pip")]
+
+
+POCOS = "from calificador.jaula import canal; print(canal.prueba_nivel({nivel!r}))"
+
+
+def test_con_pocos_descriptores_la_jaula_arranca(nivel, python_del_curso, tmp_path):
+    """Hay un descriptor por ruta permitida: el cigoto sube su tope y el hijo se queda con los suyos."""
+    orden = f"ulimit -Sn 64; exec {python_del_curso} -P -c {shlex.quote(POCOS.format(nivel=nivel))}"
+    entorno = {k: v for k, v in os.environ.items() if k != "ATENTO_CURSO"}
+    hecho = subprocess.run(
+        ["bash", "-c", orden], capture_output=True, text=True, timeout=120, cwd=tmp_path, env=entorno
+    )
+    assert hecho.stdout == "None\n", hecho.stdout + hecho.stderr
+
+
+def test_la_falta_de_descriptores_no_se_cuenta_como_que_no_existe(tmp_path):
+    orden = (
+        "import resource\nfrom pathlib import Path\nfrom calificador.jaula import landlock\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))\n"
+        "try:\n    print(landlock.abre(Path('/')))\nexcept OSError as error:\n    print(error.errno)\n"
+    )
+    hecho = subprocess.run([sys.executable, "-c", orden], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert hecho.stdout == f"{errno.EMFILE}\n", hecho.stdout + hecho.stderr

@@ -171,3 +171,22 @@ def test_la_basica_corrige_y_no_deja_procesos(curso):
     with Corrector("basica", 1, del_curso=curso, limites=Limites(carga=3, caso=2, total=4)) as corrector:
         assert corrector.califica(curso.ejercicios["91.1"], huidos + curso.solucion(91)).estado == "superado"
         assert psutil.Process(corrector.pid).children(recursive=True) == []
+
+
+PARLANTE = CABECERA + (
+    "print('al cargar\\x1b[2J\\u202e')\n"
+    "def masked_softmax(s, m):\n    print('forma', tuple(s.shape), 'x' * 10_000)\n"
+    "    return torch.softmax(s.masked_fill(~m, -1e300), -1) * m.any(-1, keepdim=True)\n"
+)
+
+
+def test_lo_que_imprime_se_le_ensena_sin_ordenes_para_el_terminal(honesto, curso):
+    resultado = honesto.califica(curso.ejercicios["91.1"], PARLANTE)
+    assert resultado.estado == "superado"
+    assert resultado.dicho.startswith("al cargar") and "\nforma (" in resultado.dicho
+    assert not {"\x1b", "\u202e"} & set(resultado.dicho) and len(resultado.dicho) < 20_000
+
+
+def test_en_un_lote_no_se_sabe_lo_que_imprime(corrector, curso):
+    resultado = corrector.califica(curso.ejercicios["91.1"], PARLANTE)
+    assert resultado.estado == "superado" and resultado.dicho == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import time
 
 import pytest
 import torch
@@ -106,3 +107,73 @@ def test_la_profundidad_tiene_tope():
 def test_lo_demasiado_grande_no_se_manda():
     with pytest.raises(marcos.MarcoInvalido):
         marcos.empaqueta({"x": "a" * (marcos.MAXIMO_JSON + 1)})
+
+
+def _safetensors(cabecera: bytes, datos: bytes = b"") -> bytes:
+    return len(cabecera).to_bytes(8, "little") + cabecera + datos
+
+
+UN_MILLON = b"{" + b",".join(b'"%x":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}' % i for i in range(700_000)) + b"}"
+CINCO_MIL = b"{" + b",".join(b'"%x":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}' % i for i in range(5000)) + b"}"
+
+
+@pytest.mark.parametrize(
+    ("texto", "bloque"),
+    [
+        (b'{"error":"estado","tiene":[["a",[1e999]]]}', b""),
+        (b'{"error":"estado","tiene":[["a",[Infinity]]]}', b""),
+        (b'{"error":"estado","tiene":[["a",[-1]]]}', b""),
+        (b'{"error":"otra cosa"}', b""),
+        (b'{"valor":null,"puntos":4}', b""),
+        (b'{"definido":"si"}', b""),
+        (b'{"linea":99999999999}', b""),
+        (b'{"valor":null}', _safetensors(UN_MILLON)),
+        (b'{"valor":null}', _safetensors(CINCO_MIL)),
+        (b'{"valor":null}', _safetensors(b'{"t0":{"dtype":"F64","shape":[-1],"data_offsets":[0,8]}}', bytes(8))),
+        (b'{"valor":null}', _safetensors(b'{"t0":{"dtype":"F99","shape":[1],"data_offsets":[0,8]}}', bytes(8))),
+        (b'{"valor":null}', b"\x00"),
+    ],
+    ids=range(12),
+)  # fmt: skip
+def test_una_respuesta_imprevista_se_rechaza_antes_de_cargarla(texto, bloque):
+    antes = time.process_time()
+    with pytest.raises(marcos.MarcoInvalido):
+        marcos.desempaqueta_respuesta(io.BytesIO(CABEZA(len(texto), len(bloque)) + texto + bloque).read)
+    assert time.process_time() - antes < 1
+
+
+@pytest.mark.parametrize(
+    "arbol",
+    [
+        {"tensor": "b", "dtype": "complex64"},
+        {"dict": [[{"int": str(i * (2**61 - 1))}, None] for i in range(20_000)]},
+        {"list": [None] * 200_000},
+        {"list": [{"dict": [[{"int": str(i)}, None] for i in range(1000)]} for _ in range(30)]},
+        {"int": ["1"]}, {"dtype": {}}, {"tensor": {}},
+    ],
+    ids=["BF16", "claves que chocan", "ancho", "muchas claves", "int", "dtype", "tensor"],
+)  # fmt: skip
+def test_un_arbol_imprevisto_se_rechaza_pronto(arbol):
+    antes = time.process_time()
+    try:
+        valor = marcos.descodifica(arbol, {"b": torch.ones(2, dtype=torch.bfloat16)})
+    except marcos.MarcoInvalido:
+        valor = None
+    assert valor is None or valor == marcos.Otro("dtype")
+    assert time.process_time() - antes < 1
+
+
+@pytest.mark.parametrize(
+    ("hace", "dice"),
+    [
+        (lambda: torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8), "un tensor cuantizado (quint8)"),
+        (lambda: torch.ones(2).to(torch.float8_e5m2), "un tensor float8_e5m2"),
+        (lambda: torch.ones(2, dtype=torch.complex32), "un tensor complex32"),
+        (lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]), "un tensor anidado (float32)"),
+        (lambda: type("\u00f1" * 300, (), {})(), "\u00f1" * 80),
+    ],
+    ids=["cuantizado", "float8", "complex32", "anidado", "nombre largo"],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_lo_raro_dice_su_tipo(hace, dice):
+    assert ida_y_vuelta(hace()) == marcos.Otro(dice)

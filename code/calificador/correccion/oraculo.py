@@ -306,7 +306,7 @@ class Corrector:
     def __init__(
         self, nivel: str, semilla: object = SEMILLA_PUBLICA, *, del_curso: Curso | None = None,
         variantes: Mapping[str, Mapping[str, Any]] | None = None, limites: Limites | None = None,
-        con_texto: bool = False, completo: bool = False,
+        con_texto: bool = False, completo: bool = False, zigoto: canal.Zigoto | canal.ArranqueFrio | None = None,
     ) -> None:  # fmt: skip
         self.curso = del_curso or curso()
         self.nivel, self.semilla, self.variantes = nivel, semilla, variantes or {}
@@ -314,7 +314,7 @@ class Corrector:
         self._examenes: dict[str, Examen] = {}
         self._pequenos: dict[str, list[Examen]] = {}
         canal.barre()
-        self._zigoto = canal.arranca(nivel, completo=completo)
+        self._zigoto = zigoto or canal.arranca(nivel, completo=completo)
 
     def __enter__(self) -> Corrector:
         return self

@@ -279,7 +279,9 @@ def _gradientes(valor: Any, cotangentes: list[Any], respecto: list[Any]) -> list
     if not pares or not respecto:
         return [None] * len(respecto)
     utiles = [r for r in respecto if r.requires_grad]
-    hallados = torch.autograd.grad([s for s, _ in pares], utiles, [c.to(s.dtype) for s, c in pares], allow_unused=True)
+    # La suma tiene por gradiente las cotangentes; pasarlas como ``grad_outputs`` haría importar sympy: 0.4 s.
+    total = sum((s * c.to(s.dtype)).sum() for s, c in pares)
+    hallados = torch.autograd.grad(total, utiles, allow_unused=True)
     por_tensor = {id(u): g for u, g in zip(utiles, hallados, strict=True)}
     return [por_tensor.get(id(r)) for r in respecto]
 

@@ -7,6 +7,7 @@ import json
 import os
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from calificador.jaula.encierro import EN_LINUX, Limites
 
 PREFIJO = "calificador-"
 LATIDO = 0.02
+HILOS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 PACIENCIA = 120.0  # segundos que se espera al cigoto: importar torch desde un disco frío puede tardar un minuto
 
 
@@ -111,7 +113,7 @@ def entorno_limpio() -> dict[str, str]:
         "LANG": "C.UTF-8",
         "MPLBACKEND": "Agg",
         "ATENTO_DEVICE": "cpu",
-        **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"),
+        **dict.fromkeys(HILOS, "1"),
     }
 
 
@@ -210,21 +212,71 @@ class Canal:
                 os.close(descriptor)
 
 
+# --- Dos maneras de arrancar el cigoto ------------------------------------------------------------------------------
+
+
+def _lanza(nivel: str, control: socket.socket, completo: bool) -> subprocess.Popen:
+    """Un intérprete nuevo: importa torch otra vez y no hereda nada. Es lo que se usa con entregas ajenas."""
+    orden = [sys.executable, "-P", "-m", "calificador.jaula.zigoto", nivel, str(control.fileno())]
+    return subprocess.Popen(
+        orden + (["completo"] if completo else []),
+        pass_fds=[control.fileno()], env=entorno_limpio(), cwd=tempfile.gettempdir(),
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+class _Bifurcado:
+    """Un cigoto bifurcado de este proceso, con lo poco de ``Popen`` que hace falta."""
+
+    def __init__(self, nivel: str, control: socket.socket, completo: bool) -> None:
+        from calificador.jaula import zigoto
+
+        entorno = entorno_limpio()
+        self.pid = os.fork()
+        if self.pid == 0:
+            zigoto.nace(control, nivel, entorno, completo=completo)
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Espera a que acabe, como mucho ``timeout`` segundos."""
+        fin = time.monotonic() + (timeout if timeout is not None else 3600)
+        while os.waitpid(self.pid, os.WNOHANG)[0] == 0:
+            if time.monotonic() > fin:
+                raise subprocess.TimeoutExpired("cigoto", timeout or 0)
+            time.sleep(0.002)
+
+    def kill(self) -> None:
+        """Lo mata."""
+        os.kill(self.pid, signal.SIGKILL)
+
+
+def arranca_pronto(nivel: str, *, completo: bool = False) -> Zigoto | ArranqueFrio:
+    """El cigoto para corregirse uno mismo: importa aquí torch, una sola vez, y se bifurca.
+
+    Hay que llamarla lo primero, antes de leer el registro: lo que haya en la memoria lo hereda la entrega. Si este
+    proceso ya tiene hilos, o no es Linux, arranca un intérprete aparte como :func:`arranca`.
+    """
+    from calificador import carga
+
+    if not EN_LINUX or carga.curso_en.cache_info().currsize:
+        return arranca(nivel, completo=completo)
+    from calificador.jaula import zigoto
+
+    for nombre in HILOS:
+        os.environ.setdefault(nombre, "1")
+    zigoto.importa(zigoto.NECESARIOS)
+    un_hilo = len(os.listdir("/proc/self/task")) == 1
+    return Zigoto(nivel, completo=completo, bifurca=True) if un_hilo else arranca(nivel, completo=completo)
+
+
 # --- El cigoto visto desde el padre ---------------------------------------------------------------------------------
 
 
 class Zigoto:
     """Arranca un cigoto y abre en él una entrega cada vez. Se usa con ``with`` o se cierra con ``cierra``."""
 
-    def __init__(self, nivel: str, *, completo: bool = False) -> None:
-        self.nivel = nivel
+    def __init__(self, nivel: str, *, completo: bool = False, bifurca: bool = False) -> None:
         propio, ajeno = socket.socketpair()
-        orden = [sys.executable, "-P", "-m", "calificador.jaula.zigoto", nivel, str(ajeno.fileno())]
-        self._proceso = subprocess.Popen(
-            orden + (["completo"] if completo else []),
-            pass_fds=[ajeno.fileno()], env=entorno_limpio(), cwd=tempfile.gettempdir(),
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        self._proceso = (_Bifurcado if bifurca else _lanza)(nivel, ajeno, completo)
         ajeno.close()
         propio.settimeout(PACIENCIA)
         self._control = propio
@@ -233,11 +285,14 @@ class Zigoto:
 
     def abre(self, limites: Limites) -> Canal:
         """Un hijo enjaulado con su carpeta recién creada."""
+        from calificador.jaula import zigoto
+
         self._espera_listo()
         carpeta = carpeta_nueva()
         hijo_lee, padre_escribe = os.pipe()
         padre_lee, hijo_escribe = os.pipe()
-        orden = {"orden": "abre", "carpeta": carpeta, "limites": limites.como_json()}
+        usados = [m for m in zigoto.TARDIOS if m in sys.modules]  # los que importó aquí la referencia
+        orden = {"orden": "abre", "carpeta": carpeta, "limites": limites.como_json(), "usados": usados}
         try:
             self._manda(orden, [hijo_lee, hijo_escribe])
             self._recibe()
@@ -301,7 +356,6 @@ class ArranqueFrio:
     Las tuberías de Windows no se pueden sondear: un reloj mata el proceso y la lectura acaba sola.
     """
 
-    nivel = "basica"
     pid = 0
 
     def abre(self, limites: Limites) -> CanalFrio:

@@ -64,6 +64,11 @@ def no_inspeccionable() -> None:
     prctl(_PR_SET_DUMPABLE, 0)
 
 
+def inspeccionable() -> None:
+    """Deshace lo anterior en un proceso recién bifurcado: si no, ni él mismo puede escribir en su ``/proc/self``."""
+    prctl(_PR_SET_DUMPABLE, 1)
+
+
 def adopta_huerfanos() -> None:
     """Los nietos que se queden sin padre pasan a ser hijos de este proceso."""
     prctl(_PR_SET_CHILD_SUBREAPER, 1)

@@ -18,14 +18,18 @@ import socket
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from calificador.jaula import alumno, encierro
+from calificador.jaula import alumno, encierro, lectura
 
-NECESARIOS = ("torch", "safetensors.torch", "numpy.ctypeslib", "calificador.jaula.marcos", "resource", "fcntl", "site")
-GRADIENTES = ("torch.fx.experimental.symbolic_shapes",)  # autograd.grad lo importa tarde: 0.2 s por hijo
-DE_PASO = ("einops", "jaxtyping", "beartype", "atento.shapes", "atento.masks", "atento.similarity", "atento.attention")
-PEREZOSOS = ("torch._dynamo", "torch.distributions", "atento.notebook", "matplotlib.pyplot")
+NECESARIOS = ("torch", "safetensors.torch", "numpy", "calificador.jaula.marcos", "resource", "fcntl", "jaxtyping")
+# Lo que torch importa tarde. Si la referencia lo necesitó, se importa aquí una vez, y no en cada hijo y con su reloj.
+TARDIOS = ("torch.fx.experimental.symbolic_shapes", "torch._dynamo", "torch.distributions")
+# Con muchas entregas por delante compensa importar todo lo que alguna podría usar.
+PEREZOSOS = (
+    *TARDIOS, "einops", "beartype", "atento.shapes", "atento.masks", "atento.similarity", "atento.attention",
+    "atento.notebook", "matplotlib.pyplot",
+)  # fmt: skip
 
 
 def importa(modulos: tuple[str, ...]) -> None:
@@ -128,6 +132,7 @@ class Cigoto:
 
     def _abre(self, orden: dict[str, Any], tuberias: list[int]) -> dict[str, Any]:
         self._cierra()
+        importa(tuple(m for m in TARDIOS if m in orden["usados"] and m not in sys.modules))
         pid = os.fork()
         if pid == 0:
             _hijo(self.jaula, orden, (tuberias[0], tuberias[1]))
@@ -146,31 +151,60 @@ class Cigoto:
         self.control.sendall(json.dumps(mensaje).encode() + b"\n")
 
 
+def _sirve(control: socket.socket, nivel: str, *, completo: bool) -> None:
+    """Prepara la jaula y atiende al padre hasta que cierre el socket."""
+    encierro.adopta_huerfanos()
+    importa(NECESARIOS + (PEREZOSOS if completo else ()))
+    try:
+        cigoto = Cigoto(control, nivel)
+    except (OSError, ValueError) as error:
+        control.sendall(json.dumps({"fallo": str(error)}).encode() + b"\n")
+        return
+    with contextlib.suppress(ConnectionError, BrokenPipeError):
+        cigoto.vive()
+
+
+def nace(control: socket.socket, nivel: str, entorno: dict[str, str], *, completo: bool) -> NoReturn:
+    """El cigoto como bifurcación de quien corrige: comparte torch ya importado y olvida lo demás. No vuelve.
+
+    Solo vale antes de leer el registro o una solución: el hijo hereda la memoria. También hereda, fuera de
+    ``os.environ``, las variables de quien lo lanzó: es para corregirse uno mismo, no para entregas ajenas.
+    """
+    try:
+        nulo = os.open(os.devnull, os.O_RDWR)
+        for destino in (0, 1, 2):
+            os.dup2(nulo, destino)
+        os.closerange(3, control.fileno())
+        os.closerange(control.fileno() + 1, 65536)
+        os.environ.clear()
+        os.environ.update(entorno)
+        raices = {str(lectura.PAQUETE.parent), *entorno["PYTHONPATH"].split(os.pathsep)}
+        sys.path[:] = [r for r in sys.path if r in raices or r.startswith(sys.base_prefix)]
+        os.chdir(tempfile.gettempdir())
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        encierro.inspeccionable()
+        _sirve(control, nivel, completo=completo)
+    finally:
+        os._exit(0)
+
+
 def main() -> None:
     """``python -m calificador.jaula.zigoto NIVEL DESCRIPTOR [completo]``, o ``frio`` para una sola entrega por stdin.
 
     ``completo`` importa también lo que los ejercicios suelen importar tarde: compensa si se van a corregir muchos.
     """
     if sys.argv[1] == "frio":
-        lectura, escritura = os.dup(0), os.dup(1)
+        lee, escribe = os.dup(0), os.dup(1)
         nulo = os.open(os.devnull, os.O_RDWR)
         for destino in (0, 1, 2):
             os.dup2(nulo, destino)
         with contextlib.suppress(ImportError):
             encierro.limita(encierro.Limites().como_json(), encierro.memoria_virtual())
-        atiende(lectura, escritura)
+        atiende(lee, escribe)
         return
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    control = socket.socket(fileno=int(sys.argv[2]))
-    encierro.adopta_huerfanos()
-    importa(NECESARIOS + GRADIENTES + DE_PASO + (PEREZOSOS if "completo" in sys.argv[3:] else ()))
-    try:
-        cigoto = Cigoto(control, sys.argv[1])
-    except (OSError, ValueError) as error:
-        control.sendall(json.dumps({"fallo": str(error)}).encode() + b"\n")
-        return
-    with contextlib.suppress(ConnectionError, BrokenPipeError):
-        cigoto.vive()
+    _sirve(socket.socket(fileno=int(sys.argv[2])), sys.argv[1], completo="completo" in sys.argv[3:])
     os._exit(0)  # no hay nada que guardar, y desmontar torch con orden tarda
 
 

@@ -146,14 +146,18 @@ def calificar(
 ) -> None:
     """Corrige lo resuelto: puntos, qué falla y una pista."""
     from calificador.correccion.oraculo import Corrector
+    from calificador.jaula import canal
 
+    jaula_ = _nivel(nivel)
+    # El cigoto, antes de leer el registro. Si no hay nada que corregir, no hace falta.
+    zigoto = canal.arranca_pronto(jaula_, completo=vigila) if carpeta.exists() else None
     ejercicios = _elige(que)
     if not carpeta.exists():
         primero = ejercicios[0].capitulo if ejercicios else 1
         raise Cura(f"no existe la carpeta {carpeta}: empieza con «atento empezar {primero}»")
-    elegida, jaula_ = _clase(clase, semilla), _nivel(nivel)
+    elegida = _clase(clase, semilla)
     with Corrector(
-        jaula_, elegida.semilla, variantes=elegida.variantes, con_texto=True, completo=vigila
+        jaula_, elegida.semilla, variantes=elegida.variantes, con_texto=True, completo=vigila, zigoto=zigoto
     ) as corrector:
         if vigila:
             _vigila(lambda: _una_vuelta(corrector, ejercicios, carpeta, bool(que), json), carpeta)
