@@ -308,7 +308,7 @@ def test_tiempos_de_una_pagina():
     assert renglones(medida) == [("Leer", "3 min"), ("Seguir el código", "1 min"),
                                  ("Demostraciones y «A fondo»", "3 min")]
     assert Medida(30, 10, 20, 60, 15).via_principal == 55 and Medida(30, 10, 20, 60, 15).todo == 120
-    assert horas(100) == "1.5 h" and horas(130) == "2 h" and duracion(7200) == "2 h"
+    assert horas(100) == "1.5\u202fh" and horas(130) == "2\u202fh" and duracion(7200) == "2 h"
 
 
 def test_vallas():
@@ -328,6 +328,9 @@ def test_sustituciones():
     mensajes = {"Toggle primary sidebar": "Mostrar"}
     assert sustituir('<a title="Toggle primary sidebar">', mensajes) == '<a title="Mostrar">'
     assert sustituir('<a title="Link to this heading">', mensajes) == '<a title="Enlace a este lugar">'
+    largo = '<span class="pre">atento.masks.causal_mask()</span>'
+    assert sustituir(largo, {}) == '<span class="pre">atento.<wbr>masks.<wbr>causal_<wbr>mask()</span>'
+    assert sustituir('<span class="pre">d_model</span>', {}) == '<span class="pre">d_model</span>'
 
 
 def test_la_pagina_de_la_biblioteca_nombra_todos_los_modulos():
