@@ -166,3 +166,8 @@ def test_el_mapa_enlaza_lo_escrito(arboles):
     enlaces = {a["href"] for a in arboles["intro.html"].select(".mapa-libro .escrito a")}
     assert enlaces == set(_capitulos(arboles))
     assert len(arboles["intro.html"].select(".mapa-libro li")) == 27
+
+
+def test_no_se_carga_la_biblioteca_de_iconos(arboles):
+    con_ella = [p for p, arbol in arboles.items() if arbol.select("script[src*=fontawesome]") or arbol.select("i.fa-solid")]
+    assert not con_ella and all(len(arbol.select("svg.icono path")) >= 4 for arbol in arboles.values())

@@ -10,6 +10,7 @@ Cada módulo hace una cosa y tiene su ``setup``:
 - :mod:`libro.tiempos`     minutos de cada página y tabla del curso
 - :mod:`libro.tipografia`  puntuación pegada a las fórmulas
 - :mod:`libro.ejercicios`  lo que el registro sabe de cada ejercicio
+- :mod:`libro.iconos`     los iconos del tema, dibujados
 - :mod:`libro.espanol`     catálogo propio y palabras inglesas sueltas
 - :mod:`libro.docstrings`  de las docstrings en español a autodoc
 - :mod:`libro.citas`       bibliografía y citas en español
@@ -38,6 +39,7 @@ def setup(app) -> dict:
         ejecucion,
         ejercicios,
         espanol,
+        iconos,
         mapa,
         numeracion,
         plegado,
@@ -48,7 +50,7 @@ def setup(app) -> dict:
 
     partes = (
         ejecucion, numeracion, demostraciones, plegado, tiempos, didactica, ejercicios, espanol, citas, docstrings, sitio,
-        tipografia, mapa, buscador,
+        tipografia, mapa, buscador, iconos,
     )
     for parte in partes:
         parte.setup(app)
