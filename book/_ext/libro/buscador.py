@@ -23,7 +23,7 @@ SIN_INDICE = {"apendices/temario", "genindex", "search"}
 
 
 def texto_de(nodo: nodes.Node) -> str:
-    """El texto de una sección sin sus subsecciones, su código ni sus salidas."""
+    """El texto de una sección sin las secciones que contiene, su código ni sus salidas."""
     trozos = []
     for hijo in nodo.children:
         if isinstance(hijo, NO_SE_BUSCA) or (isinstance(hijo, nodes.Element) and hijo.get("nb_element")):

@@ -57,7 +57,8 @@ def sustituir(pagina: str, mensajes: dict[str, str]) -> str:
 
     # Sphinx da a la bibliografía el papel de lista, pero no a sus entradas el de elementos.
     pagina = pagina.replace('<div role="list" class="citation-list">', '<div class="citation-list">')
-    pagina = pagina.replace('<summary><span class="toctree-toggle"', f'<summary aria-label="{ABRIR_PARTE}"><span class="toctree-toggle"')
+    flecha = '<span class="toctree-toggle"'
+    pagina = pagina.replace(f"<summary>{flecha}", f'<summary aria-label="{ABRIR_PARTE}">{flecha}')
     pagina = _CODIGO_LARGO.sub(lambda m: m[1] + _CORTE.sub(r"\1<wbr>", m[2]) + m[3], pagina)
     return _ATRIBUTO.sub(atributo, _ENLACE_PERMANENTE.sub('title="Enlace a este lugar"', pagina))
 

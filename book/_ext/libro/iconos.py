@@ -31,8 +31,8 @@ _BIBLIOTECA = re.compile(r'\s*<script[^>]*fontawesome\.js[^>]*></script>')
 def dibujar(pagina: str) -> str:
     """Cambia cada icono de la biblioteca por su dibujo y quita la biblioteca.
 
-    >>> dibujar('<i class="fa-solid fa-bars"></i>')[:25]
-    '<svg class="icono" viewBo'
+    >>> dibujar('<i class="fa-solid fa-bars"></i>')[:18]
+    '<svg class="icono"'
     """
 
     def icono(encaje: re.Match) -> str:
