@@ -22,14 +22,14 @@ LIBRO = RAIZ / "book"
 sys.path.insert(0, str(LIBRO / "_ext"))
 
 from libro import huella, ruta_cache  # noqa: E402
+from libro.buscador import entradas_de  # noqa: E402
 from libro.didactica import vallas_mal_anidadas  # noqa: E402
 from libro.docstrings import convertir  # noqa: E402
 from libro.espanol import sustituir  # noqa: E402
-from libro.numeracion import capitulo  # noqa: E402
-from libro.buscador import entradas_de  # noqa: E402
 from libro.iconos import dibujar  # noqa: E402
-from libro.tipografia import PegarPuntuacion  # noqa: E402
+from libro.numeracion import capitulo  # noqa: E402
 from libro.tiempos import Medida, contar, duracion, horas, medir, renglones  # noqa: E402
+from libro.tipografia import PegarPuntuacion  # noqa: E402
 
 CABECERA = """---
 jupytext:
