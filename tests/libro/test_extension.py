@@ -22,11 +22,14 @@ LIBRO = RAIZ / "book"
 sys.path.insert(0, str(LIBRO / "_ext"))
 
 from libro import huella, ruta_cache  # noqa: E402
+from libro.buscador import entradas_de  # noqa: E402
 from libro.didactica import vallas_mal_anidadas  # noqa: E402
 from libro.docstrings import convertir  # noqa: E402
 from libro.espanol import sustituir  # noqa: E402
+from libro.iconos import dibujar  # noqa: E402
 from libro.numeracion import capitulo  # noqa: E402
 from libro.tiempos import Medida, contar, duracion, horas, medir, renglones  # noqa: E402
+from libro.tipografia import PegarPuntuacion  # noqa: E402
 
 CABECERA = """---
 jupytext:
@@ -310,7 +313,7 @@ def test_tiempos_de_una_pagina():
     assert renglones(medida) == [("Leer", "3 min"), ("Seguir el código", "1 min"),
                                  ("Demostraciones y «A fondo»", "3 min")]
     assert Medida(30, 10, 20, 60, 15).via_principal == 55 and Medida(30, 10, 20, 60, 15).todo == 120
-    assert horas(100) == "1.5 h" and horas(130) == "2 h" and duracion(7200) == "2 h"
+    assert horas(100) == "1.5\u202fh" and horas(130) == "2\u202fh" and duracion(7200) == "2 h"
 
 
 def test_vallas():
@@ -330,6 +333,39 @@ def test_sustituciones():
     mensajes = {"Toggle primary sidebar": "Mostrar"}
     assert sustituir('<a title="Toggle primary sidebar">', mensajes) == '<a title="Mostrar">'
     assert sustituir('<a title="Link to this heading">', mensajes) == '<a title="Enlace a este lugar">'
+    largo = '<span class="pre">atento.masks.causal_mask()</span>'
+    assert sustituir(largo, {}) == '<span class="pre">atento.<wbr>masks.<wbr>causal_<wbr>mask()</span>'
+    assert sustituir('<span class="pre">d_model</span>', {}) == '<span class="pre">d_model</span>'
+
+
+def test_la_puntuacion_va_con_su_formula():
+    parrafo = nodes.paragraph("", "", nodes.Text("Sea ("), nodes.math("", "x"), nodes.Text("), y "), nodes.math("", "y"),
+                              nodes.Text(" también "), nodes.math("", "z"), nodes.Text("."))
+    documento = new_document("prueba")
+    documento += parrafo
+    PegarPuntuacion(documento).apply()
+    pegados = [n.astext() for n in documento.findall(nodes.inline) if n["classes"] == ["sin-corte"]]
+    assert pegados == ["(x),", "z."] and parrafo.astext() == "Sea (x), y y también z."
+
+
+def test_los_iconos_se_dibujan():
+    pagina = ('<script defer src="_static/scripts/fontawesome.js?digest=1"></script>'
+              '<i class="theme-switch fa-solid fa-sun   fa-lg" data-mode="light" title="Claro"></i>')
+    dibujada = dibujar(pagina)
+    assert "fontawesome" not in dibujada and "<i" not in dibujada
+    assert 'class="icono theme-switch"' in dibujada and 'data-mode="light"' in dibujada and "<path" in dibujada
+
+
+def test_el_indice_de_la_busqueda_va_por_secciones():
+    primera = nodes.section("", nodes.title("", "Una"), nodes.paragraph("", "Texto uno."), ids=["una"])
+    dentro = nodes.section("", nodes.title("", "Dos"), nodes.paragraph("", "Texto dos."), nodes.literal_block("", "x"),
+                           ids=["dos"])
+    primera += dentro
+    documento = new_document("prueba")
+    documento += primera
+    assert entradas_de(documento, "2-mecanismo/04-a", "a.html") == [
+        ["a.html", "Una", "", "Texto uno."], ["a.html#dos", "Dos", "4. Una", "Texto dos."]
+    ]
 
 
 def test_la_pagina_de_la_biblioteca_nombra_todos_los_modulos():

@@ -29,6 +29,8 @@ TERMINOS = {
     r"modelos? de lengua\b": "modelo de lenguaje", r"máscaras? subsiguientes?": "máscara causal",
     r"transformador(?:es)?": "Transformer", r"normalización de capas": "normalización de capa",
     r"afinado fino|afinados?": "ajuste fino", r"búsqueda (?:por|de) haz": "búsqueda en haz",
+    r"qué tan \w+": "en qué se diferencian, cuánto…", r"tarjetas? gráficas?": "GPU",
+    r"con \$?\w+\$? el ancho": "donde … es el ancho",
 }
 PERSONAS = (r"\b(?:vosotr[oa]s|vuestr[oa]s?|os)\b|\b\w+(?:[áé]is)\b|\b(?:decís|venís|vivís|escribís|sois|vais)\b|"
             r"\b(?:vos|tenés|podés|sos|querés|sabés|hacés|fijate|mirá|pensá|probá|ejecutá)\b")
@@ -244,7 +246,8 @@ def test_los_simbolos_estan_en_notacion() -> None:
 def test_caza_simbolos() -> None:
     def caza(tex: str, capitulo: int = 4) -> list[str]:
         return faltas_de_simbolos(analiza(f"# T\n\nSea ${tex}$ así.\n\n$$\n{tex}\n$$\n"), capitulo)
-    for mal in (r"\omega_i", "a_{ij}", "w_{ij} x", "s_{ij}", r"e^{-d/2h^2}", r"\q\cdot\k/h^2", r"u\cdot\tanh(x)", r"w^\T\tanh(x)"):
+    for mal in (r"\omega_i", "a_{ij}", "w_{ij} x", "s_{ij}", r"e^{-d/2h^2}", r"\q\cdot\k/h^2", r"u\cdot\tanh(x)",
+                r"w^\T\tanh(x)"):
         assert len(caza(mal)) == 2, mal
     for bien in (r"\alpha_{ij}", "e_{ij}", r"2\sigma^2", r"v^\T\tanh(x)", "h_{ij}", "A_{ij}", r"d/h"):
         assert not caza(bien), bien
@@ -276,7 +279,7 @@ def test_listas_de_exentas() -> None:
     "Como hemos visto anteriormente, vale.", "Sumérgete en la red.", "Desbloquea el potencial de la red.",
     "Se hace de manera elegante.", "Emprendemos un viaje por la red.", "Cabe mencionar otro caso.",
     "Usa la librería.", "El producto punto crece.", "Un modelo autoregresivo.", "Ya veis que vale: mirad, sabéis.",
-    "Vosotros lo hacéis.", "Vos sabés.", "El puntaje baja.",
+    "Vosotros lo hacéis.", "Vos sabés.", "El puntaje baja.", "¿Qué tan distintas son?", "Una tarjeta gráfica.",
 ])
 def test_caza_frases(mal: str) -> None:
     assert faltas_de_frases(mal)

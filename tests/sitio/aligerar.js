@@ -9,5 +9,6 @@
   vaciar("figure svg, .cell_output svg:not(button svg)", 2);
   vaciar("dl.py > dd", 12);
   vaciar("dl.py > dt", 12);
+  [...document.querySelectorAll("details[open]")].slice(4).forEach((caja) => { caja.open = false; });
   for (const fila of [...document.querySelectorAll("article tr")].slice(40)) fila.remove();
 }

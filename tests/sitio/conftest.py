@@ -35,6 +35,7 @@ class Visita:
     axe: dict[str, list[str]] = field(default_factory=dict)
     ancho: dict[int, int] = field(default_factory=dict)
     se_salen: list[str] = field(default_factory=list)
+    cortado: dict[int, list[str]] = field(default_factory=dict)
     ingles: list[str] = field(default_factory=list)
     botones_de_copia: int = 0
     bloques_de_codigo: int = 0
@@ -92,7 +93,9 @@ def navegador():
 def pestana(navegador):
     """Una pestaña compartida: cada prueba va a la página que quiere."""
     contexto = navegador.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
-    yield contexto.new_page()
+    pagina = contexto.new_page()
+    pagina.set_default_timeout(15_000)
+    yield pagina
     contexto.close()
 
 
@@ -106,9 +109,11 @@ ROTULOS = (
     "Warning", "Hint", "Important", "See also", "Source", "Back to top", "By the", "Please", "Loading", "Button",
 )
 
-EXAMINAR, SE_SALEN, ALIGERAR = (
-    (Path(__file__).parent / f"{guion}.js").read_text("utf8") for guion in ("examinar", "se_salen", "aligerar")
+EXAMINAR, SE_SALEN, ALIGERAR, ESTRECHO = (
+    (Path(__file__).parent / f"{guion}.js").read_text("utf8") for guion in ("examinar", "se_salen", "aligerar", "estrecho")
 )
+
+ABRIR = "() => { for (const caja of document.querySelectorAll('details')) caja.open = true; }"
 
 
 @pytest.fixture(scope="session")
@@ -119,6 +124,7 @@ def visitas(direccion: str, paginas: list[str], navegador) -> list[Visita]:
     axe = Axe()
     contexto = navegador.new_context(color_scheme="light", reduced_motion="reduce")
     pestana = contexto.new_page()
+    pestana.set_default_timeout(30_000)
     resultado: list[Visita] = []
 
     def pedido(peticion) -> None:
@@ -142,9 +148,13 @@ def visitas(direccion: str, paginas: list[str], navegador) -> list[Visita]:
             pestana.wait_for_selector("button.copybtn", state="attached", timeout=3000)
         for nombre, valor in pestana.evaluate(EXAMINAR, list(ROTULOS)).items():
             setattr(visita, nombre, valor)
-        for ancho in (390, 320):
+        pestana.evaluate(ABRIR)
+        for ancho in (390, 360, 320):
             pestana.set_viewport_size({"width": ancho, "height": 800})
+            pestana.wait_for_timeout(200)  # las fórmulas y las tablas se recomponen 120 ms después
             visita.ancho[ancho] = pestana.evaluate("() => document.documentElement.scrollWidth")
+            if ancho > 320:
+                visita.cortado[ancho] = pestana.evaluate(ESTRECHO)
         if visita.ancho[320] > 320:
             visita.se_salen = pestana.evaluate(SE_SALEN)
         pestana.set_viewport_size({"width": 1280, "height": 900})

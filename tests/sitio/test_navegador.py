@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 pytestmark = pytest.mark.navegador
@@ -36,7 +34,12 @@ def test_accesibilidad(visitas, modo):
     assert not (faltas := _faltas(visitas, lambda v: v.axe[modo])), faltas
 
 
-@pytest.mark.parametrize("ancho", [390, 320])
+@pytest.mark.parametrize("ancho", [390, 360])
+def test_en_el_telefono_no_se_corta_nada(visitas, ancho):
+    assert not (faltas := _faltas(visitas, lambda v: v.cortado[ancho])), faltas
+
+
+@pytest.mark.parametrize("ancho", [390, 360, 320])
 def test_sin_desplazamiento_horizontal(visitas, ancho):
     faltas = _faltas(visitas, lambda v: [f"mide {v.ancho[ancho]}: {v.se_salen}"] if v.ancho[ancho] > ancho else [])
     assert not faltas, faltas
@@ -51,29 +54,110 @@ def test_cada_bloque_de_codigo_se_puede_copiar(visitas):
     assert not faltas, faltas
 
 
-def _resultados(pestana, direccion: str, consulta: str) -> set[str]:
-    """Direcciones que da la búsqueda cuando ha terminado."""
-    pestana.goto(f"{direccion}/search.html?q={consulta}")
-    pestana.wait_for_function(
-        "() => /\\d/.test(document.querySelector('#search-results .search-summary')?.textContent ?? '')", timeout=8000
-    )
-    pestana.wait_for_timeout(300)
-    enlaces = pestana.locator("#search-results ul.search li a").all()
-    return {re.split(r"[?#]", enlace.get_attribute("href"))[0] for enlace in enlaces}
+def _resultados(pestana, direccion: str, consulta: str) -> list[tuple[str, str]]:
+    """Lo que da la búsqueda: de dónde es cada resultado y su dirección, en orden."""
+    pestana.goto(f"{direccion}/search.html?q={consulta}", wait_until="load")
+    pestana.wait_for_function("() => document.querySelector('#buscar-resumen')?.textContent")
+    return [tuple(par) for par in pestana.evaluate(
+        "() => [...document.querySelectorAll('#buscar-resultados li')]"
+        ".map((li) => [li.querySelector('.donde').textContent, li.querySelector('a').getAttribute('href')])"
+    )]
 
 
-def test_la_busqueda_encuentra_con_y_sin_acentos(pestana, direccion):
+# Consulta y el primer resultado que se espera: (de dónde, trozo de su dirección).
+CONSULTAS = {
+    "mascara": ("Glosario", "#term-mascara"), "que es una máscara": ("Glosario", "#term-mascara"),
+    "atencion": ("Glosario", "#term-atencion"), "atención": ("Glosario", "#term-atencion"),
+    "softmax": ("Glosario", "#term-softmax"), "embeddings": ("Glosario", "#term-embedding"),
+    "autoatención": ("Glosario", "#term-autoatencion"), "curso de 14 semanas": ("Cómo usar este libro", "#tres-maneras"),
+}
+
+
+@pytest.mark.parametrize("consulta", CONSULTAS)
+def test_la_busqueda_pone_primero_lo_que_se_busca(pestana, direccion, consulta):
+    donde, trozo = CONSULTAS[consulta]
+    hallados = _resultados(pestana, direccion, consulta)
+    assert hallados and hallados[0][0] == donde and trozo in hallados[0][1], hallados[:4]
+
+
+def test_la_busqueda_da_secciones_y_no_mira_los_acentos(pestana, direccion):
     con, sin = _resultados(pestana, direccion, "atención"), _resultados(pestana, direccion, "atencion")
-    assert con, "«atención» no da ningún resultado"
     assert con == sin
+    assert sum("#" in url and donde != "Glosario" for donde, url in con) >= 5, con
+    assert _resultados(pestana, direccion, "palabrainexistente") == []
+    assert "Nada con esas palabras" in pestana.locator("#buscar-resumen").inner_text()
 
 
-def test_la_pagina_de_busqueda_habla_espanol(pestana, direccion):
-    _resultados(pestana, direccion, "atención")
-    texto = pestana.locator(".bd-article-container").inner_text()
-    assert "Páginas encontradas" in texto
-    assert "Abrir en Colab" not in texto, "los extractos empiezan por los botones de la página"
-    assert not re.search(r"\b(Search|found|matching|page)\b", texto), texto
+def test_la_busqueda_funciona_sin_servidor(pestana, sitio):
+    pestana.goto((sitio / "search.html").as_uri() + "?q=softmax")
+    assert pestana.locator("#buscar-resultados li").count() > 3
+
+
+def test_el_termino_ensena_su_definicion(pestana, direccion, visitas):
+    capitulo = next(v.pagina for v in visitas if "/04-" in v.pagina)
+    pestana.goto(f"{direccion}/{capitulo}", wait_until="load")
+    termino = pestana.locator("article a.reference[href*='#term-']:visible").first
+    nota = pestana.locator("#definicion-emergente")
+    assert not nota.is_visible()
+    termino.hover()
+    assert nota.is_visible() and len(nota.inner_text()) > 40
+    pestana.keyboard.press("Escape")
+    assert not nota.is_visible()
+    termino.focus()
+    assert nota.is_visible() and termino.get_attribute("aria-describedby") == "definicion-emergente"
+
+
+def test_el_termino_se_toca(navegador, direccion, visitas):
+    capitulo = next(v.pagina for v in visitas if "/04-" in v.pagina)
+    contexto = navegador.new_context(viewport={"width": 390, "height": 800}, has_touch=True)
+    pestana = contexto.new_page()
+    pestana.goto(f"{direccion}/{capitulo}", wait_until="load")
+    antes = pestana.url
+    pestana.locator("article a.reference[href*='#term-']:visible").first.tap()
+    nota = pestana.locator("#definicion-emergente")
+    caja = nota.bounding_box()
+    visible, despues = nota.is_visible(), pestana.url
+    contexto.close()
+    assert visible and despues == antes, "el primer toque enseña la definición sin irse de la página"
+    assert caja["x"] >= 0 and caja["x"] + caja["width"] <= 390
+
+
+def test_el_indice_de_la_pagina_acompana(pestana, direccion, visitas):
+    capitulo = next(v.pagina for v in visitas if "/04-" in v.pagina)
+    pestana.set_viewport_size({"width": 1280, "height": 600})
+    pestana.goto(f"{direccion}/{capitulo}", wait_until="load")
+    ultima = pestana.locator("article section[id] > h2").last
+    ultima.evaluate("(titulo) => titulo.scrollIntoView({ behavior: 'instant' })")
+    pestana.wait_for_function("() => document.querySelectorAll('nav.page-toc a.leyendo').length === 1")
+    pestana.wait_for_timeout(100)
+    entrada = pestana.locator("nav.page-toc a.leyendo")
+    assert entrada.get_attribute("href").lstrip("#") == ultima.evaluate("(t) => t.parentElement.id")
+    caja = entrada.bounding_box()
+    assert 0 <= caja["y"] and caja["y"] + caja["height"] <= 600, "la entrada activa queda fuera de la vista"
+    pestana.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_lo_plegado_se_abre_al_enlazarlo_al_imprimir_y_con_el_teclado(pestana, direccion):
+    pestana.goto(f"{direccion}/0-preliminares/como-usar.html", wait_until="load")
+    plegado = pestana.locator("details.a-fondo").first
+    assert not plegado.evaluate("(d) => d.open")
+    plegado.locator("summary").focus()
+    pestana.keyboard.press("Enter")
+    assert plegado.evaluate("(d) => d.open")
+    pestana.keyboard.press("Enter")
+    pestana.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    assert plegado.evaluate("(d) => d.open")
+    pestana.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    assert not plegado.evaluate("(d) => d.open")
+    plegado.locator("p").first.evaluate("(p) => { p.id = 'dentro'; location.hash = 'dentro'; }")
+    pestana.wait_for_function("() => document.querySelector('details.a-fondo').open")
+
+
+def test_el_pie_dice_version_licencia_y_adonde_escribir(pestana, direccion):
+    pestana.goto(f"{direccion}/intro.html")
+    pie = pestana.locator(".pie-libro")
+    assert "Versión" in pie.inner_text() and "CC BY-SA" in pie.inner_text()
+    assert "/issues/new?" in pie.get_by_text("Informar de un error").get_attribute("href")
 
 
 def test_el_modo_oscuro_se_pone_y_se_quita(pestana, direccion):

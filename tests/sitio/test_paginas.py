@@ -136,3 +136,38 @@ def test_las_fuentes_pesan_lo_prometido(sitio):
     assert 0 < peso <= 200_000
     assert len(list((sitio / "fuentes").glob("LICENCIA-*.txt"))) == 3
     assert (sitio / "mathjax" / "LICENSE").exists()
+
+
+def test_el_lector_no_ve_los_identificadores_del_temario(arboles):
+    faltas = []
+    for pagina, arbol in arboles.items():
+        texto = arbol.article.get_text() if arbol.article and pagina != "apendices/temario.html" else ""
+        faltas += [f"{pagina}: {m}" for m in re.findall(r"\bR-\d{3}\b", texto)]
+    assert not faltas, "\n".join(faltas)
+
+
+def test_ninguna_formula_deja_su_puntuacion_suelta(arboles):
+    faltas = [
+        f"{pagina}: {formula.get_text()[:40]}{despues[:10]!r}"
+        for pagina, arbol in arboles.items() for formula in arbol.select("article span.math")
+        for despues in [formula.next_sibling if isinstance(formula.next_sibling, str) else ""]
+        if despues[:1] in tuple(".,;:)») ".strip()) and "sin-corte" not in (formula.parent.get("class") or [])
+    ]
+    assert not faltas, "\n".join(faltas[:20])
+
+
+def test_los_tiempos_van_por_separado(arboles):
+    for pagina in _capitulos(arboles):
+        texto = " ".join(arboles[pagina].select_one(".objetivos .tiempos").get_text(" ").split())
+        assert re.search(r"Leer: .+ Seguir el código: .+ Ejercicios: .+ Ejecutarlo: ", texto), f"{pagina}: {texto}"
+
+
+def test_el_mapa_enlaza_lo_escrito(arboles):
+    enlaces = {a["href"] for a in arboles["intro.html"].select(".mapa-libro .escrito a")}
+    assert enlaces == set(_capitulos(arboles))
+    assert len(arboles["intro.html"].select(".mapa-libro li")) == 27
+
+
+def test_no_se_carga_la_biblioteca_de_iconos(arboles):
+    con_ella = [p for p, arbol in arboles.items() if arbol.select("script[src*=fontawesome]") or arbol.select("i.fa-solid")]
+    assert not con_ella and all(len(arbol.select("svg.icono path")) >= 4 for arbol in arboles.values())

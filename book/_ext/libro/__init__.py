@@ -12,6 +12,7 @@ Cada módulo hace una cosa y tiene su ``setup``:
 - :mod:`libro.tiempos`     minutos de cada página y tabla del curso
 - :mod:`libro.tipografia`  puntuación pegada a las fórmulas
 - :mod:`libro.ejercicios`  lo que el registro sabe de cada ejercicio
+- :mod:`libro.iconos`     los iconos del tema, dibujados
 - :mod:`libro.espanol`     catálogo propio y palabras inglesas sueltas
 - :mod:`libro.docstrings`  de las docstrings en español a autodoc
 - :mod:`libro.citas`       bibliografía y citas en español
@@ -41,20 +42,21 @@ def setup(app) -> dict:
         ejecucion,
         ejercicios,
         espanol,
-        mapa,
         etiquetas,
+        iconos,
+        mapa,
         numeracion,
         plegado,
         sitio,
-        tiempos,
-        tipografia,
         soluciones,
         temario,
+        tiempos,
+        tipografia,
     )
 
     partes = (
         ejecucion, numeracion, etiquetas, demostraciones, plegado, tiempos, didactica, ejercicios, espanol, citas,
-        docstrings, sitio, tipografia, mapa, buscador, temario, soluciones,
+        docstrings, sitio, tipografia, mapa, buscador, iconos, temario, soluciones,
     )  # fmt: skip
     for parte in partes:
         parte.setup(app)

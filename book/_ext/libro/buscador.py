@@ -19,11 +19,12 @@ from libro.numeracion import capitulo
 GLOSARIO = "apendices/glosario"
 NO_SE_BUSCA = (nodes.literal_block, nodes.math_block, nodes.raw, nodes.comment, nodes.title, addnodes.toctree,
                nodes.section)
+_BUSQUEDA_DE_SPHINX = re.compile(r"\s*<script[^>]*(?:searchtools|language_data|searchindex)\.js[^>]*></script>")
 SIN_INDICE = {"apendices/temario", "genindex", "search"}
 
 
 def texto_de(nodo: nodes.Node) -> str:
-    """El texto de una sección sin sus subsecciones, su código ni sus salidas."""
+    """El texto de una sección sin las secciones que contiene, su código ni sus salidas."""
     trozos = []
     for hijo in nodo.children:
         if isinstance(hijo, NO_SE_BUSCA) or (isinstance(hijo, nodes.Element) and hijo.get("nb_element")):
@@ -98,7 +99,20 @@ def _escribir(app, env) -> None:
         (carpeta / nombre).write_text(f"window.{variable}={texto};window.GLOSARIO_EN={json.dumps(destino)};\n", "utf8")
 
 
+def sin_la_de_sphinx(pagina: str) -> str:
+    """Quita de una página los guiones de la búsqueda de Sphinx, que aquí no se usa y pesa más que el capítulo."""
+    return _BUSQUEDA_DE_SPHINX.sub("", pagina)
+
+
+def _conectar(app) -> None:
+    if app.builder.format != "html":
+        return
+    escribir = app.builder.templates.render
+    app.builder.templates.render = lambda plantilla, contexto: sin_la_de_sphinx(escribir(plantilla, contexto))
+
+
 def setup(app) -> None:
-    """Conecta los dos ficheros."""
+    """Conecta los dos ficheros y quita los de Sphinx."""
+    app.connect("builder-inited", _conectar)
     app.connect("env-updated", lambda app, env: _escribir(app, env))
     app.add_js_file("glosario.js", priority=290, defer="defer")

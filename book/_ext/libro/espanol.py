@@ -22,6 +22,11 @@ ATRIBUTOS = ("aria-label", "title", "alt", "placeholder", "data-bs-title", "data
 _ATRIBUTO = re.compile(rf"""(?<=\s)({"|".join(ATRIBUTOS)})=(["'])(.*?)\2""", re.DOTALL)
 _ENLACE_PERMANENTE = re.compile(r'title="Link to this [a-z ]+"')
 
+# Un nombre largo se parte, si no cabe, tras un guion bajo, un punto, una barra o un paréntesis; no por cualquier letra.
+_CODIGO_LARGO = re.compile(r'(<span class="pre">)([^<]{15,})(</span>)')
+_CORTE = re.compile(r"([_./(=,])(?=\w)")
+ABRIR_PARTE = "Mostrar u ocultar sus páginas"
+
 
 class Catalogo(gettext.NullTranslations):
     """Las traducciones propias y, detrás, las que hubiera."""
@@ -52,6 +57,9 @@ def sustituir(pagina: str, mensajes: dict[str, str]) -> str:
 
     # Sphinx da a la bibliografía el papel de lista, pero no a sus entradas el de elementos.
     pagina = pagina.replace('<div role="list" class="citation-list">', '<div class="citation-list">')
+    flecha = '<span class="toctree-toggle"'
+    pagina = pagina.replace(f"<summary>{flecha}", f'<summary aria-label="{ABRIR_PARTE}">{flecha}')
+    pagina = _CODIGO_LARGO.sub(lambda m: m[1] + _CORTE.sub(r"\1<wbr>", m[2]) + m[3], pagina)
     return _ATRIBUTO.sub(atributo, _ENLACE_PERMANENTE.sub('title="Enlace a este lugar"', pagina))
 
 

@@ -197,10 +197,10 @@ def horas(minutos: float) -> str:
     """Horas con un decimal como mucho, redondeadas a medias.
 
     >>> horas(95), horas(180)
-    ('1.5 h', '3 h')
+    ('1.5\\u202fh', '3\\u202fh')
     """
     medias = max(1, round(minutos / 30))
-    return f"{medias // 2} h" if medias % 2 == 0 else f"{medias / 2:.1f} h"
+    return f"{medias // 2}\u202fh" if medias % 2 == 0 else f"{medias / 2:.1f}\u202fh"
 
 
 def _de_la_fila(capitulos: str, medidas: dict[int, list[Medida]]) -> tuple[list[Medida], int]:
@@ -245,7 +245,7 @@ def _tabla_del_curso(filas: list, medidas: dict[int, list[Medida]], escritos: li
         celdas = []
         for de in (lambda m: m.via_principal, lambda m: m.todo):
             minutos = sum(map(de, escritas)) + faltan * media(de)
-            celdas.append([nodes.Text(("≈ " if faltan else "") + horas(minutos) if minutos else "—")])
+            celdas.append([nodes.Text(("≈\u202f" if faltan else "") + horas(minutos) if minutos else "—")])
         copias = [n.deepcopy() for n in meta]
         cuerpo.append([[nodes.Text(str(semana))], [nodes.Text(capitulos)], copias, *celdas])
     cabecera = ["semana", "capítulos", "al terminar se sabe", "vía principal", "con todo"]

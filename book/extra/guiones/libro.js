@@ -13,6 +13,14 @@
   }
 
   // ---------- Fórmulas: MathJax las parte al ancho que ve; si ese ancho cambia, hay que decírselo ----------
+  const recomponer = (formula, documento) => {
+    try {
+      formula.rerender(documento);
+    } catch (fallo) {   // falta un trozo de la fuente: MathJax pide volver cuando llegue
+      if (!fallo.retry) throw fallo;
+      fallo.retry.then(() => recomponer(formula, documento)).then(repasar);
+    }
+  };
   const partirDeNuevo = (raiz) => {
     const documento = window.MathJax?.startup?.document;
     if (!documento?.math) return;
@@ -22,7 +30,7 @@
       const medida = documento.outputJax.getMetricsFor(caja, true);
       if (Math.abs(medida.containerWidth - formula.metrics.containerWidth) < 2) continue;
       formula.setMetrics(medida.em, medida.ex, medida.containerWidth, medida.scale);
-      formula.rerender(documento);
+      recomponer(formula, documento);
     }
   };
   // Una fórmula en línea más ancha que su párrafo sí puede partirse.
