@@ -269,5 +269,5 @@ def test_every_chapter_converts(real, libro_real):
 @pytest.mark.parametrize("real", [c for c in CAPITULOS if c.referencia.exists()], ids=lambda c: c.nombre)
 def test_every_number_in_the_prose_has_its_value(real):
     usadas = set(re.findall(r"\{glue:text\}`([^`:]+)", real.ruta.read_text("utf-8")))
-    vacias = [clave for clave, valor in cuadernos.publicados(real).items() if not valor]
-    assert usadas <= set(cuadernos.publicados(real)) and not vacias
+    vacias = [clave for clave, valor in cuadernos.publicados(cuadernos.ejecutado(real)).items() if not valor]
+    assert usadas <= set(cuadernos.publicados(cuadernos.ejecutado(real))) and not vacias
