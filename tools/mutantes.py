@@ -39,13 +39,20 @@ AL_REVES = {
 
 @dataclass(frozen=True)
 class Mutante:
-    """Una falta: dónde está, qué había, qué se pone y cómo queda el fichero."""
+    """Una falta: dónde está, qué había y qué se pone."""
 
     fichero: Path
     linea: int
     antes: str
     despues: str
-    codigo: str
+    desde: int
+    fuente: str
+
+    @property
+    def codigo(self) -> str:
+        """El fichero con la falta."""
+        bruto = self.fuente.encode()
+        return (bruto[: self.desde] + self.despues.encode() + bruto[self.desde + len(self.antes.encode()) :]).decode()
 
     def __str__(self) -> str:
         corta = "«" + " ".join(self.antes.split())[:60] + "» → «" + " ".join(self.despues.split())[:60] + "»"
@@ -96,27 +103,18 @@ def _visitables(nodo: ast.AST) -> Iterator[ast.AST]:
 
 def mutantes_de(fuente: str, fichero: Path) -> list[Mutante]:
     """Todas las faltas que se pueden plantar en un fichero."""
-    salida, lineas = [], fuente.encode().splitlines(keepends=True)
-    inicios = [0]
-    for linea in lineas:
-        inicios.append(inicios[-1] + len(linea))
+    bruto = fuente.encode()
+    inicios = [0, *(m.end() for m in re.finditer(b"\n", bruto))]
+    salida = []
     for nodo in _visitables(ast.parse(fuente)):
         for nuevo in _cambios(nodo):
             sitio = nodo.test if isinstance(nodo, ast.If) else nodo
-            desde, hasta = inicios[sitio.lineno - 1] + sitio.col_offset, inicios[sitio.end_lineno - 1] + sitio.end_col_offset
-            bruto, texto = fuente.encode(), ast.unparse(ast.fix_missing_locations(nuevo))
-            texto = f"({texto})" if isinstance(nuevo, ast.expr) and not isinstance(nuevo, ast.Constant) else texto
-            codigo = (bruto[:desde] + texto.encode() + bruto[hasta:]).decode()
-            salida.append(Mutante(fichero, sitio.lineno, bruto[desde:hasta].decode(), texto, codigo))
-    return [m for m in salida if _se_lee(m.codigo)]
-
-
-def _se_lee(codigo: str) -> bool:
-    try:
-        ast.parse(codigo)
-    except SyntaxError:
-        return False
-    return True
+            desde = inicios[sitio.lineno - 1] + sitio.col_offset
+            antes = bruto[desde : inicios[sitio.end_lineno - 1] + sitio.end_col_offset].decode()
+            texto = ast.unparse(ast.fix_missing_locations(nuevo))
+            suelto = isinstance(nuevo, ast.expr) and not isinstance(nuevo, ast.Constant)
+            salida.append(Mutante(fichero, sitio.lineno, antes, f"({texto})" if suelto else texto, desde, fuente))
+    return salida
 
 
 def pruebas_de(fichero: Path, raiz: Path = RAIZ) -> list[str]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-
 from libro import ejecucion, huella, ruta_cache
 from libro.huella import Fuentes, normalizado
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from libro.etiquetas import Destino, Indice, discrepancias, documentos
 from libro.lector import analiza, limpia, sucesos, vallas_mal_anidadas
 

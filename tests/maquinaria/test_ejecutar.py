@@ -7,11 +7,11 @@ import nbformat
 import pytest
 from jupyter_cache import get_cache
 from rich.console import Console
+from test_herramientas import capitulo
 
 import ejecutar
 from capitulos import en_cache
 from ejecutar import CapituloRoto, ejecuta, ejecuta_pendientes, vuelca
-from test_herramientas import capitulo
 
 
 @pytest.fixture
