@@ -178,8 +178,8 @@ def test_una_pagina_por_modulo_y_por_capitulo(raiz):
         "(api-atento-a)=\n# `atento.a`\n\n```{eval-rst}\n.. automodule:: atento.a\n```\n"
     )
     assert paginas["soluciones/cap04.md"] == "# Capítulo 4. La atención\n\n%SOLUCIONES%\n"
-    assert "- {doc}`atento.a <api/atento-a>`. Suma `x` con `atento.b`. Más.\n" in paginas["api.md"]
-    assert "{doc}`atento.sub <api/atento-sub>`. Sub." in paginas["api.md"]
+    assert "- [`atento.a`](api/atento-a.md). Suma `x` con `atento.b`. Más.\n" in paginas["api.md"]
+    assert "[`atento.sub`](api/atento-sub.md). Sub." in paginas["api.md"]
 
 
 def test_se_escribe_lo_que_falta_y_se_quita_lo_que_sobra(raiz):

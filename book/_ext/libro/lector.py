@@ -110,7 +110,7 @@ def _opciones(lineas: list[str]) -> tuple[dict[str, str], list[str]]:
 
 @dataclass
 class Linea:
-    """Una línea con su papel: prosa, titulo, codigo, mates, opcion, etiqueta, valla o vacia."""
+    """Una línea con su papel: ``prosa``, ``titulo``, ``codigo``, ``mates``, ``opcion``, ``etiqueta``, ``valla`` o ``vacia``."""
 
     numero: int
     texto: str
@@ -290,7 +290,7 @@ def analiza(texto: str) -> Documento:
 class Suceso:
     """Algo que importa a la numeración.
 
-    ``tipo`` es «etiqueta», «titulo», «ecuacion», «directiva» o «parrafo»; ``texto``, la etiqueta o el
+    ``tipo`` es ``etiqueta``, ``titulo``, ``ecuacion``, ``directiva`` o ``parrafo``; ``texto``, la etiqueta o el
     título; ``nivel``, el del título.
     """
 
