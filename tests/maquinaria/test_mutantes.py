@@ -45,7 +45,10 @@ def test_las_faltas_respetan_las_tildes():
 @pytest.mark.parametrize(("fichero", "primera", "tambien"), [
     ("code/atento/masks.py", "tests/atento/test_masks.py", "tests/atento/test_masks.py"),
     ("code/atento/tasks/translation.py", "tests/atento/test_translation.py", "tests/atento/test_translation.py"),
-    ("book/_ext/libro/huella.py", "tests/libro/test_huella.py", "tests/libro/test_extension.py"),
+    ("book/_ext/libro/huella.py", "tests/libro/test_huella.py", "tests/libro/test_huella.py"),
+    ("book/_ext/libro/sitio.py", "tests/libro/test_extension.py", "tests/libro/test_extension.py"),
+    ("book/_ext/libro/temario.py", "tests/libro/test_apendices.py", "tests/libro/test_apendices.py"),
+    ("tools/a_markdown.py", "tests/libro/test_cuadernos.py", "tests/libro/test_cuadernos.py"),
     ("tools/construir.py", "tests/maquinaria/test_construir.py", "tests/maquinaria/test_construir.py"),
 ])
 def test_cada_fichero_tiene_sus_pruebas(fichero, primera, tambien):
