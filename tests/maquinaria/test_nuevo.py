@@ -92,6 +92,7 @@ def test_la_pagina_y_el_codigo_se_leen(raiz):
 
 def test_el_ejercicio_nace_con_la_nota_bien_puesta(raiz):
     """La referencia obtiene todos los puntos, el esqueleto ninguno y cada mutante cae con su pista."""
+    from calificador.carga import Curso
     from calificador.correccion.oraculo import verifica
 
     crea(raiz)
@@ -99,12 +100,14 @@ def test_el_ejercicio_nace_con_la_nota_bien_puesta(raiz):
     modulo = importlib.util.module_from_spec(especificacion)
     especificacion.loader.exec_module(modulo)
     (ejercicio,) = modulo.EJERCICIOS
+    carpetas = (raiz / x for x in ("code/calificador/ejercicios", "exercises", "solutions"))
+    curso = Curso(*carpetas, {ejercicio.id: ejercicio})
     solucion, esqueleto = ((raiz / x / "cap06.py").read_text() for x in ("solutions", "exercises"))
     for semilla in (0, 1):
-        assert verifica(ejercicio, solucion, semilla).puntos == ejercicio.puntos
-        assert verifica(ejercicio, esqueleto, semilla).puntos == 0
+        assert verifica(ejercicio, solucion, semilla, del_curso=curso).puntos == ejercicio.puntos
+        assert verifica(ejercicio, esqueleto, semilla, del_curso=curso).puntos == 0
         for mutante in ejercicio.mutantes:
-            resultado = verifica(ejercicio, mutante.codigo, semilla)
+            resultado = verifica(ejercicio, mutante.codigo, semilla, del_curso=curso)
             assert resultado.puntos < ejercicio.puntos and mutante.pista in str(resultado), mutante.nombre
 
 
