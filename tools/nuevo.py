@@ -184,7 +184,7 @@ def con_entrada(indice: str, parte: str, fichero: str) -> str:
     lineas = indice.splitlines(keepends=True)
     suyas = [i for i, x in enumerate(lineas) if re.match(rf"\s*- file: {re.escape(parte)}/", x)]
     if not suyas:
-        raise SystemExit(f"book/_toc.yml no tiene ninguna página de {parte}/: añade antes esa parte, con su caption.")
+        raise SystemExit(f"book/_toc.yml no tiene ninguna página de {parte}/: añade antes esa parte, con su rótulo.")
     sangria = re.match(r"\s*", lineas[suyas[0]])[0]
     nueva = f"{sangria}- file: {parte}/{fichero}\n"
     lugar = next((i for i in suyas if lineas[i] > nueva), suyas[-1] + 1)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
-from libro.etiquetas import Destino, Indice, discrepancias, documentos
+from docutils import nodes
+from libro import etiquetas
+from libro.etiquetas import Destino, Indice, discrepancias, documentos, numeros_de_sphinx
 from libro.lector import analiza, limpia, sucesos, vallas_mal_anidadas
 
 PAGINA = """---
@@ -238,3 +242,51 @@ def test_documentos_del_indice_con_sus_comodines(tmp_path):
         "root: intro\nparts:\n- chapters:\n  - file: b\n    sections:\n    - glob: a/*\n  - file: c\n"
     )
     assert documentos(tmp_path) == ["intro", "b", "a/dos", "a/uno", "c"]
+
+
+# --- Lo que ve Sphinx -----------------------------------------------------------------------------
+
+
+def test_los_numeros_de_sphinx_se_leen_de_su_entorno():
+    std = SimpleNamespace(labels={"c04-a": ("04-x", "a", "A"), "suelta": ("04-x", "z", "Z")})
+    env = SimpleNamespace(
+        get_domain=lambda nombre: std, toc_secnumbers={"04-x": {"#a": (4, 2), "#b": None}},
+        toc_fignumbers={"04-x": {"figure": {"fig-a": (4, 1)}, "displaymath": {"equation-eq-a": (4, 3)}}},
+    )  # fmt: skip
+    assert numeros_de_sphinx(env) == {"c04-a": "4.2", "fig-a": "4.1", "eq-a": "4.3"}
+
+
+def test_una_numeracion_distinta_es_un_aviso(tmp_path, monkeypatch):
+    (tmp_path / "_toc.yml").write_text("root: 04-x\nchapters:\n- file: 05-fuera\n")
+    for nombre in ("04-x", "05-fuera"):
+        (tmp_path / f"{nombre}.md").write_text(f"# T\n\n(c{nombre[:2]}-a)=\n## A\n")
+    avisos = []
+    monkeypatch.setattr(etiquetas.logger, "warning", lambda texto, queja, **k: avisos.append(queja))
+    env = SimpleNamespace(found_docs={"04-x"})
+    for numeros, cuantos in (({"c04-a": "4.1", "c05-a": "9.9"}, 0), ({"c04-a": "4.2"}, 1)):
+        monkeypatch.setattr(etiquetas, "numeros_de_sphinx", lambda env, n=numeros: n)
+        etiquetas._comprobar(SimpleNamespace(srcdir=str(tmp_path)), env)
+        assert len(avisos) == cuantos
+
+
+@pytest.mark.parametrize(("atributos", "sale"), [
+    ({"reftarget": "c04-a", "reftype": "ref"}, "A"), ({"reftarget": "c04-a", "reftype": "numref"}, "Sección 4.1"),
+    ({"reftarget": "c04-a", "reftype": "ref", "refexplicit": True}, "texto"),
+    ({"reftarget": "x", "reftype": "doc"}, "texto"), ({"reftarget": "x", "reftype": "obj", "refdomain": "py"}, "texto"),
+    ({"reftarget": "nada", "reftype": "ref"}, None),
+])
+def test_una_pagina_suelta_cita_el_resto_sin_enlazarlo(tmp_path, monkeypatch, atributos, sale):
+    (tmp_path / "_toc.yml").write_text("root: 04-x\n")
+    (tmp_path / "04-x.md").write_text("# T\n\n(c04-a)=\n## A\n")
+    app, contenido = SimpleNamespace(srcdir=str(tmp_path)), nodes.Text("texto")
+    assert etiquetas._enlazar_con_el_resto(app, None, atributos, contenido) is None
+    monkeypatch.setenv(etiquetas.SUELTA, "1")
+    nodo = etiquetas._enlazar_con_el_resto(app, None, atributos, contenido)
+    assert (nodo and nodo.astext()) == sale
+    config = SimpleNamespace(libro_exigir_tiempos=True)
+    etiquetas._preparar_suelta(None, config)
+    assert config.libro_exigir_tiempos is False
+    monkeypatch.delenv(etiquetas.SUELTA)
+    config.libro_exigir_tiempos = True
+    etiquetas._preparar_suelta(None, config)
+    assert config.libro_exigir_tiempos is True

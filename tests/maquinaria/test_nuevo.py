@@ -5,10 +5,10 @@ import importlib.util
 import shutil
 
 import pytest
+from libro.lector import analiza
 
 import nuevo
 from capitulos import LIBRO, RAIZ
-from libro.lector import analiza
 
 INDICE = """\
 format: jb-book
