@@ -4,9 +4,12 @@ RAIZ := $(shell f='$(strip $(MAKEFILE_LIST))'; cd "$$(dirname "$$f")" && pwd)
 AQUI = cd "$(RAIZ)" &&
 VENV = .venv/bin/python
 PUERTO ?= 8000
+CAPITULO ?=
+CARPETA ?=
+CUANTOS ?= 20
 
 .DEFAULT_GOAL := ayuda
-.PHONY: ayuda entorno sistema libro ver prueba referencias tiempos semillas estilo bancos limpia
+.PHONY: ayuda entorno sistema libro ver prueba referencias tiempos semillas estilo bancos mutantes capitulo limpia
 
 ayuda:          ## enseña estas órdenes
 	@$(AQUI) grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -17,8 +20,8 @@ entorno:        ## prepara .venv con las versiones fijadas
 sistema:        ## instala Chromium y hunspell (los usan las pruebas)
 	@$(AQUI) tools/sistema.sh
 
-libro: entorno  ## construye el libro en book/_build/html
-	@$(AQUI) $(VENV) tools/construir.py
+libro: entorno  ## construye el libro en book/_build/html (CAPITULO=6: solo esa página)
+	@$(AQUI) $(VENV) tools/construir.py $(if $(CAPITULO),--capitulo "$(CAPITULO)")
 
 ver:            ## sirve el libro en localhost:8000 (PUERTO=…)
 	@$(AQUI) test -f book/_build/html/index.html || { echo "Aún no hay libro: ejecuta antes «make libro»."; exit 1; }
@@ -28,20 +31,26 @@ prueba: entorno ## ejecuta todas las pruebas
 	@$(AQUI) tools/sistema.sh --si-puede
 	@$(AQUI) $(VENV) tools/prueba.py
 
-referencias: entorno ## acepta las salidas nuevas de los capítulos y enseña la diferencia
-	@$(AQUI) $(VENV) tools/referencias.py
+referencias: entorno ## acepta las salidas nuevas de los capítulos y enseña la diferencia (CAPITULO=…)
+	@$(AQUI) $(VENV) tools/referencias.py $(CAPITULO)
 
 semillas: entorno ## repite las otras semillas y las ejecuciones largas (minutos)
-	@$(AQUI) $(VENV) tools/semillas.py
+	@$(AQUI) $(VENV) tools/semillas $(CAPITULO)
 
-tiempos:        ## apunta los tiempos medidos de cada capítulo
-	@$(AQUI) $(VENV) tools/tiempos.py
+tiempos:        ## apunta los tiempos medidos de cada capítulo (CAPITULO=…)
+	@$(AQUI) $(VENV) tools/tiempos.py $(CAPITULO)
 
 estilo: entorno ## revisa el código con ruff
 	@$(AQUI) $(VENV) -m ruff check code tests tools benchmarks exercises solutions
 
 bancos: entorno ## mide velocidades y memoria, en cocientes
 	@$(AQUI) for f in benchmarks/*.py; do $(VENV) $$f || exit 1; done
+
+mutantes: entorno ## estropea el código y cuenta cuántas faltas ven las pruebas (CARPETA=… CUANTOS=…)
+	@$(AQUI) $(VENV) tools/mutantes.py --cuantos $(CUANTOS) $(CARPETA)
+
+capitulo: entorno ## empieza un capítulo (N=6 NOMBRE=varias-cabezas PARTE=2-mecanismo TITULO="Varias cabezas")
+	@$(AQUI) $(VENV) tools/nuevo.py "$(N)" "$(NOMBRE)" "$(PARTE)" "$(TITULO)"
 
 limpia:         ## borra lo construido (no el entorno)
 	@$(AQUI) rm -rf book/_build

@@ -61,7 +61,7 @@ def paginas(raiz: Path = RAIZ) -> dict[str, str]:
         salida[f"api/{nombre}.md"] = (
             f"(api-{nombre})=\n# `{modulo}`\n\n```{{eval-rst}}\n.. automodule:: {modulo}\n```\n"
         )
-        lista.append(f"- {{doc}}`{modulo} <api/{nombre}>`. {_resumen(modulo, raiz)}")
+        lista.append(f"- [`{modulo}`](api/{nombre}.md). {_resumen(modulo, raiz)}")
     salida["api.md"] = INTRODUCCION + "\n".join(lista) + "\n"
     for fichero in sorted((raiz / "solutions").glob("cap[0-9][0-9].py")):
         titulo = re.search(r"^# # (.+?)(?:: soluciones)?$", fichero.read_text(encoding="utf-8"), re.MULTILINE)

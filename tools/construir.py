@@ -101,7 +101,7 @@ def cuadernos(salida: Path) -> None:
         raise SystemExit("El libro no se ha construido: faltan cuadernos por lo que dicen las líneas anteriores.")
 
 
-def publica(hechas: Path, destino: Path = HTML) -> None:
+def publica(hechas: Path, destino: Path) -> None:
     """Pone el libro nuevo en el lugar del viejo de una vez; si se corta, :func:`limpia_lo_anterior` lo recupera."""
     nuevo, anterior = destino.with_suffix(".nuevo"), destino.with_suffix(".anterior")
     for resto in (nuevo, anterior):
@@ -134,7 +134,7 @@ def libro_entero(ejecutados: Path | None, consola: Console) -> None:
     ESTADO.write_text("en curso", encoding="utf-8")
     hechas = paginas(consola)
     cuadernos(hechas / "cuadernos")
-    publica(hechas)
+    publica(hechas, HTML)
     ESTADO.unlink()
     consola.print(f"\n[bold]El libro está en[/bold] {HTML / 'index.html'}", soft_wrap=True)
     consola.print("Para leerlo: [bold]make ver[/bold] (o abre ese fichero en un navegador).")

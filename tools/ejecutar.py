@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import threading
 import time
@@ -65,6 +66,7 @@ async def _con_plazo(cliente: NotebookClient, corte: threading.Event) -> None:
             await asyncio.wait([tarea], timeout=5)
             if cliente.km is not None:
                 await asyncio.wait_for(cliente.km.shutdown_kernel(now=True), 10)
+            atexit.unregister(cliente._cleanup_kernel)   # ya no hay núcleo que cerrar al salir
             raise Cortado("interrumpido" if corte.is_set() else f"el capítulo pasa de {LIMITE_CAPITULO} s")
     tarea.result()
 

@@ -18,6 +18,7 @@ ENTORNO = RAIZ / ".venv"
 SELLO = ENTORNO / ".sello-atento"
 PYTHON = ENTORNO / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 MIB_NECESARIOS = 2500
+PLAZO = 3600   # segundos de cada instalación
 
 
 def huella_de_dependencias() -> str:
@@ -39,7 +40,11 @@ def comprueba() -> None:
 def instala(*paquetes: str) -> None:
     """Instala en el entorno, con las versiones fijadas (la ruta es relativa: la carpeta puede tener espacios)."""
     orden = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "-c", "constraints.txt"]
-    if subprocess.run([*orden, *paquetes], cwd=RAIZ).returncode:
+    try:
+        codigo = subprocess.run([*orden, *paquetes], cwd=RAIZ, timeout=PLAZO).returncode
+    except subprocess.TimeoutExpired:
+        sys.exit(f"pip no ha terminado en {PLAZO} s: comprueba la conexión de red y repite la orden.")
+    if codigo:
         sys.exit("pip no ha podido instalar lo anterior: comprueba la conexión de red y repite la orden.")
 
 
@@ -47,7 +52,11 @@ def entorno_util() -> bool:
     """Si ya hay un intérprete que arranca, de esta misma versión de Python."""
     if not PYTHON.exists():
         return False
-    version = subprocess.run([str(PYTHON), "-c", "import sys, pip; print(sys.version)"], capture_output=True, text=True)
+    orden = [str(PYTHON), "-c", "import sys, pip; print(sys.version)"]
+    try:
+        version = subprocess.run(orden, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
     return version.returncode == 0 and version.stdout.strip() == sys.version.strip()
 
 
@@ -67,4 +76,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("\nInterrumpido: el entorno está a medias; la próxima vez se sigue donde iba.")

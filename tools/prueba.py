@@ -6,17 +6,20 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from procesos import corre, principal
+
 RAIZ = Path(__file__).resolve().parents[1]
 PROCESOS = str(os.cpu_count() or 1)
+PLAZO = 3600   # segundos de cada paso
 HILOS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "JUPYTER_PREFER_ENV_PATH": "1"}
 
 
@@ -38,22 +41,27 @@ def pasos(carpeta: str, extra: list[str]) -> dict[str, list[str]]:
     }
 
 
-def main() -> None:
-    """Punto de entrada: hace todos los pasos aunque falle uno, y dice cuáles han fallado."""
-    consola = Console()
+def ejecuta(ordenes: Mapping[str, Sequence[str]], consola: Console, **entorno: str) -> list[str]:
+    """Hace todos los pasos aunque falle uno y enseña el resumen; devuelve los nombres de los que fallan."""
     resumen = Table("paso", "resultado", "segundos", title="make prueba")
-    fallos = 0
-    with tempfile.TemporaryDirectory() as carpeta:
-        entorno = {**os.environ, **HILOS, "ATENTO_EJECUTADOS": carpeta}
-        for nombre, orden in pasos(carpeta, sys.argv[1:]).items():
-            consola.rule(nombre)
-            inicio = time.perf_counter()
-            codigo = subprocess.run(orden, cwd=RAIZ, env=entorno).returncode
-            fallos += codigo != 0
-            resumen.add_row(nombre, "bien" if codigo == 0 else "FALLA", f"{time.perf_counter() - inicio:.0f}")
+    fallos = []
+    for nombre, orden in ordenes.items():
+        consola.rule(nombre)
+        inicio = time.perf_counter()
+        codigo = corre(orden, PLAZO, cwd=RAIZ, env={**os.environ, **HILOS, **entorno})
+        if codigo:
+            fallos.append(nombre)
+        resumen.add_row(nombre, "FALLA" if codigo else "bien", f"{time.perf_counter() - inicio:.0f}")
     consola.print(resumen)
+    return fallos
+
+
+def main() -> None:
+    """Punto de entrada."""
+    with tempfile.TemporaryDirectory() as carpeta:
+        fallos = ejecuta(pasos(carpeta, sys.argv[1:]), Console(), ATENTO_EJECUTADOS=carpeta)
     sys.exit(1 if fallos else 0)
 
 
 if __name__ == "__main__":
-    main()
+    principal(main)

@@ -1,15 +1,20 @@
 """Las referencias de nbval: un cuaderno pequeño por capítulo con su código y sus salidas de texto.
 
-    python tools/referencias.py            las rehace ejecutando lo que haya cambiado y enseña la diferencia
-    python tools/referencias.py --revisa   solo dice si siguen siendo las del capítulo
+    python tools/referencias.py [CAPÍTULO]  las rehace ejecutando lo que haya cambiado y enseña la diferencia
+    python tools/referencias.py --revisa    solo dice si siguen siendo las del capítulo
+
+Con un capítulo, las de los demás no se tocan. De una celda que nbval daría por buena se conserva lo guardado: una
+referencia solo cambia donde ha cambiado algo.
 """
 
 from __future__ import annotations
 
 import argparse
+import configparser
 import difflib
 import json
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -18,10 +23,12 @@ from nbformat.v4 import new_code_cell, new_notebook
 from rich.console import Console
 from rich.syntax import Syntax
 
-from capitulos import REFERENCIAS, Capitulo, abre_cache, capitulos
-from ejecutar import ejecuta_pendientes
+from capitulos import REFERENCIAS, Capitulo, abre_cache, elegidos
+from ejecutar import CapituloRoto, ejecuta_pendientes
+from procesos import principal
 
 TIPOS_QUE_SE_COMPARAN = ("text/plain", "text/latex", "application/papermill.record/text/plain")
+SANEAR = REFERENCIAS / "sanear.cfg"
 NUCLEO = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
@@ -35,8 +42,47 @@ def adelgaza(salida) -> nbformat.NotebookNode:
     return nueva
 
 
-def referencia(cuaderno: nbformat.NotebookNode) -> str:
-    """El texto de la referencia de un cuaderno ejecutado.
+def junta(salidas: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Une los trozos seguidos de una misma corriente: dónde se parten depende de la prisa de la máquina."""
+    juntas: list[nbformat.NotebookNode] = []
+    for salida in salidas:
+        ultima = juntas[-1] if juntas else {}
+        if salida.output_type == "stream" and ultima.get("name") == salida.name:
+            ultima.text += salida.text
+        else:
+            juntas.append(salida)
+    return juntas
+
+
+def _saneador(fichero: Path):
+    """La función que quita de un texto lo que ``sanear.cfg`` dice que puede variar."""
+    reglas = configparser.RawConfigParser()
+    reglas.read(fichero, encoding="utf-8")
+    cambios = [(re.compile(reglas[x]["regex"]), reglas[x]["replace"]) for x in reglas.sections()]
+
+    def sanea(texto: str) -> str:
+        for patron, cambio in cambios:
+            texto = patron.sub(cambio, texto)
+        return texto
+
+    return sanea
+
+
+def conserva(nuevo: nbformat.NotebookNode, viejo: nbformat.NotebookNode, sanea) -> None:
+    """Deja en ``nuevo`` las salidas guardadas de las celdas en las que nbval no vería diferencia."""
+    guardadas = {celda.source: celda for celda in viejo.cells}
+    for celda in nuevo.cells:
+        vieja = guardadas.get(celda.source)
+        if vieja is None:
+            continue
+        ignora = {"nbval-ignore-output", "nbval-skip"} & set(celda.metadata.get("tags", []))
+        ahora, antes = (sanea(json.dumps(c.outputs, sort_keys=True, ensure_ascii=False)) for c in (celda, vieja))
+        if ahora == antes or ignora and bool(celda.outputs) == bool(vieja.outputs):
+            celda.outputs = vieja.outputs
+
+
+def referencia(cuaderno: nbformat.NotebookNode, viejo: nbformat.NotebookNode | None = None) -> str:
+    """El texto de la referencia de un cuaderno ejecutado; lo que no cambia queda como en la vieja.
 
     Toda celda lleva ``execution_count``: nbval da por buena, sin mirarla, la que no lo tiene.
     """
@@ -46,13 +92,16 @@ def referencia(cuaderno: nbformat.NotebookNode) -> str:
         celdas.append(
             new_code_cell(
                 source=celda.source,
-                outputs=[adelgaza(salida) for salida in celda.outputs],
+                outputs=junta([adelgaza(salida) for salida in celda.outputs]),
                 metadata={"tags": list(etiquetas)} if etiquetas else {},
                 execution_count=1,
                 id=f"celda-{numero:02d}",
             )
         )
-    return nbformat.writes(new_notebook(cells=celdas, metadata={"kernelspec": NUCLEO})) + "\n"
+    nuevo = new_notebook(cells=celdas, metadata={"kernelspec": NUCLEO})
+    if viejo is not None:
+        conserva(nuevo, viejo, _saneador(SANEAR))
+    return nbformat.writes(nuevo) + "\n"
 
 
 def esta_al_dia(capitulo: Capitulo) -> str | None:
@@ -76,38 +125,45 @@ def escribe(ruta: Path, texto: str) -> None:
     os.replace(temporal.name, ruta)
 
 
-def rehace(consola: Console) -> int:
-    """Rehace las referencias y enseña qué cambia; devuelve cuántas han cambiado."""
-    lista = capitulos()
+def rehace(lista: list[Capitulo], consola: Console) -> int:
+    """Rehace las referencias de esos capítulos y enseña qué cambia; devuelve cuántas han cambiado."""
     ejecuta_pendientes(lista, consola)
-    cache, cambios = abre_cache(), 0
     REFERENCIAS.mkdir(parents=True, exist_ok=True)
-    for capitulo in lista:
-        _, ejecutado = cache.merge_match_into_notebook(capitulo.cuaderno())
-        nueva = referencia(ejecutado)
-        vieja = capitulo.referencia.read_text(encoding="utf-8") if capitulo.referencia.exists() else ""
-        if nueva == vieja:
-            continue
-        cambios += 1
-        diferencia = difflib.unified_diff(vieja.splitlines(), nueva.splitlines(), "antes", "ahora", lineterm="", n=2)
-        if vieja:
-            consola.print(Syntax("\n".join(diferencia), "diff"))
-        escribe(capitulo.referencia, nueva)
-        consola.print(f"{capitulo.nombre}: referencia {'rehecha' if vieja else 'nueva'}.")
-    return cambios
+    return sum(_rehace_una(capitulo, consola) for capitulo in lista)
+
+
+def _rehace_una(capitulo: Capitulo, consola: Console) -> bool:
+    _, ejecutado = abre_cache(capitulo).merge_match_into_notebook(capitulo.cuaderno())
+    hay = capitulo.referencia.exists()
+    vieja = capitulo.referencia.read_text(encoding="utf-8") if hay else ""
+    nueva = referencia(ejecutado, nbformat.reads(vieja, as_version=4) if hay else None)
+    if nueva == vieja:
+        return False
+    diferencia = difflib.unified_diff(vieja.splitlines(), nueva.splitlines(), "antes", "ahora", lineterm="", n=2)
+    if vieja:
+        consola.print(Syntax("\n".join(diferencia), "diff"))
+    escribe(capitulo.referencia, nueva)
+    consola.print(f"{capitulo.nombre}: referencia {'rehecha' if vieja else 'nueva'}.")
+    return True
 
 
 def main() -> None:
     """Punto de entrada."""
     opciones = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    opciones.add_argument("capitulo", nargs="?", help="número o nombre de la página; sin él, todas")
     opciones.add_argument("--revisa", action="store_true", help="no ejecuta: solo dice si están al día")
-    consola = Console()
-    if opciones.parse_args().revisa:
-        quejas = [queja for c in capitulos() if (queja := esta_al_dia(c))]
+    elegido, consola = opciones.parse_args(), Console()
+    lista = elegidos(elegido.capitulo)
+    if elegido.revisa:
+        quejas = [queja for c in lista if (queja := esta_al_dia(c))]
         consola.print("\n".join(quejas) or "Las referencias están al día.")
         raise SystemExit(1 if quejas else 0)
-    consola.print(f"{rehace(consola)} referencias han cambiado. Revisa la diferencia antes de darlas por buenas.")
+    try:
+        cambiadas = rehace(lista, consola)
+    except CapituloRoto as error:
+        raise SystemExit(str(error)) from error
+    consola.print(f"Han cambiado {cambiadas} referencias. Revisa la diferencia antes de darlas por buenas.")
 
 
 if __name__ == "__main__":
-    main()
+    principal(main)

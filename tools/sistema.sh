@@ -8,9 +8,8 @@ command -v chromium >/dev/null || command -v chromium-browser >/dev/null || comm
 command -v hunspell >/dev/null || falta+=(hunspell)
 if command -v hunspell >/dev/null; then
   hunspell -D </dev/null 2>&1 | grep -q 'es_ES' || falta+=(hunspell-es)
-  hunspell -D </dev/null 2>&1 | grep -q 'en_US' || falta+=(hunspell-en-us)
 else
-  falta+=(hunspell-es hunspell-en-us)
+  falta+=(hunspell-es)
 fi
 [ ${#falta[@]} -eq 0 ] && exit 0
 

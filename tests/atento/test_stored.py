@@ -11,7 +11,7 @@ from atento import stored
 
 def test_lo_guardado_dice_de_donde_sale():
     saved = stored.runs("03")
-    assert saved["command"] == "python tools/semillas.py 03"
+    assert saved["command"] == "python tools/semillas 03"
     assert {"processor", "architecture", "cores", "threads", "system"} <= set(saved["machine"])
     assert {"python", "torch", "numpy", "sacrebleu"} <= set(saved["versions"])
     assert len(saved["date"]) == 10

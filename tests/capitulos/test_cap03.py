@@ -25,7 +25,7 @@ def test_las_tres_semillas_guardadas_cumplen_lo_que_el_texto_promete():
 
 
 def test_la_receta_de_la_pagina_es_la_de_lo_guardado():
-    ruta = RAIZ / "tools" / "semillas.py"
+    ruta = RAIZ / "tools" / "semillas" / "cap03.py"
     especificacion = importlib.util.spec_from_file_location("semillas", ruta)
     semillas = importlib.util.module_from_spec(especificacion)
     especificacion.loader.exec_module(semillas)

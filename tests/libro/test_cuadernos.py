@@ -1,16 +1,16 @@
 """Los cuadernos para descargar: Markdown corriente, el código del capítulo y nada de MyST."""
 
+import os
 import re
-import sys
-from pathlib import Path
+import subprocess
 
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_output
 
-RAIZ = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(RAIZ / "tools"))
-
-import cuadernos  # noqa: E402  (necesita la línea anterior)
+import citables
+import cuadernos
+from a_markdown import CuadernoImposible, sin_macros
 
 CABECERA = """\
 ---
@@ -122,6 +122,31 @@ Dentro.
 Una nota.
 ```
 
+::::{a-fondo} Con $\Q$
+Plegado.
+::::
+
+```{a-fondo} Con celdas
+```
+
+```{code-cell} python
+:tags: [comprobacion]
+:comprueba: "Dos vías coinciden"
+assert x == 2
+```
+
+```{code-cell} python
+:tags: [dibujo]
+x
+```
+
+```{fin-a-fondo}
+```
+
+```{math}
+y
+```
+
 | a | b |
 | --- | --- |
 | $\Q$ | {en}`query` |
@@ -200,6 +225,8 @@ def test_sample_becomes_plain_markdown(libro):
         "<details>\n<summary>Más</summary>\n\nDentro.\n\n</details>",
         "> **Nota**\n>\n> Una nota.",
         '| $Q$ | <em lang="en">query</em> |',
+        "<details>\n<summary>A fondo: Con $Q$</summary>\n\nPlegado.\n\n</details>",
+        "---\n\n**A fondo: Con celdas**", "---\n\n$$\ny\n$$",
     ):
         assert trozo in texto, f"{trozo}\n\n--- no está en ---\n\n{texto}"
     assert "esto sí es un comentario" not in texto and "Publica ``value``" not in texto
@@ -215,6 +242,76 @@ def test_code_tags_and_metadata(libro):
     assert codigo[1].metadata.jupyter.source_hidden and not any(celda.outputs for celda in codigo)
     assert len({celda.id for celda in uno.cells}) == len(uno.cells)
     assert uno.metadata.kernelspec.name == "python3" and uno.metadata.title == "Una muestra"
+    assert codigo[3].source == "# @title Dos vías coinciden\nassert x == 2" and codigo[3].metadata.cellView == "form"
+    assert codigo[4].source == "# @title Código de la figura\nx" and codigo[4].metadata.jupyter.source_hidden
+    assert "cellView" not in codigo[1].metadata and "jupyter" not in codigo[2].metadata
+    assert [c.id for c in uno.cells[:2]] == ["celda-000", "celda-001"]
+
+
+def test_outputs_and_plain_copies(libro, tmp_path):
+    """Con salidas, menos los valores publicados; sin salidas, las mismas celdas; y lo que no cambia conserva su fecha."""
+    hecho = capitulo(libro).cuaderno()
+    codigo = [c for c in hecho.cells if c.cell_type == "code"]
+    glue = new_output("display_data", data={"text/html": ""}, metadata={"scrapbook": {"name": "c04-x"}})
+    visto = new_output("execute_result", data={"text/plain": "2"}, execution_count=9)
+    codigo[1].outputs, codigo[3].outputs = [glue], [visto]
+    con = cuadernos.cuaderno(capitulo(libro), libro, {"c04-x": "2"}, hecho)
+    salidas = [c.outputs for c in con.cells if c.cell_type == "code"]
+    assert [len(s) for s in salidas] == [0, 0, 0, 0, 1] and salidas[4][0].execution_count is None
+    assert visto.execution_count == 9
+    ruta = tmp_path / "c" / "a.ipynb"
+    assert cuadernos.escribe(ruta, con)
+    os.utime(ruta, (1000, 1000))
+    assert not cuadernos.escribe(ruta, con) and ruta.stat().st_mtime == 1000
+    con.cells[0].source = "otra"
+    assert cuadernos.escribe(ruta, con) and ruta.stat().st_mtime > 1000
+
+
+def test_export_writes_both_and_removes_what_is_left_over(libro, tmp_path, monkeypatch):
+    monkeypatch.setattr(cuadernos, "ejecutado", lambda capitulo: None)
+    monkeypatch.setattr(cuadernos, "publicados", lambda hecho: {"c04-x": "2"})
+    (tmp_path / "99-sobra.ipynb").write_text("{}")
+    assert cuadernos.exporta([capitulo(libro)], libro, tmp_path) == (1, [])
+    assert sorted(p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*.ipynb")) == [
+        "04-muestra.ipynb", "sin-salidas/04-muestra.ipynb",
+    ]
+    assert cuadernos.exporta([capitulo(libro)], libro, tmp_path) == (0, [])
+    monkeypatch.setattr(cuadernos, "publicados", lambda hecho: {})
+    cambiados, fallos = cuadernos.exporta([capitulo(libro)], libro, tmp_path)
+    assert cambiados == 0 and len(fallos) == 1 and "04-muestra: no hay valor" in fallos[0]
+
+
+@pytest.mark.parametrize(("texto", "valor"), [
+    ("'12\\u202f345.7'", "12\u202f345.7"), ("'0.50'", "0.50"), ('"l\'x"', "l'x"), ("3", "3"), ("'a\\\\b'", "a\\b"),
+])
+def test_glued_values_are_read_as_python_reads_them(texto, valor):
+    salida = new_output(
+        "display_data", data={"application/papermill.record/text/plain": texto},
+        metadata={"scrapbook": {"name": "c04-x", "mime_prefix": "application/papermill.record/"}},
+    )
+    hecho = nbformat.v4.new_notebook(cells=[new_code_cell("x", outputs=[salida])])
+    assert cuadernos.publicados(hecho) == {"c04-x": valor} and cuadernos.publicados(None) == {}
+
+
+def _git(carpeta, *orden):
+    subprocess.run(["git", "-C", carpeta, "-c", "user.name=a", "-c", "user.email=a@b", *orden], check=True, timeout=30,
+                   capture_output=True)
+
+
+def test_the_install_cell_pins_the_published_commit(tmp_path, monkeypatch):
+    monkeypatch.delenv("GITHUB_SHA", raising=False)
+    assert citables.commit_publicado(tmp_path / "no-existe") == ""
+    for orden in (["init"], ["commit", "--allow-empty", "-m", "a"]):
+        _git(tmp_path, *orden)
+    assert citables.commit_publicado(tmp_path) == "", "nadie más tiene este commit"
+    _git(tmp_path, "update-ref", "refs/remotes/origin/main", "HEAD")
+    assert re.fullmatch(r"[0-9a-f]{40}", citables.commit_publicado(tmp_path))
+    monkeypatch.setenv("GITHUB_SHA", "abc123")
+    assert citables.commit_publicado(tmp_path) == "abc123"
+
+
+def test_macros_keep_letters_apart():
+    assert sin_macros(r"\alpha\Q + \V\K") == r"\alpha{Q} + V{K}" and sin_macros(r"\Qx") == r"\Qx"
 
 
 @pytest.mark.parametrize(
@@ -232,7 +329,7 @@ def test_code_tags_and_metadata(libro):
 )
 def test_what_cannot_be_said_fails_loudly(libro, texto, mensaje):
     capitulo(libro).ruta.write_text(f"{CABECERA}\n# Título\n\n{texto}\n", "utf-8")
-    with pytest.raises(cuadernos.CuadernoImposible, match=re.escape(mensaje)):
+    with pytest.raises(CuadernoImposible, match=re.escape(mensaje)):
         cuadernos.cuaderno(capitulo(libro), cuadernos.Libro(libro.ruta), {})
 
 
@@ -262,12 +359,20 @@ def test_every_chapter_converts(real, libro_real):
     cuaderno = cuadernos.cuaderno(real, libro_real, dict.fromkeys(claves, "0"))
     assert not sobras(prosa(cuaderno)[1])
     original = [celda.source for celda in real.cuaderno().cells if celda.cell_type == "code"]
-    assert [celda.source for celda in cuaderno.cells if celda.cell_type == "code"][1:] == original
+    sin_titulo = [re.sub(r"^# @title .*\n", "", c.source) for c in cuaderno.cells if c.cell_type == "code"]
+    assert sin_titulo[1:] == original
     nbformat.validate(cuaderno)
 
 
 @pytest.mark.parametrize("real", [c for c in CAPITULOS if c.referencia.exists()], ids=lambda c: c.nombre)
 def test_every_number_in_the_prose_has_its_value(real):
     usadas = set(re.findall(r"\{glue:text\}`([^`:]+)", real.ruta.read_text("utf-8")))
-    vacias = [clave for clave, valor in cuadernos.publicados(real).items() if not valor]
-    assert usadas <= set(cuadernos.publicados(real)) and not vacias
+    valores = cuadernos.publicados(cuadernos.ejecutado(real))
+    assert usadas <= set(valores) and all(valores.values())
+
+
+@pytest.mark.parametrize("real", [c for c in CAPITULOS if c.referencia.exists()], ids=lambda c: c.nombre)
+def test_no_escape_is_left_in_the_prose(real, libro_real):
+    cuaderno = cuadernos.cuaderno(real, libro_real, cuadernos.publicados(cuadernos.ejecutado(real)))
+    texto = prosa(cuaderno)[0]
+    assert not re.findall(r"\\[ux][0-9a-f]{2,4}|\\N\{", texto)

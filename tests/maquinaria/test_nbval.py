@@ -1,7 +1,9 @@
 """Faltas plantadas: nbval, tal como lo usa el proyecto, tiene que verlas todas."""
 
+import functools
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +21,7 @@ def celda(codigo, texto=None, etiquetas=()):
     return new_code_cell(codigo, outputs=salidas, execution_count=1, metadata={"tags": list(etiquetas)})
 
 
-def ejecuta_nbval(carpeta, *celdas, espera=60):
+def ejecuta_nbval(carpeta, *celdas, espera=60, **opciones):
     """Ejecuta nbval con la configuración del proyecto sobre un cuaderno; devuelve el proceso."""
     for fichero in ("conftest.py", "sanear.cfg"):
         shutil.copy(REFERENCIAS / fichero, carpeta / fichero)
@@ -33,7 +35,7 @@ def ejecuta_nbval(carpeta, *celdas, espera=60):
     hechos = carpeta / "hechos"
     hechos.mkdir()
     entorno = {**os.environ, "ATENTO_EJECUTADOS": str(hechos)}
-    return subprocess.run(orden, capture_output=True, text=True, env=entorno, cwd=carpeta)
+    return subprocess.run(orden, capture_output=True, text=True, env=entorno, cwd=carpeta, timeout=150, **opciones)
 
 
 def test_lo_correcto_pasa_y_se_guarda_ejecutado(tmp_path):
@@ -81,5 +83,13 @@ def test_cada_falta_plantada_se_ve(tmp_path, celdas, queja):
 
 def test_una_celda_que_no_termina_se_corta(tmp_path):
     proceso = ejecuta_nbval(tmp_path, celda("import time\ntime.sleep(60)"), espera=1)
+    assert proceso.returncode == 1
+    assert "Timeout" in proceso.stdout
+
+
+def test_tambien_se_corta_si_sigint_llega_sin_atender(tmp_path):
+    """Como en «make prueba &»: el núcleo hereda SIGINT sin atender, y se esperaba para siempre."""
+    sin_atender = functools.partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    proceso = ejecuta_nbval(tmp_path, celda("import time\ntime.sleep(60)"), espera=1, preexec_fn=sin_atender)
     assert proceso.returncode == 1
     assert "Timeout" in proceso.stdout

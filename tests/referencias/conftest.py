@@ -4,12 +4,17 @@ Con ``ATENTO_EJECUTADOS=CARPETA`` cada capítulo que pasa se guarda ejecutado, p
 """
 
 import os
+import signal
 import time
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbval.plugin import IPyNbFile
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Un núcleo que hereda SIGINT sin atender no se puede interrumpir cuando una celda pasa de su plazo.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SIN_COMPARAR = ("text/html", "image/svg+xml", "application/javascript")
 

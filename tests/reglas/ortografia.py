@@ -21,9 +21,9 @@ from pathlib import Path
 from myst import LIBRO, RAIZ, analiza, limpia, paginas, relativa
 
 LISTA = Path(__file__).with_name("palabras.txt")
-CURA = "falta hunspell con es_ES y en_US: make sistema"
+CURA = "falta hunspell con es_ES: make sistema"
 CAMPOS_DEL_REGISTRO = {"aprende", "pista", "pistas", "nombre_legible"}
-_PALABRA = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_PALABRA = re.compile(r"(?:(?![²³ªº])[^\W\d_])+")
 _CON_CIFRAS = re.compile(r"\S*[\d_ᵀ]\S*")
 _MARCAS_DE_CODIGO = re.compile(
     r"``.*?``|`[^`]*`|:[\w:]+:`[^`]*`|\$[^$]*\$|https?://\S+|[\w.]*\w\([^()\s]*\)|\w+(?:\.\w+){1,}|\S*[=<>/\\@{}\[\]]\S*")
@@ -33,9 +33,15 @@ Aparicion = tuple[str, int, str]     # fichero, línea, texto ya limpio
 
 
 def _de_markdown(texto: str, nombre: str) -> Iterator[Aparicion]:
-    """Prosa de un fichero MyST o Markdown."""
+    """Prosa de un fichero MyST o Markdown; lo que va en ``<div lang="en">`` no es español."""
+    en_ingles = False
     for linea in analiza(texto).prosa():
-        yield nombre, linea.numero, limpia(linea.texto)
+        if re.match(r"\s*<div lang=.en.", linea.texto):
+            en_ingles = True
+        if not en_ingles:
+            yield nombre, linea.numero, limpia(linea.texto)
+        if "</div>" in linea.texto:
+            en_ingles = False
 
 
 def _sin_codigo(linea: str) -> str:
@@ -68,21 +74,31 @@ def _mensajes(arbol: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def _comentarios(texto: str) -> Iterator[tuple[int, str]]:
+    texto = re.sub(r"\A# ---\n(?:#.*\n)*?# ---\n", lambda m: "\n" * m[0].count("\n"), texto)   # cabecera de jupytext
     for pieza in tokenize.generate_tokens(io.StringIO(texto).readline):
         if pieza.type == tokenize.COMMENT and not pieza.string.startswith(("#!", "# %%", "# noqa")):
             yield pieza.start[0], pieza.string.lstrip("# ")
 
 
+def _identificadores(arbol: ast.AST) -> set[str]:
+    """Los nombres ingleses que el módulo usa: en sus docstrings y mensajes son código, no prosa."""
+    nombres = {x.arg for x in ast.walk(arbol) if isinstance(x, ast.arg | ast.keyword) and x.arg}
+    nombres |= {x.id for x in ast.walk(arbol) if isinstance(x, ast.Name)}
+    nombres |= {x.attr for x in ast.walk(arbol) if isinstance(x, ast.Attribute)}
+    return {n for n in nombres if len(n) > 2 and n in _desconocidas(tuple(sorted(nombres)))}
+
+
 def _de_python(texto: str, nombre: str, *, comentarios: bool) -> Iterator[Aparicion]:
     """Docstrings y mensajes de un módulo y, si se pide, sus comentarios."""
     arbol = ast.parse(texto)
+    propios = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(_identificadores(arbol)))) or '(?!)'})\b")
     trozos = [*_docstrings(arbol), *_mensajes(arbol)]
     if comentarios:
         trozos += _comentarios(texto)
     for primera, trozo in trozos:
         sin_bloques = re.sub(r"(?:^|\n)\s*>>>.*", "\n", trozo)
         for i, linea in enumerate(sin_bloques.split("\n")):
-            yield nombre, primera + i, _sin_codigo(linea)
+            yield nombre, primera + i, propios.sub(" ", _sin_codigo(linea))
 
 
 def textos() -> Iterator[Aparicion]:
@@ -110,19 +126,19 @@ def palabras(apariciones: Iterable[Aparicion]) -> dict[str, tuple[str, int]]:
 
 
 def hay_hunspell() -> bool:
-    """Dice si está hunspell con los dos diccionarios."""
+    """Dice si está hunspell con el diccionario español."""
     if shutil.which("hunspell") is None:
         return False
-    prueba = subprocess.run(["hunspell", "-d", "es_ES,en_US", "-i", "utf-8", "-l"], input="hola\n", text=True,
-                            capture_output=True, check=False)
+    prueba = subprocess.run(["hunspell", "-d", "es_ES", "-i", "utf-8", "-l"], input="hola\n", text=True,
+                            capture_output=True, check=False, timeout=60)
     return prueba.returncode == 0 and not prueba.stderr.strip()
 
 
 @lru_cache(maxsize=32)
 def _desconocidas(lista: tuple[str, ...]) -> frozenset[str]:
-    """Las palabras que hunspell no admite ni en español ni en inglés."""
-    orden = ["hunspell", "-d", "es_ES,en_US", "-i", "utf-8", "-l"]
-    hecho = subprocess.run(orden, input="\n".join(lista) + "\n", text=True, capture_output=True, check=True)
+    """Las palabras que hunspell no admite en español: las inglesas van en la lista o con el rol ``en``."""
+    orden = ["hunspell", "-d", "es_ES", "-i", "utf-8", "-l"]
+    hecho = subprocess.run(orden, input="\n".join(lista) + "\n", text=True, capture_output=True, check=True, timeout=120)
     return frozenset(hecho.stdout.split("\n")) - {""}
 
 
@@ -132,7 +148,7 @@ def _sin_tildes(palabra: str) -> str:
 
 
 def desconocidas(todas: Iterable[str], propias: set[str]) -> set[str]:
-    """Palabras que no están en los diccionarios ni en la lista, tras probar a quitar los pronombres enclíticos."""
+    """Palabras que no están en el diccionario ni en la lista, tras probar a quitar los pronombres enclíticos."""
     quedan = {p for p in _desconocidas(tuple(sorted(set(todas)))) if p not in propias and p.lower() not in propias}
     raices = {p: _ENCLITICOS.sub("", p) for p in quedan if _ENCLITICOS.search(p)}
     candidatas = {x for r in raices.values() if len(r) > 3 for x in (r, _sin_tildes(r))}
@@ -147,7 +163,7 @@ def lista_propia() -> list[str]:
 
 
 def sobrantes(lista: list[str], todas: Iterable[str]) -> list[str]:
-    """Palabras de la lista que nadie escribe o que los diccionarios ya conocen."""
+    """Palabras de la lista que nadie escribe o que el diccionario ya conoce."""
     escritas = set(todas)
     necesarias = desconocidas(escritas, set())
     necesarias |= {p.lower() for p in necesarias}

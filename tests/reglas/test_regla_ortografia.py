@@ -36,10 +36,12 @@ def test_lista_sin_sobrantes(escritas: dict[str, tuple[str, int]]) -> None:
 def test_caza_ortografia() -> None:
     if not hay_hunspell():
         pytest.fail(CURA, pytrace=False)
-    hay = palabras([("a.md", 3, "La atenciónn pondera; pruébalo y vuélvelas a mirar. BPE, cap04 y query.")])
+    hay = palabras([("a.md", 3, "La atenciónn pondera; pruébalo y vuélvelas a mirar. BPE y cap04.")])
     assert desconocidas(hay, set()) == {"atenciónn"}
     assert hay["atenciónn"] == ("a.md", 3)
     assert not desconocidas(hay, {"atenciónn"})
+    ingles = palabras([("a.md", 1, "Ya está, with every feature working.")])
+    assert {"with", "every", "feature", "working"} <= desconocidas(ingles, set(lista_propia()))
     assert sobrantes(["atenciónn", "casa", "zzzz"], hay) == ["casa", "zzzz"]
 
 
@@ -51,6 +53,11 @@ def test_caza_en_cada_sitio(tmp_path) -> None:
     vistas = palabras(_de_python(codigo, "x.py", comentarios=True))
     assert {"malescrito", "malmensaje", "malapista", "malcomentario"} <= set(vistas) and "noseve" not in vistas
     assert vistas["malmensaje"] == ("x.py", 3)
+    propio = 'def f(query):\n    """La query y la otherwise."""\n'
+    assert set(palabras(_de_python(propio, "x.py", comentarios=True))) == {"La", "la", "otherwise"}
+    cabecera = "# ---\n# jupytext: yes\n# ---\n\n# malcomentario\n"
+    assert set(palabras(_de_python(cabecera, "x.py", comentarios=True))) == {"malcomentario"}
+    assert set(palabras(_de_markdown('Uno.\n\n<div lang="en">\n\nwith\n\n</div>\n\nDos.\n', "x.md"))) == {"Uno", "Dos"}
     libro = ("# Titulomalo\n\nTexto `codigo` $formula$ {en}`english` [enlace](http://x.org).\n\n"
              "```{code-cell} python\nnada\n```\n")
     assert set(palabras(_de_markdown(libro, "x.md"))) == {"Titulomalo", "Texto", "enlace"}

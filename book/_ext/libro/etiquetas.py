@@ -192,15 +192,15 @@ class _Pagina:
 
 
 def numeros_de_sphinx(env) -> dict[str, str]:
-    """Etiqueta → número, según Sphinx, de secciones, ecuaciones y figuras."""
+    """Etiqueta → número, según Sphinx, de secciones, ecuaciones, figuras, teoremas y ejercicios."""
     salida = {}
     for etiqueta, (documento, marca, _) in env.get_domain("std").labels.items():
         numero = env.toc_secnumbers.get(documento, {}).get(f"#{marca}")
         if numero:
             salida[etiqueta] = ".".join(map(str, numero))
-    for documento, tipos in env.toc_fignumbers.items():
-        for tipo in ("figure", "displaymath"):
-            for marca, numero in tipos.get(tipo, {}).items():
+    for tipos in env.toc_fignumbers.values():
+        for numeros in tipos.values():
+            for marca, numero in numeros.items():
                 salida[marca.removeprefix("equation-")] = ".".join(map(str, numero))
     return salida
 
@@ -210,7 +210,7 @@ def discrepancias(indice: Indice, de_sphinx: dict[str, str]) -> list[str]:
     salida = []
     for etiqueta, destino in indice.destinos.items():
         suyo = de_sphinx.get(etiqueta) or de_sphinx.get(destino.ancla.removeprefix("equation-"))
-        if suyo and destino.numero and suyo != destino.numero and destino.clase != "Capítulo":
+        if suyo and destino.numero and suyo != destino.numero and destino.clase != "Razonamiento":
             salida.append(f"«{etiqueta}»: {destino.numero} en los cuadernos y {suyo} en la página")
     return salida
 

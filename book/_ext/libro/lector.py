@@ -301,7 +301,7 @@ def analiza(texto: str) -> Documento:
 class Suceso:
     """Algo que importa a la numeración.
 
-    ``tipo`` es «etiqueta», «titulo», «ecuacion», «directiva» o «parrafo»; ``texto``, la etiqueta o el
+    ``tipo`` es ``etiqueta``, ``titulo``, ``ecuacion``, ``directiva`` o ``parrafo``; ``texto``, la etiqueta o el
     título; ``nivel``, el del título.
     """
 

@@ -1,26 +1,9 @@
-"""Repite las otras semillas y las ejecuciones largas de los capítulos y guarda sus resultados.
-
-Uso: ``python tools/semillas.py [capítulo …]`` (sin argumentos, todos). Escribe ``code/atento/datos/semillas-NN.json`` con la
-orden, la fecha, la máquina y las versiones. Un hilo, para que los segundos de procesador se puedan comparar.
-"""
+"""Capítulo 3: traducir con redes recurrentes."""
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import argparse
-import json
-import platform
-import time
-from collections.abc import Callable
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-import numpy
-import sacrebleu
 import torch
 
 from atento import rng
@@ -33,10 +16,6 @@ from atento.models.recurrent import (
 )
 from atento.tasks import translation
 from atento.training import fit, warmup_cosine
-
-DATOS = Path(__file__).resolve().parents[1] / "code" / "atento" / "datos"
-
-# --- Capítulo 3: traducir con redes recurrentes -----------------------------------------------------------------
 
 RECIPE_03: dict[str, Any] = {
     "d_model": 64, "d_hidden": 96, "d_attention": 64, "cell": "gru",
@@ -100,7 +79,7 @@ def run_03(name: str, seed: int) -> dict[str, Any]:
             **_scores_03(model), "loss": curve}
 
 
-def chapter_03() -> dict[str, Any]:
+def chapter() -> dict[str, Any]:
     """Tres semillas de cada ejecución del capítulo 3."""
     runs = []
     for seed in (0, 1, 2):
@@ -108,51 +87,3 @@ def chapter_03() -> dict[str, Any]:
             runs.append(run_03(name, seed))
             print(f"  {name}, semilla {seed}: {runs[-1]['cpu_seconds']} s; exactas {runs[-1]['exact']}", flush=True)
     return {"recipe": RECIPE_03, "runs": runs}
-
-
-# --- Común ------------------------------------------------------------------------------------------------------
-
-CHAPTERS: dict[str, Callable[[], dict[str, Any]]] = {"03": chapter_03}
-
-
-def _processor() -> str:
-    """El modelo del procesador, donde el sistema lo diga."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
-
-
-def provenance(chapter: str) -> dict[str, Any]:
-    """Orden, fecha, máquina y versiones."""
-    return {
-        "command": f"python tools/semillas.py {chapter}",
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "machine": {"processor": _processor(), "architecture": platform.machine(), "cores": os.cpu_count(),
-                    "threads": torch.get_num_threads(), "system": platform.system()},
-        "versions": {"python": platform.python_version(), "torch": torch.__version__, "numpy": numpy.__version__,
-                     "sacrebleu": sacrebleu.__version__},
-    }
-
-
-def main() -> None:
-    """Ejecuta los capítulos pedidos."""
-    parser = argparse.ArgumentParser(description="Repite las otras semillas y las ejecuciones largas.")
-    parser.add_argument("chapters", nargs="*", metavar="capítulo", help=f"uno o varios de {', '.join(CHAPTERS)}")
-    chosen = parser.parse_args().chapters or list(CHAPTERS)
-    unknown = [chapter for chapter in chosen if chapter not in CHAPTERS]
-    if unknown:
-        parser.error(f"sin ejecuciones guardadas: {', '.join(unknown)}; los hay de {', '.join(CHAPTERS)}")
-    torch.set_num_threads(1)
-    DATOS.mkdir(parents=True, exist_ok=True)
-    for chapter in chosen:
-        print(f"Capítulo {chapter}", flush=True)
-        clock = time.process_time()
-        content = provenance(chapter) | CHAPTERS[chapter]()
-        path = DATOS / f"semillas-{chapter}.json"
-        path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        print(f"  escrito {path.name} en {time.process_time() - clock:.0f} segundos de procesador", flush=True)
-
-
-if __name__ == "__main__":
-    main()

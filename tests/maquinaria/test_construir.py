@@ -1,0 +1,183 @@
+"""Construir: lo que falla no se lleva por delante el libro que había, y dice por qué."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import construir
+from capitulos import LIBRO, Capitulo
+from construir import avisos_de, indice_de_una, limpia_lo_anterior, orden_de_sphinx, publica
+from ejecutar import CapituloRoto
+
+
+@pytest.fixture
+def taller(tmp_path, monkeypatch):
+    """Carpetas de construcción de juguete con un libro ya hecho."""
+    for nombre, ruta in {"CONSTRUIDO": "", "HTML": "html", "OBRA": ".obra", "ESTADO": ".estado"}.items():
+        monkeypatch.setattr(construir, nombre, tmp_path / ruta)
+    monkeypatch.setattr(construir, "PAGINAS_SUELTAS", tmp_path / ".paginas")
+    monkeypatch.setattr(construir, "tira_caches_viejas", lambda: None)
+    monkeypatch.setattr(construir, "escribe_apendices", lambda: [])
+    monkeypatch.setattr(construir, "ejecuta_pendientes", lambda lista, consola: [])
+    (tmp_path / "html").mkdir()
+    (tmp_path / "html" / "index.html").write_text("viejo")
+    return tmp_path
+
+
+@pytest.fixture
+def consola():
+    """Una consola que guarda lo que dice."""
+    return Console(record=True, width=300, file=open("/dev/null", "w"))   # noqa: SIM115
+
+
+def finge_sphinx(monkeypatch, codigo, dicho="", hace=None):
+    """Pone en lugar de Sphinx algo que escribe una página, o no."""
+    llamadas = []
+
+    def sphinx(orden, registro, consola, **entorno):
+        llamadas.append((orden, entorno))
+        if hace:
+            salida = Path(orden[orden.index("--path-output") + 1]) / "_build" / "html"
+            (salida / hace).parent.mkdir(parents=True, exist_ok=True)
+            (salida / hace).write_text("nuevo")
+        return codigo, dicho
+
+    monkeypatch.setattr(construir, "sphinx", sphinx)
+    monkeypatch.setattr(construir, "cuadernos", lambda salida: llamadas.append(salida))
+    return llamadas
+
+
+def test_el_libro_nuevo_sustituye_al_viejo(taller, consola, monkeypatch):
+    llamadas = finge_sphinx(monkeypatch, 0, hace="index.html")
+    construir.libro_entero(None, consola)
+    assert (taller / "html" / "index.html").read_text() == "nuevo"
+    assert not (taller / ".estado").exists() and "El libro está en" in consola.export_text()
+    assert llamadas[1] == taller / ".obra" / "_build" / "html" / "cuadernos"
+    assert sorted(p.name for p in taller.iterdir()) == [".obra", "html"]
+
+
+@pytest.mark.parametrize(("codigo", "hace"), [(1, "index.html"), (0, None)])
+def test_con_avisos_queda_el_libro_de_antes(taller, consola, monkeypatch, codigo, hace):
+    finge_sphinx(monkeypatch, codigo, "bien\nx.md:3: WARNING: falta «a»\n", hace)
+    with pytest.raises(SystemExit, match="1 avisos.*El libro de antes sigue"):
+        construir.libro_entero(None, consola)
+    assert (taller / "html" / "index.html").read_text() == "viejo"
+    assert "falta «a»" in consola.export_text() and (taller / ".estado").read_text() == "avisos"
+
+
+def test_si_faltan_cuadernos_queda_el_libro_de_antes(taller, consola, monkeypatch):
+    finge_sphinx(monkeypatch, 0, hace="index.html")
+    monkeypatch.undo()
+    monkeypatch.setattr(construir, "corre", lambda *a, **k: 1)
+    with pytest.raises(SystemExit, match="faltan cuadernos"):
+        construir.cuadernos(taller)
+    monkeypatch.setattr(construir, "corre", lambda *a, **k: 0)
+    assert construir.cuadernos(taller) is None
+
+
+@pytest.mark.parametrize(("estado", "dice"), [("en curso", "se interrumpió"), ("avisos", "terminó con avisos")])
+def test_se_distingue_lo_interrumpido_de_lo_que_tuvo_avisos(taller, consola, estado, dice):
+    (taller / ".estado").write_text(estado)
+    (taller / ".obra").mkdir()
+    limpia_lo_anterior(consola)
+    assert dice in consola.export_text() and not (taller / ".obra").exists()
+    assert (taller / "html" / "index.html").exists()
+
+
+def test_sin_nada_pendiente_se_aprovecha_la_obra(taller, consola):
+    (taller / ".obra").mkdir()
+    limpia_lo_anterior(consola)
+    assert consola.export_text() == "" and (taller / ".obra").exists()
+
+
+def test_se_recupera_si_se_corto_al_cambiar_uno_por_otro(taller, consola):
+    (taller / "html").rename(taller / "html.anterior")
+    (taller / "html.nuevo").mkdir()
+    limpia_lo_anterior(consola)
+    assert (taller / "html" / "index.html").read_text() == "viejo" and len(list(taller.iterdir())) == 1
+
+
+def test_publicar_conserva_las_fechas_y_no_deja_restos(tmp_path):
+    (tmp_path / "obra").mkdir()
+    (tmp_path / "obra" / "a").write_text("a")
+    for _ in range(2):
+        publica(tmp_path / "obra", tmp_path / "html")
+    assert (tmp_path / "html" / "a").stat().st_mtime == (tmp_path / "obra" / "a").stat().st_mtime
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["html", "obra"]
+
+
+def test_los_avisos_son_errores_salvo_en_una_pagina_suelta():
+    entero, suelta = orden_de_sphinx(Path("a")), orden_de_sphinx(Path("a"), indice=Path("b"))
+    assert "-W" in entero and "-n" in entero and "--keep-going" in entero and "--toc" not in entero
+    assert "-W" not in suelta and suelta[-2:] == ["--toc", "b"]
+
+
+def test_se_ensena_lo_que_hay_que_leer():
+    registro = "leyendo\n\x1b[31mx.md:3: WARNING: a\x1b[0m\nValueError: b\nExtension error\nexception: c\nhecho"
+    assert avisos_de(registro) == ["x.md:3: WARNING: a", "ValueError: b", "exception: c"]
+
+
+def test_sphinx_devuelve_su_estado_y_lo_que_dijo(tmp_path, consola):
+    programa = "import os, sys; print(os.environ['PYTHONUTF8'], os.environ['X']); sys.exit(3)"
+    codigo, dicho = construir.sphinx([sys.executable, "-c", programa], tmp_path / "a" / "b.log", consola, X="y")
+    assert (codigo, dicho.strip()) == (3, "1 y")
+
+
+def test_una_celda_que_falla_lo_detiene_todo(taller, consola, monkeypatch):
+    def falla(lista, consola):
+        raise CapituloRoto("03: plantada")
+
+    monkeypatch.setattr(construir, "ejecuta_pendientes", falla)
+    finge_sphinx(monkeypatch, 0, hace="index.html")
+    with pytest.raises(SystemExit, match="hay celdas que fallan"):
+        construir.libro_entero(None, consola)
+    assert "03: plantada" in consola.export_text() and (taller / "html" / "index.html").read_text() == "viejo"
+
+
+def test_los_cuadernos_de_nbval_se_aprovechan(taller, consola, monkeypatch):
+    finge_sphinx(monkeypatch, 0, hace="index.html")
+    vistas = []
+    monkeypatch.setattr(construir, "vuelca", lambda carpeta, consola: vistas.append(carpeta))
+    construir.libro_entero(Path("hechos"), consola)
+    assert vistas == [Path("hechos")]
+
+
+def test_sin_sitio_en_el_disco_no_se_empieza(monkeypatch):
+    for libres, falla in ((299, True), (301, False)):
+        monkeypatch.setattr("construir.shutil.disk_usage", lambda ruta, n=libres: type("U", (), {"free": n * 2**20}))
+        if falla:
+            with pytest.raises(SystemExit, match="Quedan 299 MiB"):
+                construir.comprueba_espacio()
+        else:
+            construir.comprueba_espacio()
+
+
+CUATRO = Capitulo(next(LIBRO.glob("*/04-*.md")))
+
+
+def test_una_pagina_suelta_se_construye_con_sus_avisos(taller, consola, monkeypatch):
+    documento = CUATRO.ruta.relative_to(LIBRO).with_suffix("").as_posix()
+    llamadas = finge_sphinx(monkeypatch, 0, "a\nx.md: WARNING: uno\n", f"{documento}.html")
+    construir.pagina_suelta(CUATRO, consola)
+    (orden, entorno), dicho = llamadas[0], consola.export_text()
+    assert entorno == {"LIBRO_PAGINA_SUELTA": "1"} and "-W" not in orden
+    assert "WARNING: uno" in dicho and "1 avisos" in dicho and (taller / "html" / "index.html").read_text() == "viejo"
+    assert indice_de_una(CUATRO)["root"] == documento and len(indice_de_una(CUATRO)["chapters"]) == 2
+    for codigo, hace in ((1, f"{documento}.html"), (0, None)):
+        finge_sphinx(monkeypatch, codigo, "nada", hace)
+        for hecha in (taller / ".paginas").rglob("*.html"):
+            hecha.unlink()
+        with pytest.raises(SystemExit, match="La página no se ha construido"):
+            construir.pagina_suelta(CUATRO, consola)
+
+
+def test_la_orden_elige_entre_el_libro_y_una_pagina(taller, monkeypatch):
+    hechas = []
+    monkeypatch.setattr(construir, "pagina_suelta", lambda capitulo, consola: hechas.append(capitulo.clave))
+    monkeypatch.setattr(construir, "libro_entero", lambda ejecutados, consola: hechas.append(ejecutados))
+    for argumentos in (["--capitulo", "4"], [], ["--ejecutados", "x"]):
+        monkeypatch.setattr(sys, "argv", ["construir.py", *argumentos])
+        construir.main()
+    assert hechas == ["04", None, Path("x")]

@@ -1,0 +1,118 @@
+"""Ejecutar capítulos: cada fallo se cuenta, cada espera tiene un plazo y lo ajeno no entra en la caché."""
+
+import threading
+import time
+
+import nbformat
+import pytest
+from jupyter_cache import get_cache
+from rich.console import Console
+from test_herramientas import capitulo
+
+import ejecutar
+from capitulos import en_cache
+from ejecutar import CapituloRoto, ejecuta, ejecuta_pendientes, vuelca
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """Una caché de prueba para todos los capítulos."""
+    ruta = tmp_path / "cache"
+    monkeypatch.setattr(ejecutar, "abre_cache", lambda capitulo: get_cache(str(ruta)))
+    return get_cache(str(ruta))
+
+
+@pytest.fixture
+def callada():
+    """Una consola que guarda lo que dice."""
+    return Console(record=True, width=200, file=open("/dev/null", "w"))   # noqa: SIM115
+
+
+def dos(tmp_path, *codigos):
+    """Dos capítulos en carpetas distintas."""
+    salida = []
+    for i, codigo in enumerate(codigos):
+        (tmp_path / str(i)).mkdir()
+        salida.append(capitulo(tmp_path / str(i), codigo))
+    return salida
+
+
+def test_un_fallo_se_dice_y_lo_demas_se_guarda(tmp_path, cache, callada):
+    malo, bueno = dos(tmp_path, "1 / 0", "print(1)")
+    with pytest.raises(CapituloRoto, match="ZeroDivisionError"):
+        ejecuta_pendientes([malo, bueno], callada)
+    assert en_cache(cache, bueno.cuaderno()) and not en_cache(cache, malo.cuaderno())
+    assert ejecuta_pendientes([bueno], callada) == []
+
+
+def test_se_dicen_todos_los_fallos_y_lo_ejecutado(tmp_path, cache, callada):
+    with pytest.raises(CapituloRoto, match="(?s)(uno|dos).*(uno|dos)"):
+        ejecuta_pendientes(dos(tmp_path, "raise ValueError('uno')", "raise KeyError('dos')"), callada)
+    (tmp_path / "otro").mkdir()
+    assert ejecuta_pendientes([capitulo(tmp_path / "otro", "print(2)")], callada) == ["01-prueba"]
+
+
+def test_una_celda_que_no_termina_se_corta(tmp_path, monkeypatch):
+    monkeypatch.setattr(ejecutar, "LIMITE_CELDA", 1)
+    inicio = time.monotonic()
+    with pytest.raises(CapituloRoto, match="pasa de 1 s"):
+        ejecuta(capitulo(tmp_path, "import time; time.sleep(60)"))
+    assert time.monotonic() - inicio < 30
+
+
+def test_un_capitulo_que_no_termina_se_corta(tmp_path, monkeypatch):
+    monkeypatch.setattr(ejecutar, "LIMITE_CAPITULO", 2)
+    with pytest.raises(CapituloRoto, match="el capítulo pasa de 2 s"):
+        ejecuta(capitulo(tmp_path, "import time; time.sleep(60)"))
+
+
+def test_un_nucleo_que_muere_al_arrancar_se_dice(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONHOME", str(tmp_path / "no-existe"))
+    inicio = time.monotonic()
+    with pytest.raises(CapituloRoto, match="no arranca"):
+        ejecuta(capitulo(tmp_path, "1"))
+    assert time.monotonic() - inicio < 60
+
+
+def test_un_nucleo_que_muere_en_una_celda_se_dice(tmp_path):
+    with pytest.raises(CapituloRoto, match="el núcleo ha muerto"):
+        ejecuta(capitulo(tmp_path, "import os; os._exit(9)"))
+
+
+def test_se_deja_de_ejecutar_cuando_se_pide(tmp_path):
+    corte = threading.Event()
+    threading.Timer(3, corte.set).start()
+    inicio = time.monotonic()
+    with pytest.raises(CapituloRoto, match="interrumpido"):
+        ejecuta(capitulo(tmp_path, "import time; time.sleep(60)"), corte=corte)
+    assert time.monotonic() - inicio < 30
+
+
+@pytest.fixture
+def hecho(tmp_path):
+    """Un capítulo y su cuaderno tal como lo deja nbval."""
+    cap = capitulo(tmp_path, "print(1)")
+    cuaderno = cap.cuaderno()
+    for celda in cuaderno.cells:
+        if celda.cell_type == "code":
+            celda.outputs = [nbformat.v4.new_output("stream", name="stdout", text="1\n")]
+    cuaderno.metadata["segundos"] = 7.5
+    (tmp_path / "hechos").mkdir()
+    nbformat.write(cuaderno, tmp_path / "hechos" / "01-prueba.ipynb")
+    return cap, tmp_path / "hechos"
+
+
+def test_lo_que_ejecuto_nbval_entra_en_la_cache(hecho, cache, callada):
+    cap, carpeta = hecho
+    assert vuelca(carpeta, callada, [cap]) == ["01-prueba"]
+    registro = cache.match_cache_notebook(cap.cuaderno())
+    assert registro.data["execution_seconds"] == 7.5
+    _, guardado = cache.merge_match_into_notebook(cap.cuaderno())
+    assert [c.outputs[0].text for c in guardado.cells if c.cell_type == "code"] == ["1\n"]
+
+
+def test_otro_codigo_no_entra_en_la_cache(hecho, cache, callada, tmp_path):
+    cambiado = capitulo(tmp_path, "print(2)")
+    assert vuelca(hecho[1], callada, [cambiado]) == []
+    assert not en_cache(cache, cambiado.cuaderno()) and "se ejecutará de nuevo" in callada.export_text()
+    assert vuelca(tmp_path, callada, [cambiado]) == []

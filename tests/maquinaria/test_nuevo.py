@@ -1,0 +1,118 @@
+"""El capítulo que empieza «make capitulo»: se construye, se corrige y cabe en nueve ficheros."""
+
+import ast
+import importlib.util
+import shutil
+
+import pytest
+from libro.lector import analiza
+
+import nuevo
+from capitulos import LIBRO, RAIZ
+
+INDICE = """\
+format: jb-book
+root: intro
+parts:
+  - caption: Uno   # un comentario
+    chapters:
+      - file: 1-uno/03-a
+  - caption: Dos
+    chapters:
+      - file: 2-dos/04-b
+      - file: 2-dos/07-c
+"""
+
+
+@pytest.fixture
+def raiz(tmp_path):
+    """Un repositorio de juguete con lo que hace falta."""
+    for nombre in ("book/_toc.yml", "code/atento/__init__.py", "code/calificador/registro.py"):
+        (tmp_path / nombre).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / nombre).write_text(INDICE if nombre.endswith("yml") else '"""Algo."""\n')
+    return tmp_path
+
+
+def crea(raiz, numero=6):
+    """Crea un capítulo y devuelve las rutas tocadas."""
+    return [p.relative_to(raiz).as_posix() for p in nuevo.crea(numero, "varias-cabezas", "2-dos", "Varias cabezas", raiz)]
+
+
+def test_lo_que_se_crea_y_cuantos_ficheros_son(raiz):
+    nuevo.escribe_apendices(raiz)
+    tocados = crea(raiz)
+    assert sorted(tocados) == [
+        "book/2-dos/06-varias-cabezas.md", "book/_toc.yml", "book/apendices/soluciones/cap06.md",
+        "code/calificador/ejercicios/cap06.py", "exercises/cap06.py", "solutions/cap06.py",
+    ]
+    assert len({*tocados, "tests/referencias/06-varias-cabezas.ipynb", "book/tiempos.json", "book/temario.yml"}) <= 9
+    assert (raiz / "book/_toc.yml").read_text() == INDICE.replace(
+        "      - file: 2-dos/07-c\n", "      - file: 2-dos/06-varias-cabezas\n      - file: 2-dos/07-c\n"
+    )
+    assert not any("$" in (raiz / x).read_text() for x in tocados)
+
+
+@pytest.mark.parametrize(("fichero", "despues"), [("02-x", "03-a"), ("05-x", "07-c"), ("08-x", None)])
+def test_la_entrada_va_en_su_sitio(fichero, despues):
+    parte = "1-uno" if fichero == "02-x" else "2-dos"
+    lineas = [x.strip() for x in nuevo.con_entrada(INDICE, parte, fichero).splitlines()]
+    lugar = lineas.index(f"- file: {parte}/{fichero}")
+    assert lineas[lugar + 1 :][:1] == ([f"- file: {parte}/{despues}"] if despues else [])
+    with pytest.raises(SystemExit, match="3-tres"):
+        nuevo.con_entrada(INDICE, "3-tres", "09-x")
+
+
+def test_no_se_pisa_nada(raiz):
+    crea(raiz)
+    for vieja in (raiz / "exercises").glob("*.py"):
+        vieja.unlink()
+    with pytest.raises(SystemExit, match="Ya existe"):
+        crea(raiz)
+    assert not list((raiz / "exercises").glob("*.py"))
+
+
+@pytest.mark.parametrize(("llega", "falta"), [
+    (("x", "a", "2-dos", "T"), "N="), (("0", "a", "2-dos", "T"), "N="), (("6", "Á b", "2-dos", "T"), "NOMBRE="),
+    (("6", "a", "dos", "T"), "PARTE="), (("6", "a", "2-dos", " "), "TITULO"),
+])
+def test_lo_que_llega_mal_se_dice(llega, falta):
+    with pytest.raises(SystemExit, match=falta):
+        nuevo.comprueba(*llega)
+    assert nuevo.comprueba("16", "varias-cabezas", "2-mecanismo", "Varias") == 16
+
+
+def test_la_pagina_y_el_codigo_se_leen(raiz):
+    crea(raiz)
+    doc = analiza((raiz / "book/2-dos/06-varias-cabezas.md").read_text())
+    assert doc.secciones()[0][1] == "Varias cabezas" and len(doc.celdas) == 1
+    assert [d.etiqueta for d in doc.llamadas("exercise")] == ["ej-6-1"]
+    for nombre in ("exercises", "solutions"):
+        ast.parse((raiz / nombre / "cap06.py").read_text())
+
+
+def test_el_ejercicio_nace_con_la_nota_bien_puesta(raiz):
+    """La referencia obtiene todos los puntos, el esqueleto ninguno y cada mutante cae con su pista."""
+    from calificador.carga import Curso
+    from calificador.correccion.oraculo import verifica
+
+    crea(raiz)
+    especificacion = importlib.util.spec_from_file_location("cap06", raiz / "code/calificador/ejercicios/cap06.py")
+    modulo = importlib.util.module_from_spec(especificacion)
+    especificacion.loader.exec_module(modulo)
+    (ejercicio,) = modulo.EJERCICIOS
+    carpetas = (raiz / x for x in ("code/calificador/ejercicios", "exercises", "solutions"))
+    curso = Curso(*carpetas, {ejercicio.id: ejercicio})
+    solucion, esqueleto = ((raiz / x / "cap06.py").read_text() for x in ("solutions", "exercises"))
+    for semilla in (0, 1):
+        assert verifica(ejercicio, solucion, semilla, del_curso=curso).puntos == ejercicio.puntos
+        assert verifica(ejercicio, esqueleto, semilla, del_curso=curso).puntos == 0
+        for mutante in ejercicio.mutantes:
+            resultado = verifica(ejercicio, mutante.codigo, semilla, del_curso=curso)
+            assert resultado.puntos < ejercicio.puntos and mutante.pista in str(resultado), mutante.nombre
+
+
+def test_las_partes_del_libro_valen():
+    indice = (LIBRO / "_toc.yml").read_text()
+    for carpeta in {p.parent.name for p in LIBRO.glob("[1-9]-*/*.md")}:
+        assert f"{carpeta}/99-x" in nuevo.con_entrada(indice, carpeta, "99-x")
+    assert shutil.which("make") and "tools/nuevo.py" in (RAIZ / "Makefile").read_text()

@@ -1,0 +1,108 @@
+"""Los procesos con plazo y las órdenes que los usan."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+from rich.console import Console
+
+import prueba
+from procesos import INTERRUMPIDO, PLAZO_VENCIDO, corre, principal
+
+CON_HIJO = """
+import subprocess, sys, time
+hijo = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+print(hijo.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def test_devuelve_el_estado():
+    assert [corre([sys.executable, "-c", f"raise SystemExit({n})"], 30) for n in (0, 3)] == [0, 3]
+
+
+def test_al_vencer_el_plazo_no_queda_nadie(tmp_path, capfd):
+    inicio = time.monotonic()
+    with (tmp_path / "pid").open("w") as salida:
+        assert corre([sys.executable, "-c", CON_HIJO], 2, stdout=salida) == PLAZO_VENCIDO
+    assert time.monotonic() - inicio < 20 and "No ha terminado en 2 s" in capfd.readouterr().err
+    pid = int((tmp_path / "pid").read_text())
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_se_acaba_tambien_con_quien_no_atiende(tmp_path):
+    terco = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
+    inicio = time.monotonic()
+    assert corre([sys.executable, "-c", terco], 1) == PLAZO_VENCIDO
+    assert 5 < time.monotonic() - inicio < 20
+
+
+INTERRUMPIBLE = """
+import sys, time
+from procesos import corre, principal
+principal(lambda: corre([sys.executable, "-c", "print('ya', flush=True); import time; time.sleep(60)"], 50))
+"""
+
+
+@pytest.mark.parametrize("sin_atender", [False, True])
+def test_ctrl_c_acaba_con_una_linea(sin_atender):
+    antes = (lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) if sin_atender else None
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUMPIBLE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=antes, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    ) as proceso:  # fmt: skip
+        assert proceso.stdout.readline() == "ya\n"
+        proceso.send_signal(signal.SIGINT)
+        _, error = proceso.communicate(timeout=30)
+    assert proceso.returncode == INTERRUMPIDO
+    assert error.strip().startswith("Interrumpido") and "Traceback" not in error
+
+
+def test_principal_deja_pasar_lo_demas():
+    with pytest.raises(SystemExit, match="hola"):
+        principal(lambda: sys.exit("hola"))
+
+
+# --- make prueba ----------------------------------------------------------------------------------
+
+
+def _paso(codigo):
+    return [sys.executable, "-c", f"import os; assert os.environ['X'] == 'y'; raise SystemExit({codigo})"]
+
+
+def test_se_hacen_todos_los_pasos_y_se_cuentan_los_fallos():
+    consola = Console(record=True, width=100, file=open(os.devnull, "w"))   # noqa: SIM115
+    fallos = prueba.ejecuta({"uno": _paso(0), "dos": _paso(5), "tres": _paso(0), "cuatro": _paso(1)}, consola, X="y")
+    assert fallos == ["dos", "cuatro"]
+    resumen = consola.export_text()
+    assert resumen.count("FALLA") == 2 and resumen.count("bien") == 2
+
+
+@pytest.mark.parametrize(("fallos", "estado"), [([], 0), (["libro"], 1)])
+def test_make_prueba_acaba_mal_si_algo_falla(monkeypatch, fallos, estado):
+    vistos = {}
+
+    def ejecuta(ordenes, consola, **entorno):
+        vistos.update(entorno, ordenes=ordenes)
+        return fallos
+
+    monkeypatch.setattr(prueba, "ejecuta", ejecuta)
+    monkeypatch.setattr(sys, "argv", ["prueba.py", "-k", "nada"])
+    with pytest.raises(SystemExit) as fin:
+        prueba.main()
+    assert fin.value.code == estado
+    libro, ultimo = vistos["ordenes"]["libro"], vistos["ordenes"]["pruebas (pytest)"]
+    assert libro[-2:] == ["--ejecutados", vistos["ATENTO_EJECUTADOS"]] and ultimo[-2:] == ["-k", "nada"]
+
+
+def test_los_pasos_son_los_que_dice_contribuir():
+    pasos = prueba.pasos("x", [])
+    assert list(pasos) == ["referencias al día", "capítulos (nbval)", "libro", "pruebas (pytest)"]
+    nbval = pasos["capítulos (nbval)"]
+    assert "--nbval" in nbval and "--nbval-lax" not in nbval and nbval[-1] == "tests/referencias"
+    assert pasos["referencias al día"][-1] == "--revisa" and "loadfile" in nbval
+    assert "4" not in prueba.HILOS.values() and prueba.HILOS["OMP_NUM_THREADS"] == "1"

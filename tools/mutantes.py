@@ -1,0 +1,211 @@
+"""Estropea el código de una en una y mira si las pruebas lo ven.
+
+    python tools/mutantes.py [CARPETA o fichero …] [--cuantos 20] [--semilla 0]
+
+Sin carpetas, reparte la muestra entre ``code/atento``, ``book/_ext`` y ``tools``. Cada falta (una comparación al revés,
+una constante que cambia, una instrucción o un ``raise`` que desaparece, un ``not`` de más o de menos) se planta en una
+copia del proyecto y se ejecutan las pruebas de ese fichero. Lo que sobrevive pide una prueba. Es propio porque las
+herramientas conocidas estropean el paquete instalado, y aquí la mitad del código son guiones y una extensión de Sphinx.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from procesos import PLAZO_VENCIDO, corre, principal
+
+RAIZ = Path(__file__).resolve().parents[1]
+CARPETAS = ("code/atento", "book/_ext", "tools")
+NO_SE_TOCAN = {"mutantes.py", "entorno.py", "__main__.py", "cap03.py"}   # nadie los importa al probar, o tardan minutos
+PLAZO = 300
+ANSI = {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
+AL_REVES = {
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
+    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mutante:
+    """Una falta: dónde está, qué había y qué se pone."""
+
+    fichero: Path
+    linea: int
+    antes: str
+    despues: str
+    desde: int
+    fuente: str
+
+    @property
+    def codigo(self) -> str:
+        """El fichero con la falta."""
+        bruto = self.fuente.encode()
+        return (bruto[: self.desde] + self.despues.encode() + bruto[self.desde + len(self.antes.encode()) :]).decode()
+
+    def __str__(self) -> str:
+        corta = "«" + " ".join(self.antes.split())[:60] + "» → «" + " ".join(self.despues.split())[:60] + "»"
+        return f"{self.fichero}:{self.linea}: {corta}"
+
+
+def _cambios(nodo: ast.AST) -> Iterator[ast.AST]:
+    """Lo que se puede poner en lugar de un nodo."""
+    match nodo:
+        case ast.Compare(ops=[op]) if type(op) in AL_REVES:
+            yield ast.Compare(nodo.left, [AL_REVES[type(op)]()], nodo.comparators)
+        case ast.BoolOp() | ast.BinOp() if type(nodo.op) in AL_REVES:
+            campos = {**dict(ast.iter_fields(nodo)), "op": AL_REVES[type(nodo.op)]()}
+            yield type(nodo)(**campos)
+        case ast.UnaryOp(op=ast.Not()):
+            yield nodo.operand
+        case ast.Constant(value=bool()):
+            yield ast.Constant(not nodo.value)
+        case ast.Constant(value=int()):
+            yield ast.Constant(nodo.value + 1)
+        case ast.Return(value=ast.expr() as valor) if not isinstance(valor, ast.Constant):
+            yield ast.Return(ast.Constant(None))
+        case ast.Raise() | ast.AugAssign() | ast.Continue() | ast.Break():
+            yield ast.Pass()
+        case ast.Expr(value=ast.Call()):
+            yield ast.Pass()
+        case ast.If(test=prueba) if not isinstance(prueba, ast.Compare | ast.UnaryOp):
+            yield ast.UnaryOp(ast.Not(), prueba)
+
+
+def _visitables(nodo: ast.AST) -> Iterator[ast.AST]:
+    """Los nodos que se pueden estropear: ni docstrings, ni anotaciones, ni textos, ni la llamada final a ``main``."""
+    if isinstance(nodo, ast.JoinedStr | ast.Assert | ast.Import | ast.ImportFrom):
+        return
+    if isinstance(nodo, ast.If) and "__name__" in ast.unparse(nodo.test):
+        return
+    if isinstance(nodo, ast.Raise):
+        yield nodo
+        return
+    yield nodo
+    for campo, valor in ast.iter_fields(nodo):
+        if campo in ("annotation", "returns", "decorator_list", "keywords") and not isinstance(nodo, ast.Call):
+            continue
+        for hijo in valor if isinstance(valor, list) else [valor]:
+            if isinstance(hijo, ast.AST):
+                yield from _visitables(hijo)
+
+
+def mutantes_de(fuente: str, fichero: Path) -> list[Mutante]:
+    """Todas las faltas que se pueden plantar en un fichero."""
+    bruto = fuente.encode()
+    inicios = [0, *(m.end() for m in re.finditer(b"\n", bruto))]
+    salida = []
+    for nodo in _visitables(ast.parse(fuente)):
+        for nuevo in _cambios(nodo):
+            sitio = nodo.test if isinstance(nodo, ast.If) else nodo
+            desde = inicios[sitio.lineno - 1] + sitio.col_offset
+            antes = bruto[desde : inicios[sitio.end_lineno - 1] + sitio.end_col_offset].decode()
+            texto = ast.unparse(ast.fix_missing_locations(nuevo))
+            suelto = isinstance(nuevo, ast.expr) and not isinstance(nuevo, ast.Constant)
+            salida.append(Mutante(fichero, sitio.lineno, antes, f"({texto})" if suelto else texto, desde, fuente))
+    return salida
+
+
+def pruebas_de(fichero: Path, raiz: Path = RAIZ) -> list[str]:
+    """Los ficheros de pruebas que miran un fichero: los que llevan su nombre o, si no los hay, los que lo importan.
+
+    Lo que solo se ve en las páginas de la extensión se mira construyendo los libros pequeños.
+    """
+    nombre, partes = fichero.stem, fichero.with_suffix("").parts
+    carpetas = ("tests/atento",) if partes[0] == "code" else ("tests/maquinaria", "tests/libro")
+    hay = [p for c in carpetas for p in sorted((raiz / c).glob("test_*.py"))]
+    de_nombre = [p for p in hay if p.stem.removeprefix("test_") in partes]
+    importa = re.compile(rf"^(?:from|import) (?:libro\.|atento[\w.]*)?(?:.*\b)?{nombre}\b", re.MULTILINE)
+    suyas = de_nombre or [p for p in hay if importa.search(p.read_text(encoding="utf-8"))]
+    if partes[0] == "book" and not suyas:
+        suyas = [raiz / "tests/libro/test_extension.py"]
+    return [p.relative_to(raiz).as_posix() for p in suyas]
+
+
+def copia(destino: Path) -> None:
+    """Copia lo que está en git y lo que aún no se ha confirmado, sin lo construido."""
+    orden = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
+    nombres = subprocess.run(orden, cwd=RAIZ, capture_output=True, check=True, timeout=60).stdout.decode().split("\0")
+    for nombre in filter(None, nombres):
+        if (RAIZ / nombre).is_file():
+            (destino / nombre).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(RAIZ / nombre, destino / nombre)
+
+
+def prueba(copiado: Path, ficheros: list[str]) -> int:
+    """Ejecuta unas pruebas en la copia y devuelve su estado."""
+    rutas = os.pathsep.join(str(copiado / x) for x in ("code", "tools", "book/_ext"))
+    orden = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--timeout", "120", *ficheros]
+    entorno = {**os.environ, **ANSI, "PYTHONPATH": rutas}
+    nada = subprocess.DEVNULL
+    return corre(orden, PLAZO, cwd=copiado, env=entorno, stdout=nada, stderr=nada)
+
+
+def lo_ven(mutante: Mutante, copiado: Path, pruebas: list[str]) -> bool:
+    """Si las pruebas de un fichero ven la falta; el fichero queda después como estaba."""
+    ruta = copiado / mutante.fichero
+    original = ruta.read_bytes()
+    try:
+        ruta.write_text(mutante.codigo, encoding="utf-8")
+        return prueba(copiado, pruebas) in (1, 2, 3, PLAZO_VENCIDO)
+    finally:
+        ruta.write_bytes(original)
+
+
+def muestra(carpetas: list[str], cuantos: int, semilla: int) -> list[Mutante]:
+    """Unas cuantas faltas de cada carpeta, las mismas con la misma semilla."""
+    salida = []
+    for carpeta in carpetas:
+        base = RAIZ / carpeta
+        rutas = [base] if base.is_file() else sorted(p for p in base.rglob("*.py") if p.name not in NO_SE_TOCAN)
+        todas = [m for p in rutas for m in mutantes_de(p.read_text(encoding="utf-8"), p.relative_to(RAIZ))]
+        salida += random.Random(semilla).sample(todas, min(cuantos, len(todas)))
+    return salida
+
+
+def mide(faltas: list[Mutante], copiado: Path) -> list[Mutante]:
+    """Planta las faltas de una en una; devuelve las que nadie ve. Sin faltas, las pruebas tienen que pasar."""
+    sanas: set[tuple[str, ...]] = set()
+    vivos = []
+    for orden, falta in enumerate(faltas, 1):
+        suyas = pruebas_de(falta.fichero, copiado)
+        if suyas and tuple(suyas) not in sanas:
+            if prueba(copiado, suyas):
+                raise SystemExit(f"Sin ninguna falta ya fallan: {' '.join(suyas)}")
+            sanas.add(tuple(suyas))
+        vista = bool(suyas) and lo_ven(falta, copiado, suyas)
+        print(f"{orden:3d}/{len(faltas)} {'vista' if vista else 'VIVA '} {falta}", flush=True)
+        vivos += [] if vista else [falta]
+    return vivos
+
+
+def main() -> None:
+    """Punto de entrada."""
+    opciones = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    opciones.add_argument("carpetas", nargs="*", default=list(CARPETAS))
+    opciones.add_argument("--cuantos", type=int, default=20, help="faltas de cada carpeta")
+    opciones.add_argument("--semilla", type=int, default=0)
+    elegido = opciones.parse_args()
+    faltas = muestra(elegido.carpetas or list(CARPETAS), elegido.cuantos, elegido.semilla)
+    with tempfile.TemporaryDirectory() as carpeta:
+        copia(Path(carpeta))
+        vivos = mide(faltas, Path(carpeta))
+    for nombre in elegido.carpetas or CARPETAS:
+        suyas = [f for f in faltas if f.fichero.is_relative_to(nombre)]
+        quedan = sum(f.fichero.is_relative_to(nombre) for f in vivos)
+        print(f"{nombre}: {len(suyas) - quedan} de {len(suyas)} vistas")
+
+
+if __name__ == "__main__":
+    principal(main)
