@@ -20,7 +20,56 @@ import torch
 from torch import Tensor
 
 # %% [markdown]
-# ## 4.1 Predecir las formas
+# ## 4.1 Una clave nula
+#
+# La clave nula es una columna más. `torch.softmax` resta el máximo, así que no desborda.
+
+
+# %%
+def softmax_with_null(scores: Tensor, null_score: float) -> Tensor:
+    """Pesos de las claves, ``(…, key) → (…, key)``, cuando compite además una clave nula que luego se descarta."""
+    extended = torch.cat([scores, torch.full_like(scores[..., :1], null_score)], dim=-1)  # (…, key + 1)
+    return extended.softmax(dim=-1)[..., :-1]  # (…, key)
+
+
+# %% [markdown]
+# ## 4.2 La misma frase, otra consulta
+#
+# Con la consulta (2, 0) solo cuenta la primera componente de las claves: 4 para «estación», 2 para «tren» y 0 para las
+# demás, todo entre la raíz de 2.
+
+
+# %%
+def attention_by_hand() -> dict[str, float]:
+    """Las respuestas, calculadas."""
+    query = (2.0, 0.0)
+    keys = [(0.0, 0.5), (0.0, 0.0), (2.0, 0.0), (0.0, 1.0), (1.0, 2.0)]  # pasó, la, estación, del, tren
+    values = [(0.4, 0.4), (0.0, 0.0), (1.0, 1.0), (0.0, 0.0), (2.0, 0.0)]  # (transporte, época)
+    scores = [(query[0] * k[0] + query[1] * k[1]) / math.sqrt(2) for k in keys]
+    exps = [math.exp(score) for score in scores]
+    weights = [e / sum(exps) for e in exps]
+    output = sum(w * v[0] for w, v in zip(weights, values, strict=True))
+    return {"score": scores[2], "weight": weights[2], "output": output}
+
+
+# %% [markdown]
+# ## 4.3 El mismo vector sumado a todas las claves
+#
+# `q·(k + c) = q·k + q·c`, y `q·c` es el mismo número en toda la fila: la softmax no lo ve.
+
+
+# %%
+def shift_effect() -> str:
+    """La respuesta, calculada con una frase cualquiera de cinco palabras."""
+    rng = torch.Generator().manual_seed(4)
+    query, key, shift = (torch.randn(n, 2, generator=rng, dtype=torch.float64) for n in (5, 5, 1))
+    change = (query @ (key + shift).T).softmax(-1) - (query @ key.T).softmax(-1)
+    changed = int((change.abs().amax(-1) > 1e-9).sum())
+    return {0: "ninguna", 1: "solo la de «tren»"}.get(changed, "todas")
+
+
+# %% [markdown]
+# ## 4.4 Predecir las formas
 #
 # Los dos últimos ejes los deciden los productos; los demás se difunden. La salida puede tener más ejes de lote que los
 # pesos, si los trae `value`.
@@ -37,20 +86,29 @@ def attention_shapes(query_shape: list[int], key_shape: list[int], value_shape: 
 
 
 # %% [markdown]
-# ## 4.2 Una clave nula
+# ## 4.5 La función central
 #
-# La clave nula es una columna más. `torch.softmax` resta el máximo, así que no desborda.
+# Un paso por línea, con los nombres del capítulo. La softmax de PyTorch ya resta el máximo.
 
 
 # %%
-def softmax_with_null(scores: Tensor, null_score: float) -> Tensor:
-    """Pesos de las claves, ``(…, key) → (…, key)``, cuando compite además una clave nula que luego se descarta."""
-    extended = torch.cat([scores, torch.full_like(scores[..., :1], null_score)], dim=-1)  # (…, key + 1)
-    return extended.softmax(dim=-1)[..., :-1]  # (…, key)
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Salida ``(…, query, d_v)`` y pesos ``(…, query, key)``, en ese orden.
+
+    query ``(…, query, d_k)``, key ``(…, key, d_k)``, value ``(…, key, d_v)``; mask booleana ``(query, key)``, ``True``
+    donde se puede atender, o ``None``.
+    """
+    scores = query @ key.mT / math.sqrt(query.shape[-1])  # puntuar y escalar: (…, query, key)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)  # enmascarar
+    weights = scores.softmax(dim=-1)  # normalizar: cada fila suma 1
+    return weights @ value, weights  # promediar: (…, query, d_v)
 
 
 # %% [markdown]
-# ## 4.3 Una temperatura por consulta
+# ## 4.6 Una temperatura por consulta
 #
 # La temperatura es de la consulta: su eje es el penúltimo de las puntuaciones, y hay que añadirle el último.
 
@@ -67,7 +125,7 @@ def attention_with_temperature(query: Tensor, key: Tensor, value: Tensor, temper
 
 
 # %% [markdown]
-# ## 4.4 Núcleo gaussiano con máscara
+# ## 4.7 Núcleo gaussiano con máscara
 #
 # Las filas tapadas enteras se dejan sin tapar mientras se normaliza (para no hacer 0/0) y se anulan al final.
 
@@ -86,7 +144,7 @@ def gaussian_attention(query: Tensor, key: Tensor, value: Tensor, bandwidth: flo
 
 
 # %% [markdown]
-# ## 4.5 Arreglar la atención por columnas
+# ## 4.8 Arreglar la atención por columnas
 #
 # Las tres faltas: se dividía entre la raíz de la longitud y no de la dimensión; la softmax recorría las consultas; y
 # la traspuesta final solo encaja, por casualidad, si hay tantas consultas como claves.
@@ -101,7 +159,7 @@ def column_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 
 # %% [markdown]
-# ## 4.6 Medir la escala que hace falta
+# ## 4.9 Medir la escala que hace falta
 #
 # Con medias distintas de 0, `q·k = (q − μ_q)·(k − μ_k) + μ_q·(k − μ_k) + μ_k·(q − μ_q) + μ_q·μ_k`: los tres primeros
 # términos no están correlacionados entre sí y sus varianzas se suman; el cuarto es una constante. La traza `tr(AB)` con
@@ -125,7 +183,7 @@ def score_scale(queries: Tensor, keys: Tensor) -> float:
 
 
 # %% [markdown]
-# ## 4.7 La jacobiana sin la jacobiana
+# ## 4.10 La jacobiana sin la jacobiana
 #
 # `J = beta (diag(p) − p pᵀ)`, luego `J t = beta (p ∘ t − p ⟨p, t⟩)`: basta un producto escalar por fila.
 
@@ -139,7 +197,21 @@ def softmax_jvp(scores: Tensor, tangent: Tensor, beta: float) -> Tensor:
 
 
 # %% [markdown]
-# ## 4.8 La temperatura que pide una entropía
+# ## 4.11 Quedarse con unas pocas claves
+#
+# Tapar antes de normalizar basta: los pesos de las claves conservadas ya suman 1.
+
+
+# %%
+def top_attention(query: Tensor, key: Tensor, value: Tensor, keep: int = 3, power: float = 0.5) -> Tensor:
+    """Atención con las ``keep`` claves de mayor puntuación ``q·k / d_k**power`` de cada consulta: ``(query, d_v)``."""
+    scores = query @ key.T / query.shape[-1] ** power  # (query, key)
+    kept = torch.zeros_like(scores, dtype=torch.bool).scatter(-1, scores.topk(keep, dim=-1).indices, True)
+    return scores.masked_fill(~kept, -math.inf).softmax(dim=-1) @ value
+
+
+# %% [markdown]
+# ## 4.12 La temperatura que pide una entropía
 #
 # La entropía baja al crecer beta: si en el punto medio es mayor que la pedida, hay que subir. El intervalo cubre
 # muchos órdenes de magnitud y la bisección se hace en su logaritmo.
@@ -159,7 +231,7 @@ def beta_for_entropy(scores: Tensor, entropy: Tensor) -> Tensor:
 
 
 # %% [markdown]
-# ## 4.9 Atención que llega a trozos
+# ## 4.13 Atención que llega a trozos
 #
 # Cuando aparece un máximo mayor, todo lo acumulado se refería al anterior: se multiplica por `exp(viejo − nuevo)`. Es la
 # idea de FlashAttention, que vuelve en el capítulo 23.
@@ -181,46 +253,3 @@ def absorb_block(
     new_total = total * correction + exps.sum(dim=-1, keepdim=True)
     new_weighted = weighted * correction + exps @ value
     return new_top, new_total, new_weighted
-
-
-# %% [markdown]
-# ## 4.10 Quedarse con unas pocas claves
-#
-# Tapar antes de normalizar basta: los pesos de las claves conservadas ya suman 1.
-
-
-# %%
-def top_attention(query: Tensor, key: Tensor, value: Tensor, keep: int = 3, power: float = 0.5) -> Tensor:
-    """Atención con las ``keep`` claves de mayor puntuación ``q·k / d_k**power`` de cada consulta: ``(query, d_v)``."""
-    scores = query @ key.T / query.shape[-1] ** power  # (query, key)
-    kept = torch.zeros_like(scores, dtype=torch.bool).scatter(-1, scores.topk(keep, dim=-1).indices, True)
-    return scores.masked_fill(~kept, -math.inf).softmax(dim=-1) @ value
-
-
-# %% [markdown]
-# ## 4.11 Una atención a mano
-#
-# La primera puntuación es 3 entre la raíz de 4; la segunda, 0.
-
-
-# %%
-def attention_by_hand() -> dict[str, float]:
-    """Las respuestas, calculadas."""
-    d = 4
-    score, other = 3 / math.sqrt(d), 0.0
-    weight = math.exp(score) / (math.exp(score) + math.exp(other))
-    return {"score": score, "weight": weight, "output": weight * 10 + (1 - weight) * 20}
-
-
-# %% [markdown]
-# ## 4.12 Sumar lo mismo a toda la fila
-#
-# Todas las exponenciales se multiplican por el mismo número, que se va al dividir.
-
-
-# %%
-def shift_effect() -> str:
-    """La respuesta, calculada con una fila cualquiera."""
-    scores = torch.tensor([0.3, 1.2, -0.5])
-    change = float((scores + 5).softmax(0).max() - scores.softmax(0).max())
-    return "no cambia" if abs(change) < 1e-6 else "sube" if change > 0 else "baja"

@@ -114,8 +114,8 @@ def test_hay_dos_respuestas_buenas_de_cada_ejercicio_y_sesenta_en_total():
 
 
 def test_un_error_desconocido_se_dice_con_la_propiedad_y_el_caso_mas_pequeno():
-    codigo = next(c for id_, que, c in MALAS if id_ == "4.4" and "se acota" in que)
-    resultado = verifica(LIBRO.ejercicios["4.4"], codigo, "practica", del_curso=LIBRO, con_caso=True)
+    codigo = next(c for id_, que, c in MALAS if id_ == "4.7" and "se acota" in que)
+    resultado = verifica(LIBRO.ejercicios["4.7"], codigo, "practica", del_curso=LIBRO, con_caso=True)
     assert resultado.mutante == "" and resultado.pista.startswith("no reconozco este error. Falla «ancho pequeño»")
     assert "query = [[" in resultado.caso and "bandwidth = 0.0" in resultado.caso
     assert "llegó = " in resultado.caso and "se esperaba = " in resultado.caso
@@ -123,7 +123,7 @@ def test_un_error_desconocido_se_dice_con_la_propiedad_y_el_caso_mas_pequeno():
 
 
 def test_las_pistas_van_de_la_vaga_a_la_explicita():
-    ejercicio = LIBRO.ejercicios["4.4"]
+    ejercicio = LIBRO.ejercicios["4.7"]
     examen = prepara(LIBRO, ejercicio, 0)
     hecho = Interrogatorio([Contestacion("valor", 3.0)] * len(examen.casos))
     dichas = [puntua(examen, hecho, VACIA, "", intentos=i).pista for i in range(5)]
@@ -186,7 +186,7 @@ def test_todo_el_libro_pasa_dentro_de_la_jaula(nivel):
 
 def test_lo_que_el_enunciado_prohibe_por_su_coste_no_cabe_en_la_jaula(nivel):
     caras = [(i, q, c) for i, q, c in MALAS if q in ("la matriz entera de productos", "construye la matriz")]
-    assert {i for i, _, _ in caras} == {"4.6", "4.7"}
+    assert {i for i, _, _ in caras} == {"4.9", "4.10"}
     with Corrector(nivel, "caro", del_curso=LIBRO) as corrector:
         for id_, _, codigo in caras:
             resultado = corrector.califica(LIBRO.ejercicios[id_], codigo)
@@ -194,10 +194,10 @@ def test_lo_que_el_enunciado_prohibe_por_su_coste_no_cabe_en_la_jaula(nivel):
 
 
 def test_en_local_se_ve_el_caso_mas_pequeno_y_en_un_lote_no(nivel):
-    codigo = next(c for id_, que, c in MALAS if id_ == "4.4" and "se acota" in que)
+    codigo = next(c for id_, que, c in MALAS if id_ == "4.7" and "se acota" in que)
     for con_texto in (True, False):
         with Corrector(nivel, "caso", del_curso=LIBRO, con_texto=con_texto) as corrector:
-            resultado = corrector.califica(LIBRO.ejercicios["4.4"], codigo)
+            resultado = corrector.califica(LIBRO.ejercicios["4.7"], codigo)
             assert bool(resultado.caso) == con_texto and resultado.pista.startswith("no reconozco")
 
 

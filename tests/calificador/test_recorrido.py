@@ -17,7 +17,7 @@ from ayudas import atento, cuaderno, espera, lanza, matando, zip_de
 
 RAIZ = Path(__file__).resolve().parents[2]
 SOLUCION = (RAIZ / "solutions" / "cap05.py").read_text(encoding="utf-8")
-VARIANTE = "4.10"
+VARIANTE = "4.11"
 pytestmark = [pytest.mark.lento, pytest.mark.timeout(400)]
 
 

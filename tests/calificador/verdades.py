@@ -108,14 +108,14 @@ def _(caso, valor, funcion):
 # --- Capítulo 4 --------------------------------------------------------------------------------------------------------
 
 
-@verdad("4.1")
+@verdad("4.4")
 def _(caso, valor, funcion):
     q, k, v = (torch.empty(forma, device="meta") for forma in caso.args)
     puntos = q @ k.mT
     return valor == [list(t.shape) for t in (puntos, puntos.softmax(-1), puntos @ v)]
 
 
-@verdad("4.2")
+@verdad("4.1")
 def _(caso, valor, funcion):
     puntos, nula = caso.args
     planas = puntos.reshape(-1, puntos.shape[-1])
@@ -123,13 +123,22 @@ def _(caso, valor, funcion):
     return cerca(valor, nadaraya(planas.tolist(), identidad, [nula]).reshape(puntos.shape))
 
 
-@verdad("4.3")
+@verdad("4.5")
+def _(caso, valor, funcion):
+    """La función de PyTorch: la salida con los valores dados y los pesos con la identidad como valores."""
+    query, key, value, *mask = caso.args
+    mask, identidad = mask[0] if mask else None, torch.eye(key.shape[-2], dtype=key.dtype).expand(*key.shape[:-1], -1)
+    salida, pesos = (F.scaled_dot_product_attention(query, key, v, attn_mask=mask) for v in (value, identidad))
+    return cerca(valor[0], salida, 1e-8) and cerca(valor[1], pesos, 1e-8)
+
+
+@verdad("4.6")
 def _(caso, valor, funcion):
     query, key, value, tau = caso.args
     return cerca(valor, F.scaled_dot_product_attention(query / tau[..., None], key, value, scale=1.0))
 
 
-@verdad("4.4")
+@verdad("4.7")
 def _(caso, valor, funcion):
     query, key, value, ancho, mask = caso.args
     puntos = [
@@ -140,13 +149,13 @@ def _(caso, valor, funcion):
     return cerca(valor, nadaraya(puntos, value), 1e-8)
 
 
-@verdad("4.5")
+@verdad("4.8")
 def _(caso, valor, funcion):
     query, key, value = (t.T[None] for t in caso.args)
     return cerca(valor, F.scaled_dot_product_attention(query, key, value)[0].T)
 
 
-@verdad("4.6")
+@verdad("4.9")
 def _(caso, valor, funcion):
     consultas, claves = caso.args
     if len(consultas) * len(claves) < 10**6:
@@ -156,13 +165,13 @@ def _(caso, valor, funcion):
     return abs(valor / float(productos.std()) - 1) < 0.01
 
 
-@verdad("4.7")
+@verdad("4.10")
 def _(caso, valor, funcion):
     puntos, tangente, beta = caso.args
     return cerca(valor, torch.func.jvp(lambda s: (beta * s).softmax(-1), (puntos,), (tangente,))[1])
 
 
-@verdad("4.8")
+@verdad("4.12")
 def _(caso, valor, funcion):
     """La entropía que sale es la pedida, y con un β una millonésima mayor o menor se pasa o no llega."""
     puntos, pedida = caso.args
@@ -174,7 +183,7 @@ def _(caso, valor, funcion):
     return bool(dentro.all() and (valor <= 1e4).all())
 
 
-@verdad("4.9")
+@verdad("4.13")
 def _(caso, valor, funcion):
     """Por bloques, desde el estado vacío, sale la atención de PyTorch; y el estado dado se mezcla en logaritmos."""
     estado, query, key, value = caso.args
@@ -194,7 +203,7 @@ def _(caso, valor, funcion):
     return cerca(valor[2] / valor[1], nueva * cierta + (1 - nueva) * antes)
 
 
-@verdad("4.10")
+@verdad("4.11")
 def _(caso, valor, funcion):
     query, key, value = caso.args
     escala, cuantas = query.shape[1] ** -caso.kwargs["power"], caso.kwargs["keep"]
@@ -297,20 +306,23 @@ def _(caso, valor, funcion):
     return abs(sale_bien(5) - valor["five_words"]) < 0.01 and justa
 
 
-@verdad("4.11")
+@verdad("4.2")
 def _(caso, valor, funcion):
-    consulta, claves = torch.ones(1, 4), torch.tensor([[1.0, 1, 1, 0], [1, -1, 1, -1]])
-    salida = F.scaled_dot_product_attention(consulta[None], claves[None], torch.tensor([[[10.0], [20.0]]]))
-    peso = F.scaled_dot_product_attention(consulta[None], claves[None], torch.eye(2)[None])[0, 0, 0]
-    puntuacion = torch.logit(peso.double())  # con la otra a 0
-    dadas = (valor["score"], valor["weight"], valor["output"])
-    return all(cerca(d, float(c), 1e-5) for d, c in zip(dadas, (puntuacion, peso, salida), strict=True))
+    """Las tablas del capítulo, con la función de PyTorch y otra consulta."""
+    claves = torch.tensor([[0, 0.5], [0, 0], [2, 0], [0, 1], [1, 2]])
+    valores = torch.tensor([[0.4, 0.4], [0, 0], [1, 1], [0, 0], [2, 0]])
+    consulta, identidad = torch.tensor([[2.0, 0]]), torch.eye(5)
+    pesos, salida = (F.scaled_dot_product_attention(consulta[None], claves[None], v[None])[0, 0] for v in (identidad, valores))
+    cociente = float((pesos[2] / pesos[1]).log())  # la puntuación de «la» es 0
+    return cerca(valor["score"], cociente, 1e-5) and cerca(valor["weight"], float(pesos[2]), 1e-5) and cerca(
+        valor["output"], float(salida[0]), 1e-5)
 
 
-@verdad("4.12")
+@verdad("4.3")
 def _(caso, valor, funcion):
-    puntos = torch.randn(50, 7, generator=GEN, dtype=torch.float64)
-    return valor == "no cambia" and cerca((puntos + 5).softmax(-1).amax(-1), puntos.softmax(-1).amax(-1))
+    consultas, claves, resto = torch.randn(3, 50, 7, generator=GEN, dtype=torch.float64)
+    pesos, movidos = (F.scaled_dot_product_attention(consultas, k, torch.eye(50).double()) for k in (claves, claves + resto[:1]))
+    return valor == "ninguna" and cerca(pesos, movidos)
 
 
 @verdad("5.9")

@@ -14,52 +14,6 @@ MUCHAS = 300_000  # su cuadrado, en float64, no cabe en la memoria de ningún co
 # --- 4.1 -------------------------------------------------------------------------------------------------------------
 
 
-def _casos_formas(rng: Any) -> list[Caso]:
-    n, m, d_k, d_v, lote, cabezas, otro = distintos(rng, 2, 50, 7)
-    return [
-        Caso("sin lote", ([n, d_k], [m, d_k], [m, d_v])),
-        Caso("con lote", ([lote, n, d_k], [lote, m, d_k], [lote, m, d_v])),
-        Caso("con lote", ([lote, cabezas, n, d_k], [lote, cabezas, m, d_k], [lote, cabezas, m, d_v])),
-        Caso("lote difundido", ([lote, cabezas, n, d_k], [lote, 1, m, d_k], [m, d_v])),
-        Caso("lote difundido", ([n, d_k], [lote, m, d_k], [otro, 1, m, d_v])),
-    ]
-
-
-_FORMAS = Ejercicio(
-    id="4.1", nombre="attention_shapes", tipo="predecir", puntos=5, dificultad=1, minutos=10,
-    aprende="decir la forma de cada tensor de la atención sin ejecutarla",
-    casos=_casos_formas,
-    ejemplo=lambda: Caso("ejemplo", ([2, 3], [4, 3], [4, 5])),
-    propiedades={
-        "sin lote": (2, "Escribe cada producto con sus formas: ¿qué eje desaparece?"),
-        "con lote": (1, "Los ejes de delante se conservan tal cual."),
-        "lote difundido": (2, "Los ejes de lote pueden venir de cualquiera de los tres tensores."),
-    },
-    pistas=(
-        "Los dos últimos ejes salen de los dos productos de matrices; los demás son de lote.",
-        "Las puntuaciones son (query, d_k)(d_k, key) y la salida (query, key)(key, d_v).",
-        "Los ejes de lote de la salida también pueden venir de value: PyTorch tiene una función que hace esa cuenta.",
-    ),
-    mutantes=(
-        cambia("salida-d-k", "La última dimensión de la salida es la de los valores, d_v: lo que se promedia son valores.",
-               "value_shape[-1]]", "query_shape[-1]]"),
-        cambia("traspuesta", "Puntuaciones y pesos están traspuestos: con posiciones por filas, hay una fila por consulta.",
-               "scores = [*batch, query_shape[-2], key_shape[-2]]", "scores = [*batch, key_shape[-2], query_shape[-2]]"),
-        cambia("filas-de-claves", "La salida tiene tantas filas como consultas: las claves solo se promedian.",
-               "output = [*batch, query_shape[-2]", "output = [*batch, key_shape[-2]"),
-        cambia("lote-de-query", "Solo se ha mirado el lote de query: los de key y value también cuentan, y se difunden.",
-               "torch.broadcast_shapes(tuple(query_shape[:-2]), tuple(key_shape[:-2]))", "query_shape[:-2]",
-               "torch.broadcast_shapes(tuple(batch), tuple(value_shape[:-2]))", "batch"),
-        cambia("lote-sin-value", "El lote de la salida ignora el de value: el segundo producto también difunde.",
-               "torch.broadcast_shapes(tuple(batch), tuple(value_shape[:-2]))", "batch"),
-        cambia("pesos-como-salida", "Los pesos tienen la misma forma que las puntuaciones: la softmax no la cambia.",
-               "list(scores), output", "output, output"),
-    ),
-)  # fmt: skip
-
-# --- 4.2 -------------------------------------------------------------------------------------------------------------
-
-
 def _casos_nula(rng: Any) -> list[Caso]:
     def nula(signo: int = 1) -> float:
         return signo * real(rng, 0.5, 2.0)
@@ -77,7 +31,7 @@ def _casos_nula(rng: Any) -> list[Caso]:
 
 
 _NULA = Ejercicio(
-    id="4.2", nombre="softmax_with_null", tipo="completar", puntos=8, dificultad=1, minutos=15,
+    id="4.1", nombre="softmax_with_null", tipo="completar", puntos=8, dificultad=1, minutos=15,
     aprende="que los pesos sumen 1 es una decisión, y cómo permitir que no se atienda a nada",
     casos=_casos_nula,
     ejemplo=lambda: Caso("ejemplo", (tensor([[0.0, 0.0], [math.log(2), 0.0]]), 0.0)),
@@ -112,7 +66,164 @@ _NULA = Ejercicio(
     ),
 )  # fmt: skip
 
+# --- 4.2 -------------------------------------------------------------------------------------------------------------
+
+_A_MANO = Ejercicio(
+    id="4.2", nombre="attention_by_hand", tipo="lapiz", puntos=4, dificultad=1, minutos=10,
+    aprende="hacer con lápiz una fila entera: puntuar, escalar, normalizar y promediar",
+    propiedades={
+        "score": (1, "Es un producto escalar de dos componentes, dividido entre la raíz de la dimensión."),
+        "weight": (2, "Cinco exponenciales: el peso es la de «estación» entre la suma de las cinco."),
+        "output": (1, "Es una media de la primera componente de los cinco valores: no puede pasar de 2."),
+    },
+    tolerancia=2e-3,
+    pistas=(
+        "Son cuatro pasos, y cada número sale del anterior; solo cambia la consulta.",
+        "Tres de las cinco puntuaciones son 0, y la exponencial de 0 es 1.",
+        "La salida usa los pesos de las cinco palabras y la columna «transporte» de los valores.",
+    ),
+    mutantes=(
+        cambia("sin-escala", "Falta dividir las puntuaciones entre la raíz de la dimensión.", "math.sqrt(2)", "1"),
+        cambia("entre-d", "Se divide entre la raíz de la dimensión, no entre la dimensión.", "math.sqrt(2)", "2"),
+        cambia("la-de-antes", "Esa es la fila del capítulo: aquí la consulta es (2, 0).", "query = (2.0, 0.0)", "query = (0.5, 2.0)"),
+        cambia("la-otra-columna", "Esa es la componente «época»; se pide «transporte».", "v[0]", "v[1]"),
+        cambia("el-peso-de-tren", "Ese es el peso de «tren»; se pide el de «estación».",
+               '"weight": weights[2]', '"weight": weights[4]'),
+        cambia("sin-exponencial", "Los pesos no son las puntuaciones repartidas: falta la exponencial.",
+               "math.exp(score)", "score"),
+    ),
+)  # fmt: skip
+
 # --- 4.3 -------------------------------------------------------------------------------------------------------------
+
+_SUMA = Ejercicio(
+    id="4.3", nombre="shift_effect", tipo="predecir", puntos=2, dificultad=1, minutos=5,
+    aprende="distinguir lo que cambia los pesos de lo que no los toca",
+    propiedades={"respuesta": (2, "Escribe la puntuación de una consulta con la clave desplazada y sepárala en dos.")},
+    opciones=("todas", "solo la de «tren»", "ninguna"),
+    pistas=(
+        "¿Cuánto crece cada puntuación de una misma fila?",
+        "El producto escalar reparte la suma: q·(k + c) es q·k más algo que no depende de la clave.",
+    ),
+    mutantes=(
+        cuerpo("todas", "Las puntuaciones de una fila crecen todas lo mismo: ¿qué hace la softmax con eso?",
+               "return 'todas'"),
+        cuerpo("una", "El vector se suma a las cinco claves, y las cinco consultas las miran todas.",
+               "return 'solo la de «tren»'"),
+    ),
+)  # fmt: skip
+
+# --- 4.4 -------------------------------------------------------------------------------------------------------------
+
+
+def _casos_formas(rng: Any) -> list[Caso]:
+    n, m, d_k, d_v, lote, cabezas, otro = distintos(rng, 2, 50, 7)
+    return [
+        Caso("sin lote", ([n, d_k], [m, d_k], [m, d_v])),
+        Caso("con lote", ([lote, n, d_k], [lote, m, d_k], [lote, m, d_v])),
+        Caso("con lote", ([lote, cabezas, n, d_k], [lote, cabezas, m, d_k], [lote, cabezas, m, d_v])),
+        Caso("lote difundido", ([lote, cabezas, n, d_k], [lote, 1, m, d_k], [m, d_v])),
+        Caso("lote difundido", ([n, d_k], [lote, m, d_k], [otro, 1, m, d_v])),
+    ]
+
+
+_FORMAS = Ejercicio(
+    id="4.4", nombre="attention_shapes", tipo="predecir", puntos=5, dificultad=1, minutos=10,
+    aprende="decir la forma de cada tensor de la atención sin ejecutarla",
+    casos=_casos_formas,
+    ejemplo=lambda: Caso("ejemplo", ([2, 3], [4, 3], [4, 5])),
+    propiedades={
+        "sin lote": (2, "Escribe cada producto con sus formas: ¿qué eje desaparece?"),
+        "con lote": (1, "Los ejes de delante se conservan tal cual."),
+        "lote difundido": (2, "Los ejes de lote pueden venir de cualquiera de los tres tensores."),
+    },
+    pistas=(
+        "Los dos últimos ejes salen de los dos productos de matrices; los demás son de lote.",
+        "Las puntuaciones son (query, d_k)(d_k, key) y la salida (query, key)(key, d_v).",
+        "Los ejes de lote de la salida también pueden venir de value: PyTorch tiene una función que hace esa cuenta.",
+    ),
+    mutantes=(
+        cambia("salida-d-k", "La última dimensión de la salida es la de los valores, d_v: lo que se promedia son valores.",
+               "value_shape[-1]]", "query_shape[-1]]"),
+        cambia("traspuesta", "Puntuaciones y pesos están traspuestos: con posiciones por filas, hay una fila por consulta.",
+               "scores = [*batch, query_shape[-2], key_shape[-2]]", "scores = [*batch, key_shape[-2], query_shape[-2]]"),
+        cambia("filas-de-claves", "La salida tiene tantas filas como consultas: las claves solo se promedian.",
+               "output = [*batch, query_shape[-2]", "output = [*batch, key_shape[-2]"),
+        cambia("lote-de-query", "Solo se ha mirado el lote de query: los de key y value también cuentan, y se difunden.",
+               "torch.broadcast_shapes(tuple(query_shape[:-2]), tuple(key_shape[:-2]))", "query_shape[:-2]",
+               "torch.broadcast_shapes(tuple(batch), tuple(value_shape[:-2]))", "batch"),
+        cambia("lote-sin-value", "El lote de la salida ignora el de value: el segundo producto también difunde.",
+               "torch.broadcast_shapes(tuple(batch), tuple(value_shape[:-2]))", "batch"),
+        cambia("pesos-como-salida", "Los pesos tienen la misma forma que las puntuaciones: la softmax no la cambia.",
+               "list(scores), output", "output, output"),
+    ),
+)  # fmt: skip
+
+# --- 4.5 -------------------------------------------------------------------------------------------------------------
+
+def _casos_atencion(rng: Any) -> list[Caso]:
+    def caso(propiedad: str, *lote: int, densidad: float = 0.0, escala: float = 1.0) -> Caso:
+        n, m, d_k, d_v = distintos(rng, 2, 8, 4)
+        tensores = normal(rng, *lote, n, d_k), normal(rng, *lote, m, d_k), normal(rng, *lote, m, d_v)
+        vale = (mascara(rng, n, m, densidad),) if densidad else ()
+        return Caso(propiedad, (escala * tensores[0], *tensores[1:], *vale), gradiente=propiedad == "gradiente")
+
+    uno, otro = distintos(rng, 2, 4, 2)
+    tapada = "con máscara"
+    return [
+        caso("sin máscara"), caso("sin máscara"), caso(tapada, densidad=0.5), caso(tapada, densidad=0.6),
+        caso("con lote", uno), caso("con lote", uno, otro, densidad=0.5), caso("gradiente", densidad=0.6),
+        caso("puntuaciones enormes", escala=3000.0), caso("puntuaciones enormes", densidad=0.6, escala=3000.0),
+    ]  # fmt: skip
+
+
+_ATENCION = Ejercicio(
+    id="4.5", nombre="scaled_dot_product_attention", tipo="escribir", puntos=12, dificultad=1, minutos=20,
+    aprende="escribir la fórmula del capítulo en cinco líneas, con su máscara",
+    casos=_casos_atencion,
+    ejemplo=lambda: Caso("ejemplo", (
+        tensor([[1.0, 0.0], [0.0, 1.0]]), tensor([[1.0, 0.0], [0.0, 1.0]]), tensor([[10.0, 0.0], [0.0, 20.0]]),
+        tensor([[True, True], [False, True]]),
+    )),
+    propiedades={
+        "sin máscara": (4, "Prueba con dos consultas y dos claves hechas a mano: puntuar, escalar, normalizar, promediar."),
+        "con máscara": (3, "Cambia el valor de una clave tapada: ni la salida ni los demás pesos deberían moverse."),
+        "con lote": (2, "Los ejes de delante se conservan: solo se trasponen los dos últimos de key."),
+        "gradiente": (2, "El valor es bueno; el gradiente debe llegar a query, key y value."),
+        "puntuaciones enormes": (1, "Con puntuaciones de miles no debe salir NaN."),
+    },
+    prohibido=SIN_ATENCION[1:],
+    pistas=(
+        "Es una línea por paso: puntuar, escalar, enmascarar, normalizar y promediar.",
+        "La máscara pone −∞ donde vale False, antes de la softmax.",
+        "Se devuelven dos cosas en este orden: la salida, (…, query, d_v), y los pesos, (…, query, key).",
+    ),
+    mutantes=(
+        cambia("sin-escala", "Falta dividir entre √d_k.", " / math.sqrt(query.shape[-1])", ""),
+        cambia("entre-d", "Se divide entre la raíz de d_k, no entre d_k.", "math.sqrt(query.shape[-1])",
+               "query.shape[-1]"),
+        cambia("raiz-de-las-claves", "La raíz es la de d_k, el último eje de query; se ha usado el número de claves.",
+               "query.shape[-1]", "key.shape[-2]"),
+        cambia("otro-eje", "La softmax recorre las consultas; cada fila debe sumar 1 sobre las claves, el último eje.",
+               "dim=-1", "dim=-2"),
+        cambia("mascara-al-reves", "La máscara está al revés: True es «puede atender».", "~mask", "mask"),
+        cambia("mascara-despues", "Se tapa después de normalizar y los pesos ya no suman 1: la máscara va antes.",
+               "scores = scores.masked_fill(~mask, -math.inf)", "pass",
+               "weights = scores.softmax(dim=-1)",
+               "weights = scores.softmax(dim=-1) * (1 if mask is None else mask)"),
+        cambia("a-cero", "A las claves tapadas se les ha puesto puntuación 0, que aún pesa e⁰ = 1: debe ser −∞.",
+               "-math.inf", "0.0"),
+        cambia("sin-mascara", "La máscara no se usa.", "if mask is not None", "if False"),
+        cambia("al-reves", "Se devuelven los pesos y la salida; se pide la salida y los pesos.",
+               "return weights @ value, weights", "return weights, weights @ value"),
+        cambia("desborda", "Con puntuaciones de miles sale NaN: hay que restar el máximo, o usar la softmax de PyTorch.",
+               "weights = scores.softmax(dim=-1)", "weights = scores.exp() / scores.exp().sum(dim=-1, keepdim=True)"),
+        cambia("sin-gradiente", "El valor es bueno, pero a las consultas no les llega gradiente.",
+               "scores = query @", "scores = query.detach() @"),
+    ),
+)  # fmt: skip
+
+# --- 4.6 -------------------------------------------------------------------------------------------------------------
 
 
 def _casos_temperatura(rng: Any) -> list[Caso]:
@@ -130,7 +241,7 @@ def _casos_temperatura(rng: Any) -> list[Caso]:
 
 
 _TEMPERATURA = Ejercicio(
-    id="4.3", nombre="attention_with_temperature", tipo="escribir", puntos=10, dificultad=2, minutos=20,
+    id="4.6", nombre="attention_with_temperature", tipo="escribir", puntos=10, dificultad=2, minutos=20,
     aprende="colocar un parámetro por consulta en el eje que le toca",
     casos=_casos_temperatura,
     ejemplo=lambda: Caso("ejemplo", (
@@ -167,7 +278,7 @@ _TEMPERATURA = Ejercicio(
     ),
 )  # fmt: skip
 
-# --- 4.4 -------------------------------------------------------------------------------------------------------------
+# --- 4.7 -------------------------------------------------------------------------------------------------------------
 
 
 def _casos_gaussiano(rng: Any) -> list[Caso]:
@@ -187,7 +298,7 @@ def _casos_gaussiano(rng: Any) -> list[Caso]:
 
 
 _GAUSSIANO = Ejercicio(
-    id="4.4", nombre="gaussian_attention", tipo="escribir", puntos=12, dificultad=2, minutos=25,
+    id="4.7", nombre="gaussian_attention", tipo="escribir", puntos=12, dificultad=2, minutos=25,
     aprende="cambiar la puntuación sin tocar el resto de la atención, y tratar las filas sin ninguna clave",
     casos=_casos_gaussiano,
     ejemplo=lambda: Caso("ejemplo", (
@@ -231,7 +342,7 @@ _GAUSSIANO = Ejercicio(
     ),
 )  # fmt: skip
 
-# --- 4.5 -------------------------------------------------------------------------------------------------------------
+# --- 4.8 -------------------------------------------------------------------------------------------------------------
 
 
 def _casos_columnas(rng: Any) -> list[Caso]:
@@ -246,7 +357,7 @@ def _casos_columnas(rng: Any) -> list[Caso]:
 
 
 _COLUMNAS = Ejercicio(
-    id="4.5", nombre="column_attention", tipo="depurar", puntos=9, dificultad=2, minutos=20,
+    id="4.8", nombre="column_attention", tipo="depurar", puntos=9, dificultad=2, minutos=20,
     aprende="leer fórmulas por columnas y desconfiar de un código que solo se prueba con matrices cuadradas",
     casos=_casos_columnas,
     ejemplo=lambda: Caso("ejemplo", (
@@ -280,7 +391,7 @@ _COLUMNAS = Ejercicio(
     ),
 )  # fmt: skip
 
-# --- 4.6 -------------------------------------------------------------------------------------------------------------
+# --- 4.9 -------------------------------------------------------------------------------------------------------------
 
 
 def _casos_escala(rng: Any) -> list[Caso]:
@@ -302,7 +413,7 @@ def _casos_escala(rng: Any) -> list[Caso]:
 
 
 _ESCALA = Ejercicio(
-    id="4.6", nombre="score_scale", tipo="medir", puntos=10, dificultad=2, minutos=20,
+    id="4.9", nombre="score_scale", tipo="medir", puntos=10, dificultad=2, minutos=20,
     aprende="medir qué escala pedirían las puntuaciones cuando las hipótesis de √d_k no se cumplen",
     casos=_casos_escala,
     ejemplo=lambda: Caso("ejemplo", (tensor([[1.0, 1.0], [3.0, 1.0]]), tensor([[1.0, 0.0], [1.0, 2.0]]))),
@@ -337,7 +448,7 @@ _ESCALA = Ejercicio(
     ),
 )  # fmt: skip
 
-# --- 4.7 -------------------------------------------------------------------------------------------------------------
+# --- 4.10 ------------------------------------------------------------------------------------------------------------
 
 
 def _casos_jacobiana(rng: Any) -> list[Caso]:
@@ -353,7 +464,7 @@ def _casos_jacobiana(rng: Any) -> list[Caso]:
 
 
 _JACOBIANA = Ejercicio(
-    id="4.7", nombre="softmax_jvp", tipo="escribir", puntos=12, dificultad=2, minutos=25,
+    id="4.10", nombre="softmax_jvp", tipo="escribir", puntos=12, dificultad=2, minutos=25,
     aprende="usar la jacobiana de la softmax sin construirla, como hace quien la deriva",
     casos=_casos_jacobiana,
     ejemplo=lambda: Caso("ejemplo", (tensor([[0.0, 0.0]]), tensor([[1.0, 0.0]]), 1.0)),
@@ -388,127 +499,7 @@ _JACOBIANA = Ejercicio(
     ),
 )  # fmt: skip
 
-# --- 4.8 -------------------------------------------------------------------------------------------------------------
-
-
-def _casos_entropia(rng: Any) -> list[Caso]:
-    def caso(propiedad: str, tamano: float, minimo: float, maximo: float) -> Caso:
-        n, m = entero(rng, 2, 5), entero(rng, 5, 9)
-        filas = tensor([permutacion(rng, m) for _ in range(n)])
-        scores = tamano * (filas + uniforme(rng, -0.3, 0.3, n, m))
-        return Caso(propiedad, (scores, math.log(m) * uniforme(rng, minimo, maximo, n)))
-
-    extremas, otras = "casi uniforme y casi decidida", "puntuaciones de otro tamaño"
-    return [
-        caso("entropía media", 1.0, 0.4, 0.7), caso(extremas, 1.0, 0.16, 0.25), caso(extremas, 1.0, 0.85, 0.94),
-        caso(otras, 200.0, 0.3, 0.8), caso(otras, 0.01, 0.3, 0.8), caso(otras, 1e5, 0.3, 0.8),
-    ]  # fmt: skip
-
-
-_ENTROPIA = Ejercicio(
-    id="4.8", nombre="beta_for_entropy", tipo="escribir", puntos=15, dificultad=3, minutos=35,
-    aprende="invertir la relación entre temperatura y entropía con una bisección que no se sale de escala",
-    casos=_casos_entropia,
-    ejemplo=lambda: Caso("ejemplo", (tensor([[1.0, 0.0], [2.0, 0.0]]), tensor([0.5, 0.5]))),
-    propiedades={
-        "entropía media": (5, "Calcula la entropía que sale con el β devuelto: ¿es la pedida?"),
-        "casi uniforme y casi decidida": (5, "Mira hacia qué lado se mueve la búsqueda y cuándo se detiene."),
-        "puntuaciones de otro tamaño": (5, "Con puntuaciones de cien mil, β ronda 10⁻⁵: el error es relativo."),
-    },
-    tolerancia=1e-6,
-    relativa=True,
-    pistas=(
-        "La entropía de softmax(βs) baja al crecer β: si es mayor que la pedida, β es pequeño.",
-        "β puede valer diez millonésimas o miles: conviene partir por la mitad el intervalo de log β.",
-        "Cada fila tiene su β: los dos extremos de todas se actualizan a la vez, según cada una.",
-    ),
-    mutantes=(
-        cambia("temperatura", "Se devuelve la temperatura, 1/β; se pide β.", "return (", "return 1 / ("),
-        cambia("bits", "La entropía está en bits (logaritmo en base 2); se pide en nats.",
-               ".sum(dim=-1) >", ".sum(dim=-1) / math.log(2) >"),
-        cambia("fraccion", "La entropía está dividida entre log m; se pide tal cual, en nats.",
-               ".sum(dim=-1) >", ".sum(dim=-1) / math.log(scores.shape[-1]) >"),
-        cambia("una-para-todas", "Todas las filas tienen el mismo β: la entropía se busca fila a fila.",
-               ".sum(dim=-1) > entropy", ".sum(dim=-1).mean().expand_as(entropy) > entropy.mean()"),
-        cambia("intervalo-corto", "El intervalo de búsqueda se queda corto por arriba: β puede llegar a 10⁴.",
-               "math.log(1e4)", "math.log(1.0)"),
-        cambia("pocos-pasos", "Faltan pasos: cada uno parte el intervalo por la mitad y se pide un error de 10⁻⁶.",
-               "range(80)", "range(12)"),
-        cambia("al-reves", "La bisección va al revés: si la entropía es mayor que la pedida, hay que subir β.",
-               "> entropy", "< entropy"),
-        cambia("sin-logaritmo", "La bisección parte β por la mitad, y no log β: no afina un β de 10⁻⁵.",
-               "math.log(1e-8)", "0.0", "math.log(1e4)", "1e4", "range(80)", "range(40)",
-               "middle.exp()", "middle", "((low + high) / 2).exp()", "(low + high) / 2"),
-    ),
-)  # fmt: skip
-
-# --- 4.9 -------------------------------------------------------------------------------------------------------------
-
-
-def _casos_bloque(rng: Any) -> list[Caso]:
-    import torch
-
-    def caso(propiedad: str, antes: int, bloque: int, tamano: float = 1.0, crece: float = 1.0) -> Caso:
-        n, d_v, d = sorted(distintos(rng, 2, 7, 3))
-        query, key = tamano * normal(rng, n, d).abs(), normal(rng, antes + bloque, d).abs()
-        key[antes:] *= crece
-        value, scores = normal(rng, antes + bloque, d_v), query @ key[:antes].T / math.sqrt(d)
-        state = (torch.full((n, 1), -math.inf, dtype=query.dtype), query.new_zeros(n, 1), query.new_zeros(n, d_v))
-        if antes:
-            top = scores.amax(dim=-1, keepdim=True)
-            exps = (scores - top).exp()
-            state = (top, exps.sum(dim=-1, keepdim=True), exps @ value[:antes])
-        return Caso(propiedad, (state, query, key[antes:], value[antes:]))
-
-    uno, otro = distintos(rng, 2, 5, 2)
-    enormes = "puntuaciones enormes"
-    return [
-        caso("primer bloque", 0, uno), caso("sube el máximo", uno, otro, crece=3.0),
-        caso("no sube el máximo", otro, uno, crece=0.2), caso("no sube el máximo", uno, 1, crece=0.2),
-        caso(enormes, uno, otro, 3000.0, 1.5), caso(enormes, otro, uno, 3000.0, 0.7), caso(enormes, 0, uno, 3000.0),
-    ]  # fmt: skip
-
-
-_TROZOS = Ejercicio(
-    id="4.9", nombre="absorb_block", tipo="escribir", puntos=15, dificultad=3, minutos=40,
-    aprende="acumular una softmax sin guardar las puntuaciones, la idea de FlashAttention",
-    casos=_casos_bloque,
-    ejemplo=lambda: Caso("ejemplo", (
-        (tensor([[0.0]]), tensor([[1.0]]), tensor([[1.0, 0.0]])), tensor([[1.0]]), tensor([[math.log(2)]]),
-        tensor([[0.0, 1.0]]),
-    )),
-    propiedades={
-        "primer bloque": (3, "Antes del primer bloque el máximo es −∞ y las sumas, 0: debe quedar la atención del bloque."),
-        "sube el máximo": (4, "Aparece una puntuación mayor: ¿a qué máximo se refería lo acumulado?"),
-        "no sube el máximo": (3, "El máximo no cambia: lo acumulado queda como estaba y solo se suma lo nuevo."),
-        "puntuaciones enormes": (5, "Con puntuaciones de miles, ninguna exponencial puede tener exponente positivo."),
-    },
-    prohibido=SIN_ATENCION,
-    pistas=(
-        "El promedio es una suma ponderada entre una suma de exponenciales: las dos se pueden ir acumulando.",
-        "Al cambiar el máximo de referencia, lo acumulado se multiplica por exp(máximo viejo − máximo nuevo).",
-        "Con el máximo inicial en −∞, esa corrección vale 0 en el primer bloque, que es lo correcto.",
-    ),
-    mutantes=(
-        cambia("sin-corregir", "Lo acumulado no se corrige al subir el máximo: las dos sumas se refieren al anterior.",
-               "total * correction", "total", "weighted * correction", "weighted"),
-        cambia("corrige-a-medias", "Se corrige la suma de exponenciales pero no la suma ponderada.",
-               "weighted * correction", "weighted"),
-        cambia("maximo-del-bloque", "El máximo es el de todo lo visto, no solo el del bloque nuevo.",
-               "torch.maximum(top, scores.amax(dim=-1, keepdim=True))", "scores.amax(dim=-1, keepdim=True)"),
-        cambia("correccion-al-reves", "La corrección va al revés: es exp(máximo viejo − máximo nuevo), que no pasa de 1.",
-               "(top - new_top)", "(new_top - top)"),
-        cambia("bloque-con-su-maximo", "Las exponenciales del bloque restan el máximo del bloque: deben restar el de todo.",
-               "exps = (scores - new_top)", "exps = (scores - scores.amax(dim=-1, keepdim=True))"),
-        cambia("sin-escala", "Falta dividir entre √d_k.", " / math.sqrt(query.shape[-1])", ""),
-        cambia("ya-dividida", "La suma ponderada se devuelve ya dividida: la división se deja para el final.",
-               "return new_top, new_total, new_weighted", "return new_top, new_total, new_weighted / new_total"),
-        cambia("solo-el-bloque", "Es el estado del bloque solo: falta lo acumulado antes.",
-               "total * correction", "0.0", "weighted * correction", "0.0"),
-    ),
-)  # fmt: skip
-
-# --- 4.10 ------------------------------------------------------------------------------------------------------------
+# --- 4.11 ------------------------------------------------------------------------------------------------------------
 
 
 def _casos_pocas(rng: Any, keep: int = 3, power: float = 0.5) -> list[Caso]:
@@ -527,7 +518,7 @@ def _casos_pocas(rng: Any, keep: int = 3, power: float = 0.5) -> list[Caso]:
 
 
 _POCAS = Ejercicio(
-    id="4.10", nombre="top_attention", tipo="escribir", puntos=10, dificultad=2, minutos=20,
+    id="4.11", nombre="top_attention", tipo="escribir", puntos=10, dificultad=2, minutos=20,
     aprende="construir una máscara a partir de las propias puntuaciones",
     casos=_casos_pocas,
     ejemplo=lambda: Caso("ejemplo", (
@@ -566,51 +557,127 @@ _POCAS = Ejercicio(
     ),
 )  # fmt: skip
 
-# --- 4.11 -------------------------------------------------------------------------------------------------------------
+# --- 4.12 ------------------------------------------------------------------------------------------------------------
 
-_A_MANO = Ejercicio(
-    id="4.11", nombre="attention_by_hand", tipo="lapiz", puntos=4, dificultad=1, minutos=8,
-    aprende="hacer con lápiz una atención entera: puntuar, escalar, normalizar y promediar",
+
+def _casos_entropia(rng: Any) -> list[Caso]:
+    def caso(propiedad: str, tamano: float, minimo: float, maximo: float) -> Caso:
+        n, m = entero(rng, 2, 5), entero(rng, 5, 9)
+        filas = tensor([permutacion(rng, m) for _ in range(n)])
+        scores = tamano * (filas + uniforme(rng, -0.3, 0.3, n, m))
+        return Caso(propiedad, (scores, math.log(m) * uniforme(rng, minimo, maximo, n)))
+
+    extremas, otras = "casi uniforme y casi decidida", "puntuaciones de otro tamaño"
+    return [
+        caso("entropía media", 1.0, 0.4, 0.7), caso(extremas, 1.0, 0.16, 0.25), caso(extremas, 1.0, 0.85, 0.94),
+        caso(otras, 200.0, 0.3, 0.8), caso(otras, 0.01, 0.3, 0.8), caso(otras, 1e5, 0.3, 0.8),
+    ]  # fmt: skip
+
+
+_ENTROPIA = Ejercicio(
+    id="4.12", nombre="beta_for_entropy", tipo="escribir", puntos=15, dificultad=3, minutos=35,
+    aprende="invertir la relación entre temperatura y entropía con una bisección que no se sale de escala",
+    casos=_casos_entropia,
+    ejemplo=lambda: Caso("ejemplo", (tensor([[1.0, 0.0], [2.0, 0.0]]), tensor([0.5, 0.5]))),
     propiedades={
-        "score": (1, "Es un producto escalar, dividido entre la raíz de la dimensión."),
-        "weight": (2, "Las exponenciales de las dos puntuaciones; el peso es una entre la suma de las dos."),
-        "output": (1, "Es una media de los dos valores: tiene que caer entre ellos."),
+        "entropía media": (5, "Calcula la entropía que sale con el β devuelto: ¿es la pedida?"),
+        "casi uniforme y casi decidida": (5, "Mira hacia qué lado se mueve la búsqueda y cuándo se detiene."),
+        "puntuaciones de otro tamaño": (5, "Con puntuaciones de cien mil, β ronda 10⁻⁵: el error es relativo."),
     },
-    tolerancia=5e-4,
+    tolerancia=1e-6,
+    relativa=True,
     pistas=(
-        "Son cuatro pasos, y cada número sale del anterior.",
-        "La segunda puntuación es 0, y la exponencial de 0 es 1.",
-        "Con el peso de la primera clave, el de la segunda es lo que falta hasta 1.",
+        "La entropía de softmax(βs) baja al crecer β: si es mayor que la pedida, β es pequeño.",
+        "β puede valer diez millonésimas o miles: conviene partir por la mitad el intervalo de log β.",
+        "Cada fila tiene su β: los dos extremos de todas se actualizan a la vez, según cada una.",
     ),
     mutantes=(
-        cambia("sin-escala", "Falta dividir la puntuación entre la raíz de la dimensión.", " / math.sqrt(d)", ""),
-        cambia("entre-d", "Se divide entre la raíz de la dimensión, no entre la dimensión.", "math.sqrt(d)", "d"),
-        cambia("la-otra-clave", "Ese es el peso de la segunda clave.",
-               "math.exp(score) /", "math.exp(other) /"),
-        cambia("valores-cambiados", "Cada peso multiplica al valor de su clave; están cambiados.",
-               "weight * 10 + (1 - weight) * 20", "weight * 20 + (1 - weight) * 10"),
-        cambia("sin-exponencial", "Los pesos no son las puntuaciones repartidas: falta la exponencial.",
-               "math.exp(score) / (math.exp(score) + math.exp(other))", "score / (score + other)"),
+        cambia("temperatura", "Se devuelve la temperatura, 1/β; se pide β.", "return (", "return 1 / ("),
+        cambia("bits", "La entropía está en bits (logaritmo en base 2); se pide en nats.",
+               ".sum(dim=-1) >", ".sum(dim=-1) / math.log(2) >"),
+        cambia("fraccion", "La entropía está dividida entre log m; se pide tal cual, en nats.",
+               ".sum(dim=-1) >", ".sum(dim=-1) / math.log(scores.shape[-1]) >"),
+        cambia("una-para-todas", "Todas las filas tienen el mismo β: la entropía se busca fila a fila.",
+               ".sum(dim=-1) > entropy", ".sum(dim=-1).mean().expand_as(entropy) > entropy.mean()"),
+        cambia("intervalo-corto", "El intervalo de búsqueda se queda corto por arriba: β puede llegar a 10⁴.",
+               "math.log(1e4)", "math.log(1.0)"),
+        cambia("pocos-pasos", "Faltan pasos: cada uno parte el intervalo por la mitad y se pide un error de 10⁻⁶.",
+               "range(80)", "range(12)"),
+        cambia("al-reves", "La bisección va al revés: si la entropía es mayor que la pedida, hay que subir β.",
+               "> entropy", "< entropy"),
+        cambia("sin-logaritmo", "La bisección parte β por la mitad, y no log β: no afina un β de 10⁻⁵.",
+               "math.log(1e-8)", "0.0", "math.log(1e4)", "1e4", "range(80)", "range(40)",
+               "middle.exp()", "middle", "((low + high) / 2).exp()", "(low + high) / 2"),
     ),
 )  # fmt: skip
 
-# --- 4.12 -------------------------------------------------------------------------------------------------------------
+# --- 4.13 ------------------------------------------------------------------------------------------------------------
 
-_SUMA = Ejercicio(
-    id="4.12", nombre="shift_effect", tipo="predecir", puntos=1, dificultad=1, minutos=3,
-    aprende="distinguir lo que cambia los pesos de lo que no los toca",
-    propiedades={"respuesta": (1, "Escribe el cociente de dos pesos antes y después de sumar.")},
-    opciones=("sube", "baja", "no cambia"),
+
+def _casos_bloque(rng: Any) -> list[Caso]:
+    import torch
+
+    def caso(propiedad: str, antes: int, bloque: int, tamano: float = 1.0, crece: float = 1.0) -> Caso:
+        n, d_v, d = sorted(distintos(rng, 2, 7, 3))
+        query, key = tamano * normal(rng, n, d).abs(), normal(rng, antes + bloque, d).abs()
+        key[antes:] *= crece
+        value, scores = normal(rng, antes + bloque, d_v), query @ key[:antes].T / math.sqrt(d)
+        state = (torch.full((n, 1), -math.inf, dtype=query.dtype), query.new_zeros(n, 1), query.new_zeros(n, d_v))
+        if antes:
+            top = scores.amax(dim=-1, keepdim=True)
+            exps = (scores - top).exp()
+            state = (top, exps.sum(dim=-1, keepdim=True), exps @ value[:antes])
+        return Caso(propiedad, (state, query, key[antes:], value[antes:]))
+
+    uno, otro = distintos(rng, 2, 5, 2)
+    enormes = "puntuaciones enormes"
+    return [
+        caso("primer bloque", 0, uno), caso("sube el máximo", uno, otro, crece=3.0),
+        caso("no sube el máximo", otro, uno, crece=0.2), caso("no sube el máximo", uno, 1, crece=0.2),
+        caso(enormes, uno, otro, 3000.0, 1.5), caso(enormes, otro, uno, 3000.0, 0.7), caso(enormes, 0, uno, 3000.0),
+    ]  # fmt: skip
+
+
+_TROZOS = Ejercicio(
+    id="4.13", nombre="absorb_block", tipo="escribir", puntos=15, dificultad=3, minutos=40,
+    aprende="acumular una softmax sin guardar las puntuaciones, la idea de FlashAttention",
+    casos=_casos_bloque,
+    ejemplo=lambda: Caso("ejemplo", (
+        (tensor([[0.0]]), tensor([[1.0]]), tensor([[1.0, 0.0]])), tensor([[1.0]]), tensor([[math.log(2)]]),
+        tensor([[0.0, 1.0]]),
+    )),
+    propiedades={
+        "primer bloque": (3, "Antes del primer bloque el máximo es −∞ y las sumas, 0: debe quedar la atención del bloque."),
+        "sube el máximo": (4, "Aparece una puntuación mayor: ¿a qué máximo se refería lo acumulado?"),
+        "no sube el máximo": (3, "El máximo no cambia: lo acumulado queda como estaba y solo se suma lo nuevo."),
+        "puntuaciones enormes": (5, "Con puntuaciones de miles, ninguna exponencial puede tener exponente positivo."),
+    },
+    prohibido=SIN_ATENCION,
     pistas=(
-        "Piensa en el cociente entre dos pesos de la misma fila.",
-        "Sumar lo mismo en el exponente multiplica todas las exponenciales por lo mismo.",
+        "El promedio es una suma ponderada entre una suma de exponenciales: las dos se pueden ir acumulando.",
+        "Al cambiar el máximo de referencia, lo acumulado se multiplica por exp(máximo viejo − máximo nuevo).",
+        "Con el máximo inicial en −∞, esa corrección vale 0 en el primer bloque, que es lo correcto.",
     ),
     mutantes=(
-        cuerpo("sube", "Las exponenciales crecen todas por igual, y la suma también.", "return 'sube'"),
-        cuerpo("baja", "La suma crece, pero cada exponencial crece en la misma proporción.", "return 'baja'"),
+        cambia("sin-corregir", "Lo acumulado no se corrige al subir el máximo: las dos sumas se refieren al anterior.",
+               "total * correction", "total", "weighted * correction", "weighted"),
+        cambia("corrige-a-medias", "Se corrige la suma de exponenciales pero no la suma ponderada.",
+               "weighted * correction", "weighted"),
+        cambia("maximo-del-bloque", "El máximo es el de todo lo visto, no solo el del bloque nuevo.",
+               "torch.maximum(top, scores.amax(dim=-1, keepdim=True))", "scores.amax(dim=-1, keepdim=True)"),
+        cambia("correccion-al-reves", "La corrección va al revés: es exp(máximo viejo − máximo nuevo), que no pasa de 1.",
+               "(top - new_top)", "(new_top - top)"),
+        cambia("bloque-con-su-maximo", "Las exponenciales del bloque restan el máximo del bloque: deben restar el de todo.",
+               "exps = (scores - new_top)", "exps = (scores - scores.amax(dim=-1, keepdim=True))"),
+        cambia("sin-escala", "Falta dividir entre √d_k.", " / math.sqrt(query.shape[-1])", ""),
+        cambia("ya-dividida", "La suma ponderada se devuelve ya dividida: la división se deja para el final.",
+               "return new_top, new_total, new_weighted", "return new_top, new_total, new_weighted / new_total"),
+        cambia("solo-el-bloque", "Es el estado del bloque solo: falta lo acumulado antes.",
+               "total * correction", "0.0", "weighted * correction", "0.0"),
     ),
 )  # fmt: skip
 
 EJERCICIOS = [
-    _FORMAS, _NULA, _TEMPERATURA, _GAUSSIANO, _COLUMNAS, _ESCALA, _JACOBIANA, _ENTROPIA, _TROZOS, _POCAS, _A_MANO, _SUMA
+    _NULA, _A_MANO, _SUMA, _FORMAS, _ATENCION, _TEMPERATURA, _GAUSSIANO, _COLUMNAS,
+    _ESCALA, _JACOBIANA, _POCAS, _ENTROPIA, _TROZOS,
 ]  # fmt: skip
