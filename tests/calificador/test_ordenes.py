@@ -63,11 +63,9 @@ def test_el_mensaje_y_la_pista(trabajo, curso):
         mio.write_text(f"def masked_softmax(s, m):\n    return s * {intento + 7}\n")
         salida = atento("calificar", "91.1", en=trabajo).stdout
         pistas += [linea.split("Pista: ")[1] for linea in salida.splitlines() if linea.strip().startswith("Pista: ")]
-    assert pistas == [
-        "¿Qué suma cada fila?",
-        "¿Qué pasa si nada se puede atender?",
-        "¿Qué pasa si nada se puede atender?",
-    ]
+        assert "El caso más pequeño que falla:" in salida and "se esperaba = [[" in salida
+    nada = "¿Qué pasa si nada se puede atender?"
+    assert pistas == [f"no reconozco este error. Falla «pesos». {p}" for p in ("¿Qué suma cada fila?", nada, nada)]
 
 
 def test_en_local_se_ve_la_excepcion_y_en_el_lote_no(trabajo):
