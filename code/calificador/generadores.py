@@ -43,8 +43,8 @@ def tensor(valores: Any) -> torch.Tensor:
     """Un tensor float64 con estos valores (booleano o entero, si lo son)."""
     import torch
 
-    dado = torch.as_tensor(valores)
-    return dado.double() if dado.is_floating_point() else dado
+    dado = torch.tensor(valores)
+    return torch.tensor(valores, dtype=torch.float64) if dado.is_floating_point() else dado
 
 
 def entero(rng: torch.Generator, minimo: int, maximo: int) -> int:

@@ -162,6 +162,8 @@ def test_el_ejercicio_trae_lo_que_sabe_el_registro(pagina):
     assert "★" * ejercicio.dificultad in ficha and f"{ejercicio.puntos} punto" in ficha
     assert f"unos {ejercicio.minutos} min" in ficha
     assert "atento calificar 4.1" in recuadro.get_text()
+    ejemplo = recuadro.select_one(".ejemplo pre").get_text()
+    assert "query_shape = [2, 3]" in ejemplo and "→ [[2, 4], [2, 4], [2, 5]]" in ejemplo
     assert recuadro.select_one(".entrega a")["href"].endswith("/exercises/cap04.py")
     assert len(recuadro.select("details.pista")) == len(ejercicio.pistas)
     assert not recuadro.select("details[open]")

@@ -25,7 +25,7 @@ def numero(valor: Any) -> str:
         return str(valor)
     if abs(valor) < 5e-13:
         return "0"
-    return f"{valor:.4g}" if abs(valor) < 1e4 or valor != int(valor) else f"{valor:.6g}"
+    return f"{valor:.4g}" if abs(valor) < 1e4 or not valor.is_integer() else f"{valor:.6g}"
 
 
 def muestra(valor: Any, sangria: int = 0) -> str:

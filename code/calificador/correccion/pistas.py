@@ -11,6 +11,7 @@ from calificador.registro import Caso, Ejercicio, Mutante
 
 DESCONOCIDO = "no reconozco este error"
 SEMILLAS_MENUDAS = 3
+MAXIMO_CASO = 4000
 
 
 def reconoce(examen: Examen, dadas: list[Contestacion], problemas: list[str | None]) -> Mutante | None:
@@ -95,6 +96,7 @@ def describe(examen: Examen, indice: int, dada: Contestacion, problema: str) -> 
         lineas.append(linea("llegó", dada.valor))
     if esperada.clase == "valor":
         lineas.append(linea("se esperaba", esperada.valor))
-    return "\n".join([*lineas, f"qué falla: {problema}"])
+    texto = "\n".join([*lineas, f"qué falla: {problema}"])
+    return texto if len(texto) <= MAXIMO_CASO else texto[:MAXIMO_CASO] + "…"
 
 

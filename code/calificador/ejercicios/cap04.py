@@ -413,13 +413,13 @@ _ENTROPIA = Ejercicio(
     propiedades={
         "entropía media": (5, "Calcula la entropía que sale con el β devuelto: ¿es la pedida?"),
         "casi uniforme y casi decidida": (5, "Mira hacia qué lado se mueve la búsqueda y cuándo se detiene."),
-        "puntuaciones de otro tamaño": (5, "Con puntuaciones de cien mil, β es cienmilésimas: el error es relativo."),
+        "puntuaciones de otro tamaño": (5, "Con puntuaciones de cien mil, β ronda 10⁻⁵: el error es relativo."),
     },
     tolerancia=1e-6,
     relativa=True,
     pistas=(
         "La entropía de softmax(βs) baja al crecer β: si es mayor que la pedida, β es pequeño.",
-        "β puede valer cienmilésimas o miles: conviene partir por la mitad el intervalo de log β.",
+        "β puede valer diez millonésimas o miles: conviene partir por la mitad el intervalo de log β.",
         "Cada fila tiene su β: los dos extremos de todas se actualizan a la vez, según cada una.",
     ),
     mutantes=(
@@ -436,7 +436,7 @@ _ENTROPIA = Ejercicio(
                "range(80)", "range(12)"),
         cambia("al-reves", "La bisección va al revés: si la entropía es mayor que la pedida, hay que subir β.",
                "> entropy", "< entropy"),
-        cambia("sin-logaritmo", "La bisección parte β por la mitad, y no log β: no afina un β de cienmilésimas.",
+        cambia("sin-logaritmo", "La bisección parte β por la mitad, y no log β: no afina un β de 10⁻⁵.",
                "math.log(1e-8)", "0.0", "math.log(1e4)", "1e4", "range(80)", "range(40)",
                "middle.exp()", "middle", "((low + high) / 2).exp()", "(low + high) / 2"),
     ),
