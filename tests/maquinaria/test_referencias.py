@@ -135,6 +135,13 @@ def test_se_guardan_las_ultimas_caches_de_cada_capitulo(tmp_path):
     assert (tmp_path / "04-b" / "h0").exists() and GUARDADAS >= 3
 
 
+def test_sin_decir_donde_se_tiran_las_del_libro(tmp_path, monkeypatch):
+    monkeypatch.setattr(modulo, "CONSTRUIDO", tmp_path)
+    for i in range(GUARDADAS + 1):
+        (tmp_path / ".jupyter_cache" / "03-a" / f"h{i}").mkdir(parents=True)
+    assert len(tira_caches_viejas()) == 1
+
+
 def test_abrir_una_cache_la_hace_reciente(uno):
     modulo.abre_cache(uno)
     os.utime(uno.carpeta_de_cache, (1000, 1000))
