@@ -76,7 +76,7 @@ def conserva(nuevo: nbformat.NotebookNode, viejo: nbformat.NotebookNode, sanea) 
         if vieja is None:
             continue
         ignora = {"nbval-ignore-output", "nbval-skip"} & set(celda.metadata.get("tags", []))
-        ahora, antes = (sanea(json.dumps(c.outputs, sort_keys=True)) for c in (celda, vieja))
+        ahora, antes = (sanea(json.dumps(c.outputs, sort_keys=True, ensure_ascii=False)) for c in (celda, vieja))
         if ahora == antes or ignora and bool(celda.outputs) == bool(vieja.outputs):
             celda.outputs = vieja.outputs
 

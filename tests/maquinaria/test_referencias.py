@@ -33,7 +33,8 @@ def test_los_trozos_seguidos_se_juntan():
 
 
 @pytest.mark.parametrize(("antes", "ahora", "etiquetas", "se_queda"), [
-    ("tarda 3 s", "tarda 0.2 s", [], "tarda 3 s"), ("vale 3", "vale 4", [], "vale 4"),
+    ("tarda 3 s", "tarda 0.2 s", [], "tarda 3 s"), ("tarda 3 µs", "tarda 5 µs", [], "tarda 3 µs"),
+    ("vale 3", "vale 4", [], "vale 4"),
     ("vale 3", "vale 4", ["nbval-ignore-output"], "vale 3"), ("en cuda:0", "en cpu", [], "en cuda:0"),
 ])
 def test_solo_cambia_lo_que_nbval_veria(antes, ahora, etiquetas, se_queda):
