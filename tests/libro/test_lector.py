@@ -122,6 +122,8 @@ def test_opciones_entre_rayas():
     directiva = analiza("```{figure} a.png\n---\nname: fig-a\nalt:\n---\nPie.\n```\n").directivas[0]
     assert directiva.opciones == {"name": "fig-a", "alt": ""} and directiva.etiqueta == "fig-a"
     assert directiva.contenido == "Pie." and directiva.desde == 6
+    sin_cerrar = analiza("```{figure} a.png\n---\nname: fig-a\n```\n").directivas[0]
+    assert sin_cerrar.opciones == {"name": "fig-a"} and sin_cerrar.contenido == ""
 
 
 def test_vallas():

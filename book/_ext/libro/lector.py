@@ -98,7 +98,7 @@ def _opciones(lineas: list[str]) -> tuple[dict[str, str], list[str]]:
     """Las opciones con que empieza una directiva y las líneas que quedan."""
     opciones: dict[str, str] = {}
     if lineas and lineas[0].strip() == "---":
-        fin = next((i for i, x in enumerate(lineas[1:], 1) if x.strip() == "---"), len(lineas) - 1)
+        fin = next((i for i, x in enumerate(lineas[1:], 1) if x.strip() == "---"), len(lineas))
         leidas = yaml.safe_load("\n".join(lineas[1:fin])) or {}
         opciones = {clave: "" if valor is None else str(valor) for clave, valor in leidas.items()}
         lineas = lineas[fin + 1 :]
