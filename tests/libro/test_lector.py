@@ -94,7 +94,7 @@ def test_las_celdas_y_lo_que_se_ve_de_ellas():
     una, otra = analiza(PAGINA).celdas
     assert una.codigo == ["assert True", "x = 1"] and una.etiquetas == ["comprobacion"]
     assert una.opciones["comprueba"] == '"Coinciden"' and not una.visible and not una.a_fondo
-    assert otra.a_fondo and not otra.visible and otra.etiquetas == []
+    assert otra.a_fondo and otra.visible and otra.etiquetas == []
     assert analiza("```{code-cell} python\n1\n```\n").celdas[0].visible
 
 
