@@ -72,7 +72,7 @@ def linea(doc, texto):
 @pytest.mark.parametrize(("texto", "clase"), [
     ("kernelspec: {name: python3}", "vacia"), ("(c04-inicio)=", "etiqueta"), ("# Título", "titulo"),
     ("Prosa con `código`.", "prosa"), ("Dentro.", "prosa"), ("Sí.", "prosa"), ("assert True", "codigo"),
-    ("y = 1", "mates"), ("% comentario", "vacia"), ("Más despacio", "titulo"), ('"Coinciden"', "opcion"),
+    ("y = 1", "mates"), ("% comentario", "vacia"), ("Más despacio", "titulo"), ('Coinciden', "opcion"),
     ("[comprobacion]", "valla"), ("x", "valla"), ("::::{prediccion} ¿Sube?", "valla"), ("Fin.", "prosa"),
 ])
 def test_el_papel_de_cada_linea(texto, clase):
