@@ -32,14 +32,14 @@ def broadcast_shapes() -> dict[str, float]:
 # %% [markdown]
 # ## 0.2 Una fila y una columna
 #
-# La fila (0, 2) con (3, −1) y con (1, 1). Cada elemento del resultado es un producto escalar de
-# 64 multiplicaciones.
+# Las columnas de A son (1, 0, 2) y (2, 2, 0): la primera con ella misma y con la otra. Después, cada elemento del
+# resultado es un producto escalar de 64 multiplicaciones.
 
 
 # %%
 def one_row() -> dict[str, float]:
     """Las respuestas, calculadas."""
-    first, second = 0 * 3 + 2 * -1, 0 * 1 + 2 * 1
+    first, second = 1 * 1 + 0 * 0 + 2 * 2, 1 * 2 + 0 * 2 + 2 * 0
     dot_products = 512 * 512
     return {"first": first, "second": second, "dot_products": dot_products,
             "multiplications": dot_products * 64}
