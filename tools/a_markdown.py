@@ -333,7 +333,7 @@ def _recuadro(titulo: str, cuerpo: str) -> str:
 def _con_formulas_enteras(texto: str) -> str:
     """Cada ecuación en una línea: dentro de una cita, JupyterLab se lleva los «>» a la fórmula."""
     return re.sub(
-        r"^([ \t>]*)\$\$\n(.*?)\n[ \t>]*\$\$$", lambda m: f"{m[1]}$${_en_una_linea(m[2])}$$", texto,
+        r"^([ \t>]*)\$\$\n(.*?)\n[ \t>]*\$\$(?= ∎$|$)", lambda m: f"{m[1]}$${_en_una_linea(m[2])}$$", texto,
         flags=re.MULTILINE | re.DOTALL,
     )  # fmt: skip
 
