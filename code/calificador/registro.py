@@ -127,7 +127,7 @@ class Ejercicio:
     pistas: pistas escalonadas, de la más vaga a la más explícita; ninguna da el código.
     mutantes: al menos cuatro; dos si se entrega un valor.
     casos: ``casos(rng, **variante)`` da la lista de :class:`Caso` a partir de un ``torch.Generator`` sembrado;
-        los tamaños y los datos varían con la semilla y salen de :mod:`calificador.generadores`.
+        los tamaños y los datos varían con la semilla y salen de ``calificador.generadores``.
     ejemplo: da un caso pequeño y fijo, que se muestra con su salida en la página y en el cuaderno.
     tolerancia: error absoluto y relativo admitidos, en float64; ``tolerancias``: otra para una propiedad.
     relativa: si es cierto, la tolerancia es solo relativa.

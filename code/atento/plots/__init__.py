@@ -9,7 +9,7 @@ Las letras son texto (nunca trazos) y ninguna baja de 11 px cuando la figura se 
 queda en un teléfono de 390 px.
 """
 
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Rectangle as Rectangle
 
 from atento.plots.curves import bars, curves
 from atento.plots.fingerprint import fingerprint
@@ -35,7 +35,7 @@ from atento.plots.style import (
 from atento.plots.svg import css, render, show
 
 __all__ = [
-    "FONT_SIZE", "INK", "KEY", "MIN_LETTER", "MUTED", "PAPER", "POSITION", "QUERY", "Rectangle", "TOKENS", "VALUE",
+    "FONT_SIZE", "INK", "KEY", "MIN_LETTER", "MUTED", "PAPER", "POSITION", "QUERY", "TOKENS", "VALUE",
     "WEIGHT", "WIDTH", "attention_map", "bars", "css", "curves", "figure", "fingerprint", "format_number", "on_cell",
     "render", "show", "subplots", "use_style",
 ]  # fmt: skip
