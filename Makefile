@@ -9,7 +9,7 @@ CARPETA ?=
 CUANTOS ?= 20
 
 .DEFAULT_GOAL := ayuda
-.PHONY: ayuda entorno sistema libro ver prueba referencias tiempos semillas estilo bancos mutantes capitulo limpia
+.PHONY: ayuda entorno sistema libro epub pdf paquete ver prueba referencias tiempos semillas estilo bancos mutantes capitulo limpia
 
 ayuda:          ## enseña estas órdenes
 	@$(AQUI) grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -17,11 +17,20 @@ ayuda:          ## enseña estas órdenes
 entorno:        ## prepara .venv con las versiones fijadas
 	@$(AQUI) $(PYTHON) tools/entorno.py
 
-sistema:        ## instala Chromium y hunspell (los usan las pruebas)
+sistema:        ## instala Chromium, hunspell y Java (para las pruebas, el PDF y el EPUB)
 	@$(AQUI) tools/sistema.sh
 
 libro: entorno  ## construye el libro en book/_build/html (CAPITULO=6: solo esa página)
 	@$(AQUI) $(VENV) tools/construir.py $(if $(CAPITULO),--capitulo "$(CAPITULO)")
+
+epub: libro     ## el libro en EPUB, en book/_build/llevar
+	@$(AQUI) $(VENV) tools/llevar.py epub
+
+pdf: libro      ## el libro en PDF, en book/_build/llevar
+	@$(AQUI) $(VENV) tools/llevar.py pdf
+
+paquete: libro  ## la página para leer sin conexión (.zip), en book/_build/llevar
+	@$(AQUI) $(VENV) tools/llevar.py paquete
 
 ver:            ## sirve el libro en localhost:8000 (PUERTO=…)
 	@$(AQUI) test -f book/_build/html/index.html || { echo "Aún no hay libro: ejecuta antes «make libro»."; exit 1; }

@@ -21,22 +21,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 # %% [markdown]
-# ## 5.1 Formas sin ejecutar
-#
-# Las consultas tienen tantas filas como `x`; las claves y los valores, tantas como la otra secuencia. `d_k` es la
-# anchura que comparten consulta y clave, y desaparece al puntuar; `d_v` es la de la salida.
-
-
-# %%
-def attention_shapes(n_query: int, n_key: int, d_model: int, d_k: int, d_v: int) -> tuple[tuple[int, int], ...]:
-    """Formas de W_Q, W_K, W_V, Q, K, V, las puntuaciones y la salida, en ese orden."""
-    projections = (d_model, d_k), (d_model, d_k), (d_model, d_v)
-    projected = (n_query, d_k), (n_key, d_k), (n_key, d_v)
-    return *projections, *projected, (n_query, n_key), (n_query, d_v)
-
-
-# %% [markdown]
-# ## 5.2 Sin espejo
+# ## 5.1 Sin espejo
 #
 # La diagonal se tapa con −∞ **antes** de la softmax, para que el resto de la fila vuelva a sumar 1. Ponerla a cero
 # después deja filas que suman menos, y ponerla a cero antes no tapa nada: $e^0 = 1$.
@@ -58,7 +43,86 @@ def no_mirror_attention(
 
 
 # %% [markdown]
-# ## 5.3 Una cabeza escrita a mano
+# ## 5.2 El sujeto, a mano
+#
+# «corre» es verbo, (1, 0), y singular, −(0, 2): su consulta es (1, −2). La de «perro», que no es verbo, es (0, −2).
+
+
+# %%
+def subject_by_hand() -> dict[str, float]:
+    """Las respuestas, calculadas."""
+    dot = lambda q, k: q[0] * k[0] + q[1] * k[1]
+    verb = (1, -2)  # consulta de «corre»
+    dog = (1, -1)  # claves
+    girls = (1, 1)
+    subject, the = dot(verb, dog), dot(verb, (0, -1))
+    return {
+        "subject": subject,
+        "other": dot(verb, girls),
+        "back": dot((0, -2), (0, -1)),
+        "times": round(math.exp(subject - the), 2),
+    }
+
+
+# %% [markdown]
+# ## 5.3 Formas sin ejecutar
+#
+# Las consultas tienen tantas filas como `x`; las claves y los valores, tantas como la otra secuencia. `d_k` es la
+# anchura que comparten consulta y clave, y desaparece al puntuar; `d_v` es la de la salida.
+
+
+# %%
+def attention_shapes(n_query: int, n_key: int, d_model: int, d_k: int, d_v: int) -> tuple[tuple[int, int], ...]:
+    """Formas de W_Q, W_K, W_V, Q, K, V, las puntuaciones y la salida, en ese orden."""
+    projections = (d_model, d_k), (d_model, d_k), (d_model, d_v)
+    projected = (n_query, d_k), (n_key, d_k), (n_key, d_v)
+    return *projections, *projected, (n_query, n_key), (n_query, d_v)
+
+
+# %% [markdown]
+# ## 5.4 Una cabeza entera
+#
+# La única diferencia entre autoatención y atención cruzada es de dónde salen las claves y los valores.
+
+
+# %%
+class AttentionHead(nn.Module):
+    """Una cabeza con tres capas lineales, ``query``, ``key`` y ``value``, con sesgo si se pide."""
+
+    def __init__(self, d_model: int, d_k: int, d_v: int, bias: bool = False) -> None:
+        super().__init__()
+        self.query = nn.Linear(d_model, d_k, bias=bias)
+        self.key = nn.Linear(d_model, d_k, bias=bias)
+        self.value = nn.Linear(d_model, d_v, bias=bias)
+
+    def forward(
+        self, x: Float[Tensor, "*batch n d_model"], context: Float[Tensor, "*batch m d_model"] | None = None
+    ) -> Float[Tensor, "*batch n d_v"]:
+        """Atención de ``x`` a ``context``, o a sí misma si no se da."""
+        asked = x if context is None else context
+        scores = self.query(x) @ self.key(asked).transpose(-2, -1) / math.sqrt(self.key.out_features)  # (…, n, m)
+        return scores.softmax(dim=-1) @ self.value(asked)
+
+
+# %% [markdown]
+# ## 5.5 El sentido contrario
+#
+# La fila nueva de «niñas» es su columna de antes, en la que puntuaba 6 con «corren». El sujeto busca ahora a su verbo.
+
+
+# %%
+def swapped_look() -> str:
+    """La respuesta, calculada con la frase."""
+    words = ["las", "niñas", "que", "vio", "el", "perro", "corren"]
+    noun, verb = torch.tensor([0, 1, 0, 0, 0, 1, 0]), torch.tensor([0, 0, 0, 1, 0, 0, 1])
+    number = torch.tensor([1, 1, 0, -1, -1, -1, 1])
+    query = torch.stack([4 * verb, 2 * number], dim=1)
+    key = torch.stack([noun, number], dim=1)
+    return words[int((key @ query.T)[1].argmax())]
+
+
+# %% [markdown]
+# ## 5.6 Una cabeza escrita a mano
 #
 # La consulta copia la mesa y traduce la jugada a la que gana: la fila `p` lleva `bonus` en la columna `beats[p]`.
 # La clave copia mesa y jugada tal cual. Poner la traducción en la clave en lugar de en la consulta invierte el juego.
@@ -81,7 +145,7 @@ def program_head(
 
 
 # %% [markdown]
-# ## 5.4 Las tres proyecciones en una
+# ## 5.7 Las tres proyecciones en una
 #
 # `split` corta por tamaños, que siguen el orden pedido. Con `context`, la misma capa se aplica a las dos secuencias
 # y de cada una se aprovecha una parte.
@@ -112,7 +176,7 @@ class FusedSelfAttention(nn.Module):
 
 
 # %% [markdown]
-# ## 5.5 Una atención cruzada averiada
+# ## 5.8 Una atención cruzada averiada
 #
 # Los tres errores: escalaba con `d_model` en lugar de con `d_k`; la softmax recorría las consultas, porque las
 # puntuaciones estaban traspuestas, y las columnas de claves no sumaban 1; y `.T` solo vale para matrices sin lote.
@@ -143,7 +207,7 @@ def cross_attention(
 
 
 # %% [markdown]
-# ## 5.6 Detector de dirección
+# ## 5.9 Detector de dirección
 #
 # Los denominadores de la softmax se cancelan al cerrar el ciclo, así que el flujo depende solo de la parte
 # antisimétrica de las puntuaciones. Sin cerrarlo, no.
@@ -158,7 +222,7 @@ def cycle_flow(weights: Float[Tensor, "n n"], cycle: list[int]) -> float:
 
 
 # %% [markdown]
-# ## 5.7 La anchura necesaria
+# ## 5.10 La anchura necesaria
 #
 # Por el teorema de Eckart y Young, el error de la mejor aproximación de rango r es la raíz de la suma de los
 # cuadrados de los valores singulares que quedan fuera.
@@ -173,7 +237,7 @@ def smallest_width(scores: Float[Tensor, "n m"], tolerance: float) -> int:
 
 
 # %% [markdown]
-# ## 5.8 Comprimir una cabeza
+# ## 5.11 Comprimir una cabeza
 #
 # $W^Q (W^K)^\mathsf{T} = Q_1 (R_1 R_2^\mathsf{T}) Q_2^\mathsf{T}$, y basta la SVD de la matriz pequeña
 # $R_1 R_2^\mathsf{T} = U \Sigma V^\mathsf{T}$. Repartir $\sqrt\Sigma$ a cada lado las equilibra.
@@ -189,18 +253,3 @@ def compress_head(
     left, sizes, right = torch.linalg.svd(small_q @ small_k.T)
     root = sizes[:width].sqrt()
     return basis_q @ left[:, :width] * root, basis_k @ right[:width].T * root
-
-
-# %% [markdown]
-# ## 5.9 La dirección, a mano
-#
-# Proyectar (1, 0) y (0, 1) es leer filas: basta el producto escalar de cada fila de `w_query` con cada una de `w_key`.
-
-
-# %%
-def direction_by_hand() -> dict[str, float]:
-    """Las respuestas, calculadas."""
-    w_query = [[1, 2], [1, 1]]
-    w_key = [[1, 2], [0, 1]]
-    scores = [[sum(a * b for a, b in zip(q, k, strict=True)) for k in w_key] for q in w_query]
-    return {"score_12": scores[0][1], "score_21": scores[1][0]}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import posixpath
 import re
 import textwrap
 from dataclasses import dataclass
-from functools import cache
 
 from markdown_it.token import Token
 
+from celdas import ejemplo_de, registrado_de
 from citables import Libro, autores, direccion
 
 # isort: split
@@ -20,6 +19,7 @@ from libro.didactica import _buscar, _sin_docstring
 from libro.ejercicios import DIFICULTAD, TIPO
 from libro.etiquetas import ENUNCIADOS, Destino, ancla
 from libro.lector import MD, Directiva
+from libro.numeracion import capitulo
 from libro.sitio import MACROS
 
 RECUADROS = {
@@ -27,6 +27,7 @@ RECUADROS = {
     "caution": "Precaución", "attention": "Atención", "danger": "Peligro", "error": "Error", "seealso": "Véase también",
     "admonition": "", "margin": "", "sidebar": "", "topic": "", "epigraph": "", "tab-item": "",
     "objetivos": "Qué aprenderás", "prediccion": "Predice antes de seguir", "repaso": "Repaso",
+    "procedencia": "De dónde salen estos datos",
 }  # fmt: skip
 PLEGADOS = {"respuesta": "Ver la respuesta", "dropdown": "Ver más", "toggle": "Ver más", "solution": "Solución"}
 ENVOLTORIOS = ("div", "container", "tab-set", "grid", "grid-item", "only")
@@ -132,6 +133,8 @@ class Conversor:
             return self._a_fondo(d)
         if nombre == "fin-a-fondo":
             return "---"
+        if nombre == "empezar":
+            return self._empezar(d)
         if nombre == "exercise":
             return self._ejercicio(d)
         if nombre in ("prf:proof", "proof"):
@@ -166,6 +169,17 @@ class Conversor:
         titulo = f"A fondo: {self.en_linea(d.argumento)}"
         return _plegado(titulo, self.texto(d.contenido)) if d.contenido else f"---\n\n**{titulo}**"
 
+    def _empezar(self, d: Directiva) -> str:
+        """Cómo se resuelven aquí los ejercicios, y cómo en una consola."""
+        numero = capitulo(self.documento)
+        if numero is None:
+            raise CuadernoImposible("empezar: esta página no es un capítulo numerado")
+        return (
+            "Cada ejercicio lleva debajo una celda para escribirlo y otra, `%atento`, que lo corrige, con su nota y sus "
+            "pistas. Vale también aquí lo que hayas definido en otras celdas. Para resolverlos en un fichero, la orden "
+            f"`%atento empezar {numero}` copia los esqueletos a `mis-ejercicios/`.\n\n{self.texto(d.contenido)}"
+        )
+
     def _con_nombre(self, titulo: str, d: Directiva) -> str:
         return f"{titulo} ({self.en_linea(d.argumento)})" if d.argumento else titulo
 
@@ -178,7 +192,7 @@ class Conversor:
         destino = self.libro.destinos.get(d.etiqueta) or Destino(self.documento, clase="Ejercicio")
         cabecera = f"#### {destino.rotulo}" + (f". {self.en_linea(d.argumento)}" if d.argumento else "")
         trozos = [cabecera, self.texto(d.contenido)]
-        registrado = _registrado(destino.numero) if destino.clase == "Ejercicio" and destino.numero else None
+        registrado = registrado_de(destino.numero) if destino.clase == "Ejercicio" and destino.numero else None
         if registrado:
             puntos = f"{registrado.puntos} punto{'s' if registrado.puntos != 1 else ''}"
             ficha = (
@@ -190,12 +204,15 @@ class Conversor:
             trozos.insert(1, f"*{' · '.join(ficha)}*")
             trozos += [
                 f"**Qué se aprende.** {self.en_linea(registrado.aprende)}",
-                f"El esqueleto de `{registrado.nombre}` está en [`{esqueleto}`]({enlace}). Para ver la nota y las "
-                f"pistas, en una consola: `atento calificar {registrado.id}`",
+                *_ejemplo(registrado.id),
                 *(
                     _plegado(f"Pista {orden} de {len(registrado.pistas)}", self.texto(pista))
                     for orden, pista in enumerate(registrado.pistas, 1)
                 ),
+                f"Escríbelo en la celda que sigue y ejecútala; la de después lo corrige. En una consola, con el "
+                f"esqueleto [`{esqueleto}`]({enlace}), que copia `atento empezar {registrado.capitulo}`: "
+                f"`atento calificar {registrado.id}`",
+                marca_de_ejercicio(registrado.id),
             ]
         return "\n\n".join(trozos)
 
@@ -209,7 +226,7 @@ class Conversor:
         if m["rol"]:
             return self._rol(m["rol"], " ".join(m["arg"].split()))
         if m["mates"]:
-            return f"${sin_macros(m['mates']).strip()}$"
+            return f"${_en_una_linea(sin_macros(m['mates']))}$"
         if m["enlace"]:
             return f"]({self._enlace(m['enlace'])})"
         return m[0]
@@ -299,6 +316,7 @@ def _con_margen(nuevo: str, primera: str, originales: list[str]) -> list[str]:
     """Pone a un bloque el margen (lista, cita) que tenía, y las líneas en blanco que lo separan."""
     if not nuevo:
         return []
+    nuevo = _con_formulas_enteras(nuevo) if primera.lstrip().startswith(">") else nuevo
     margen = re.match(r"(?:\s*(?:>|[-*+]|\d+[.)])(?=\s))*\s*", primera)[0]
     resto = margen if ">" in margen else " " * len(margen)
     lineas = nuevo.split("\n")
@@ -308,8 +326,21 @@ def _con_margen(nuevo: str, primera: str, originales: list[str]) -> list[str]:
 
 
 def _recuadro(titulo: str, cuerpo: str) -> str:
-    texto = f"**{titulo}**\n\n{cuerpo}" if titulo else cuerpo
+    texto = _con_formulas_enteras(f"**{titulo}**\n\n{cuerpo}" if titulo else cuerpo)
     return "\n".join(f"> {linea}".rstrip() for linea in texto.split("\n"))
+
+
+def _con_formulas_enteras(texto: str) -> str:
+    """Cada ecuación en una línea: dentro de una cita, JupyterLab se lleva los «>» a la fórmula."""
+    return re.sub(
+        r"^([ \t>]*)\$\$\n(.*?)\n[ \t>]*\$\$(?= ∎$|$)", lambda m: f"{m[1]}$${_en_una_linea(m[2])}$$", texto,
+        flags=re.MULTILINE | re.DOTALL,
+    )  # fmt: skip
+
+
+def _en_una_linea(formula: str) -> str:
+    """Una fórmula sin comentarios ni saltos de línea."""
+    return " ".join(re.sub(r"(?<!\\)%.*", "", formula).split())
 
 
 def _plegado(titulo: str, cuerpo: str) -> str:
@@ -320,11 +351,12 @@ def _enlazado(texto: str, direccion: str) -> str:
     return f"[{texto}]({direccion})" if direccion else texto
 
 
-@cache
-def _registrado(numero: str):
-    """El ejercicio del registro del calificador, o ``None``."""
-    try:
-        modulo = importlib.import_module(f"calificador.ejercicios.cap{int(numero.split('.')[0]):02d}")
-    except ModuleNotFoundError:
-        return None
-    return next((e for e in modulo.EJERCICIOS if e.id == numero), None)
+def marca_de_ejercicio(numero: str) -> str:
+    """La línea que dice dónde van las celdas de un ejercicio; :mod:`cuadernos` la cambia por ellas."""
+    return f"<!-- celdas del ejercicio {numero} -->"
+
+
+def _ejemplo(numero: str) -> list[str]:
+    """El ejemplo del enunciado, calculado con la solución; nada si no lo tiene."""
+    hallado = ejemplo_de(numero)
+    return [f"**Ejemplo.**\n\n```text\n{hallado.texto}\n```"] if hallado else []

@@ -5,17 +5,20 @@
 El texto sale en Markdown sin directivas ni roles de MyST: recuadros, ecuaciones, citas y referencias se escriben con
 lo que cualquier programa entiende, y los enlaces llevan al libro publicado. El código es el del capítulo, detrás de una
 celda que instala la biblioteca si falta, con las salidas y figuras de la página; en ``sin-salidas`` están los mismos
-cuadernos sin ellas. Solo se escriben los que cambian.
+cuadernos sin ellas. Tras cada ejercicio van una celda para escribirlo y otra que lo corrige. Solo se escriben los que
+cambian.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import base64
 import copy
 import re
 import sys
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 
 import nbformat
@@ -23,8 +26,9 @@ from myst_nb.ext.glue import extract_glue_data_cell
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from a_markdown import Conversor, CuadernoImposible
+from a_markdown import Conversor, CuadernoImposible, marca_de_ejercicio
 from capitulos import CONSTRUIDO, Capitulo, abre_cache, capitulos
+from celdas import celdas_de
 from citables import Libro
 from procesos import principal
 
@@ -33,7 +37,8 @@ INSTALA = '''\
 try:
     import atento  # noqa: F401
 except ImportError:
-    %pip install -q "atento @ git+{repositorio}@{version}"'''
+    %pip install -q "atento @ git+{repositorio}@{version}"
+%load_ext calificador.cuaderno'''
 SIN_SALIDAS = "sin-salidas"
 OCULTAS = {"hide-input", "hide-cell", "remove-input", "comprobacion", "dibujo"}
 DIBUJO = "Código de la figura"
@@ -104,11 +109,36 @@ def salidas_de(celda: NotebookNode) -> list[NotebookNode]:
     for salida in celda.get("outputs", []):
         if "scrapbook" in salida.get("metadata", {}):
             continue
-        copia = copy.deepcopy(salida)
+        copia = _figura_quieta(copy.deepcopy(salida))
         if "execution_count" in copia:
             copia.execution_count = None
         vistas.append(copia)
     return vistas
+
+
+def _figura_quieta(salida: NotebookNode) -> NotebookNode:
+    """Una figura, como imagen: de un SVG escrito en el HTML, un cuaderno en el que no se confía solo deja las letras."""
+    datos = salida.get("data", {})
+    figura = re.search(r"<svg .*</svg>", datos.get("text/html", ""), re.DOTALL)
+    if not figura or "image/png" not in datos:
+        return salida
+    dibujo = re.sub(r"var\(--[\w-]+, ?((?:[^()]|\([^()]*\))*)\)", r"\1", figura[0])
+    alternativo = re.search(r'aria-label="([^"]*)"', dibujo)[1]
+    ancho = re.search(r"max-width:(\d+)px", dibujo)[1]
+    dibujo = dibujo.replace("overflow:visible", "background:#fff", 1)
+    codigo = base64.b64encode(dibujo.encode()).decode()
+    datos["text/html"] = f'<img alt="{alternativo}" width="{ancho}" src="data:image/svg+xml;base64,{codigo}">'
+    return salida
+
+
+def _de_texto(texto: str) -> Iterator[NotebookNode]:
+    """Las celdas de un texto: las de Markdown y, donde un ejercicio dejó su marca, las suyas."""
+    trozos = re.split("^" + marca_de_ejercicio(r"(\d+\.\d+)") + "$", texto, flags=re.MULTILINE)
+    for prosa, numero in zip_longest(trozos[::2], trozos[1::2]):
+        if prosa.strip():
+            yield new_markdown_cell(prosa.strip("\n"))
+        if numero:
+            yield from celdas_de(numero)
 
 
 def cuaderno(
@@ -127,7 +157,7 @@ def cuaderno(
             nueva.outputs = salidas_de(next(con_salidas, {}))
             celdas.append(nueva)
         elif texto := conversor.texto(celda.source):
-            celdas.append(new_markdown_cell(texto))
+            celdas += _de_texto(texto)
     celdas.append(new_markdown_cell(_procedencia(libro, documento)))
     for orden, celda in enumerate(celdas):
         celda["id"] = f"celda-{orden:03d}"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Instala Chromium y hunspell, que usan las pruebas del sitio y de la ortografía.
+# Instala Chromium y hunspell, que usan las pruebas del sitio y de la ortografía, y Java, que usa la del EPUB.
+# Chromium hace además el PDF y el EPUB.
 # Con --si-puede calla y sigue cuando no tiene permiso: las pruebas dirán qué falta.
 set -u
 si_puede=${1:-}
@@ -11,10 +12,11 @@ if command -v hunspell >/dev/null; then
 else
   falta+=(hunspell-es)
 fi
+java -version >/dev/null 2>&1 || falta+=(default-jre-headless)
 [ ${#falta[@]} -eq 0 ] && exit 0
 
 if ! command -v apt-get >/dev/null; then
-  echo "Faltan: ${falta[*]}. Instálalos con el gestor de paquetes de tu sistema (macOS: brew install --cask chromium; brew install hunspell)."
+  echo "Faltan: ${falta[*]}. Instálalos con el gestor de paquetes de tu sistema (macOS: brew install --cask chromium; brew install hunspell openjdk)."
   [ -n "$si_puede" ] && exit 0 || exit 1
 fi
 if [ "$(id -u)" -eq 0 ]; then como=()

@@ -24,8 +24,9 @@ _glued: dict[str, tuple[str, str | None]] = {}
 def start(seed: int = 0) -> None:
     """Prepara el cuaderno: siembra, comprueba formas en cada llamada y fija el estilo.
 
-    El estilo es el de las figuras y el de los números que se imprimen. Se llama una vez, en la
-    primera celda. Volver a llamarla olvida los valores publicados con :func:`glue`.
+    El estilo es el de las figuras y el de los números que se imprimen. Deja a mano ``%atento``, que
+    corrige ejercicios en el cuaderno. Se llama una vez, en la primera celda. Volver a llamarla
+    olvida los valores publicados con :func:`glue`.
 
     Errores: los de :func:`atento.rng.seed_all`.
     """
@@ -35,6 +36,7 @@ def start(seed: int = 0) -> None:
     use_style()
     torch.set_printoptions(precision=4, sci_mode=False, linewidth=100)
     np.set_printoptions(precision=4, suppress=True, linewidth=100)
+    _load_grader()
 
 
 def glue(key: str, value: Any, spec: str = "") -> None:
@@ -72,6 +74,14 @@ def glue(key: str, value: Any, spec: str = "") -> None:
             raw=True,
             metadata={"scrapbook": {"name": key, "mime_prefix": _RECORD}},
         )
+
+
+def _load_grader() -> None:
+    """Deja a mano la orden ``%atento``; fuera de un cuaderno no hace nada."""
+    from IPython import get_ipython
+
+    if get_ipython() is not None:
+        get_ipython().extension_manager.load_extension("calificador.cuaderno")
 
 
 def _current_cell() -> str | None:

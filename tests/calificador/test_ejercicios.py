@@ -155,7 +155,7 @@ def test_las_pistas_no_dan_el_codigo(ejercicio):
 
 
 def test_el_aviso_de_un_mutante_no_llega_a_quien_estudia(recwarn, capfd):
-    ejercicio = LIBRO.ejercicios["5.5"]
+    ejercicio = LIBRO.ejercicios["5.8"]
     examen = prepara(LIBRO, ejercicio, 0)
     for mutante in ejercicio.mutantes:
         examen.de_mutante(mutante)

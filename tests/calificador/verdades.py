@@ -284,20 +284,30 @@ def _(caso, valor, funcion):
 
 @verdad("5.1")
 def _(caso, valor, funcion):
-    n, m, d, d_k, d_v = caso.args
-    w = [torch.empty(d, ancho, device="meta") for ancho in (d_k, d_k, d_v)]
-    q, k, v = (torch.empty(largo, d, device="meta") @ p for largo, p in zip((n, m, m), w, strict=True))
-    return valor == tuple(tuple(t.shape) for t in (*w, q, k, v, q @ k.T, q @ k.T @ v))
-
-
-@verdad("5.2")
-def _(caso, valor, funcion):
     x, parecido, contenido = caso.args
     fuera = ~torch.eye(x.shape[-2], dtype=torch.bool)
     return cerca(valor, F.scaled_dot_product_attention(x @ parecido, x @ parecido, x @ contenido, fuera))
 
 
 @verdad("5.3")
+def _(caso, valor, funcion):
+    n, m, d, d_k, d_v = caso.args
+    w = [torch.empty(d, ancho, device="meta") for ancho in (d_k, d_k, d_v)]
+    q, k, v = (torch.empty(largo, d, device="meta") @ p for largo, p in zip((n, m, m), w, strict=True))
+    return valor == tuple(tuple(t.shape) for t in (*w, q, k, v, q @ k.T, q @ k.T @ v))
+
+
+@verdad("5.4")
+def _(caso, valor, funcion):
+    """Con las capas tal como nacen, la salida es la de PyTorch con esas matrices y esos sesgos."""
+    modulo = funcion(**caso.init).double()
+    assert (modulo.query.bias is not None) == caso.init["bias"]
+    x, otra = caso.args[0], caso.args[-1]
+    capas = ((modulo.query, x), (modulo.key, otra), (modulo.value, otra))
+    return cerca(modulo(*caso.args), F.scaled_dot_product_attention(*(F.linear(de, c.weight, c.bias) for c, de in capas)))
+
+
+@verdad("5.6")
 def _(caso, valor, funcion):
     """Se juega: todas las parejas de jugadas, con mesas al azar, puntúan y copian lo que dice el enunciado."""
     (bits, gana, colores), bonus = caso.args, caso.kwargs["bonus"]
@@ -312,7 +322,7 @@ def _(caso, valor, funcion):
     return True
 
 
-@verdad("5.4")
+@verdad("5.7")
 def _(caso, valor, funcion):
     """Con la capa tal como nace, la salida es la de PyTorch con sus tres trozos."""
     modulo = funcion(**caso.init).double()
@@ -323,13 +333,13 @@ def _(caso, valor, funcion):
     return cerca(modulo(*caso.args), cierta)
 
 
-@verdad("5.5")
+@verdad("5.8")
 def _(caso, valor, funcion):
     x, z, w_q, w_k, w_v = caso.args
     return cerca(valor, F.scaled_dot_product_attention(x @ w_q, z @ w_k, z @ w_v))
 
 
-@verdad("5.6")
+@verdad("5.9")
 def _(caso, valor, funcion):
     pesos, ciclo = caso.args[0].tolist(), caso.args[1]
     pasos = list(zip(ciclo, ciclo[1:] + ciclo[:1], strict=True))
@@ -337,7 +347,7 @@ def _(caso, valor, funcion):
     return cerca(valor, float(mpmath.log(ida / vuelta)))
 
 
-@verdad("5.7")
+@verdad("5.10")
 def _(caso, valor, funcion):
     puntos, tolerancia = caso.args
     u, s, v = torch.linalg.svd(puntos, full_matrices=False)
@@ -345,7 +355,7 @@ def _(caso, valor, funcion):
     return valor == next(r for r, e in enumerate(errores) if e <= tolerancia * float(torch.linalg.norm(puntos)))
 
 
-@verdad("5.8")
+@verdad("5.11")
 def _(caso, valor, funcion):
     """El error es el mínimo de Eckart y Young, y las dos matrices tienen la misma W'ᵀW', diagonal."""
     consulta, clave, ancho = caso.args
@@ -390,8 +400,23 @@ def _(caso, valor, funcion):
     return valor == "ninguna" and cerca(pesos, movidos)
 
 
-@verdad("5.9")
+@verdad("5.2")
 def _(caso, valor, funcion):
-    x = torch.eye(2)
-    puntos = (x @ torch.tensor([[1.0, 2], [1, 1]])) @ (x @ torch.tensor([[1.0, 2], [0, 1]])).T
-    return valor == {"score_12": puntos[0, 1], "score_21": puntos[1, 0]}
+    """La frase entera, con sus cinco rasgos y las matrices del enunciado."""
+    frase = ["el", "perro", "que", "vieron", "las", "niñas", "corre"]
+    rasgos = [[0, 0, 0, 0, -1], [1, 0, 0, 1, -1], [0] * 5, [0, 1, 0, 0, 1], [0, 0, 0, 0, 1], [1, 0, 1, 0, 1], [0, 1, 0, 0, -1]]
+    x, w_q, w_k = torch.tensor(rasgos).double(), torch.zeros(5, 2).double(), torch.zeros(5, 2).double()
+    w_q[1, 0], w_q[4, 1], w_k[0, 0], w_k[4, 1] = 1, 2, 1, 1
+    puntos = (x @ w_q) @ (x @ w_k).T
+    casilla = lambda una, otra: float(puntos[frase.index(una), frase.index(otra)])
+    pesos = puntos[frase.index("corre")].softmax(0)
+    ciertas = {"subject": casilla("corre", "perro"), "other": casilla("corre", "niñas"), "back": casilla("perro", "corre")}
+    veces = float(pesos[frase.index("perro")] / pesos[frase.index("el")])
+    return {k: v for k, v in valor.items() if k != "times"} == ciertas and abs(valor["times"] - veces) < 0.005
+
+
+@verdad("5.5")
+def _(caso, valor, funcion):
+    """Se recorren los verbos: quién buscaba a «niñas» con más fuerza es a quien «niñas» mira ahora."""
+    busca = {"las": (0, 2), "niñas": (0, 2), "que": (0, 0), "vio": (4, -2), "el": (0, -2), "perro": (0, -2), "corren": (4, 2)}
+    return valor == max(busca, key=lambda palabra: busca[palabra][0] * 1 + busca[palabra][1] * 1)

@@ -1,16 +1,21 @@
 """Los cuadernos para descargar: Markdown corriente, el código del capítulo y nada de MyST."""
 
+import base64
 import os
 import re
 import subprocess
+import xml.etree.ElementTree as ET
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_output
 
+import celdas
 import citables
 import cuadernos
 from a_markdown import CuadernoImposible, sin_macros
+from atento import plots
+from atento.plots.svg import picture
 
 CABECERA = """\
 ---
@@ -94,7 +99,14 @@ $$ (eq-media)
 
 ```{prf:theorem} De la suma
 :label: thm-uno
-Todo suma.
+Todo suma:
+
+$$
+a = b  % sin más
+$$ (eq-todo)
+
+y $c
+= d$.
 ```
 
 ```{prf:proof}
@@ -104,6 +116,14 @@ Es claro.
 ### «Siempre suma» {refutacion}`R-002`
 
 No siempre: {ref}`err-R-002`.
+
+```{procedencia}
+Medido el martes.
+```
+
+```{empezar}
+Con calma.
+```
 
 ```{exercise} Sumar
 :label: ra-4-1
@@ -216,11 +236,13 @@ def test_sample_becomes_plain_markdown(libro):
         "([Vaswani et al., 2017](https://e.org/v); [Bahdanau y Cho, 2015](https://doi.org/10.1/b))",
         "Luong y Manning (2015)",
         f"[aquí]({pagina}#c04-problema) y [Portada]({base}/intro.html)",
-        "> **Teorema 4.1 (De la suma)**\n>\n> Todo suma.",
+        "> **Teorema 4.1 (De la suma)**\n>\n> Todo suma:\n>\n> $$a = b \\tag{4.3}$$\n>\n> y $c = d$.",
         "> **Demostración**\n>\n> Es claro. ∎",
         "### «Siempre suma» (R-002)",
         f"[«Siempre suma»]({pagina}#err-R-002)",
         f"#### Razonamiento 4.1. Sumar\n\nSuma [(4.2)]({pagina}#equation-eq-media).",
+        "> **De dónde salen estos datos**\n>\n> Medido el martes.",
+        "`%atento empezar 4` copia los esqueletos a `mis-ejercicios/`.\n\nCon calma.",
         "Código de `atento.notebook.glue`:\n\n```python\ndef glue(",
         "<details>\n<summary>Más</summary>\n\nDentro.\n\n</details>",
         "> **Nota**\n>\n> Una nota.",
@@ -237,6 +259,7 @@ def test_code_tags_and_metadata(libro):
     assert nbformat.writes(uno) == nbformat.writes(otro)
     nbformat.validate(uno)
     codigo = [celda for celda in uno.cells if celda.cell_type == "code"]
+    assert codigo[0].source.endswith("\n%load_ext calificador.cuaderno")
     assert codigo[0] is uno.cells[0] and "git+https://github.com/cuenta/libro@main" in codigo[0].source
     assert codigo[1].source.endswith("x = 1 + 1") and codigo[1].metadata.tags == ["hide-input"]
     assert codigo[1].metadata.jupyter.source_hidden and not any(celda.outputs for celda in codigo)
@@ -265,6 +288,22 @@ def test_outputs_and_plain_copies(libro, tmp_path):
     assert not cuadernos.escribe(ruta, con) and ruta.stat().st_mtime == 1000
     con.cells[0].source = "otra"
     assert cuadernos.escribe(ruta, con) and ruta.stat().st_mtime > 1000
+
+
+def test_figures_survive_a_notebook_that_is_not_trusted(libro):
+    """El SVG va como imagen, con su texto alternativo y sus colores, y al lado un PNG; lo interactivo queda igual."""
+    fig, ax = plots.figure()
+    ax.plot([0, 1], [0, 1])
+    alt = "La recta «y = x» sube de cero a uno, y no tiene ningún punto más alto."
+    datos = {"text/html": plots.render(fig, name="fig-recta", alt=alt), "image/png": picture(fig), "text/plain": "x"}
+    otra = new_output("display_data", data={"text/html": "<p>tabla</p>", "text/plain": "y"})
+    celda = new_code_cell("x", outputs=[new_output("display_data", data=dict(datos)), otra])
+    figura, quieta = cuadernos.salidas_de(celda)
+    imagen = re.fullmatch(r'<img alt="([^"]*)" width="480" src="data:image/svg\+xml;base64,(.*)">', figura.data["text/html"])
+    assert imagen[1] == alt and figura.data["image/png"] == datos["image/png"] and quieta == otra
+    dibujo = base64.b64decode(imagen[2]).decode()
+    assert ET.fromstring(dibujo) is not None and "var(" not in dibujo and plots.INK in dibujo
+    assert base64.b64decode(datos["image/png"]).startswith(b"\x89PNG") and celda.outputs[0].data == datos
 
 
 def test_export_writes_both_and_removes_what_is_left_over(libro, tmp_path, monkeypatch):
@@ -359,9 +398,37 @@ def test_every_chapter_converts(real, libro_real):
     cuaderno = cuadernos.cuaderno(real, libro_real, dict.fromkeys(claves, "0"))
     assert not sobras(prosa(cuaderno)[1])
     original = [celda.source for celda in real.cuaderno().cells if celda.cell_type == "code"]
-    sin_titulo = [re.sub(r"^# @title .*\n", "", c.source) for c in cuaderno.cells if c.cell_type == "code"]
+    codigo = [c for c in cuaderno.cells if c.cell_type == "code" and "atento" not in c.metadata]
+    sin_titulo = [re.sub(r"^# @title .*\n", "", c.source) for c in codigo]
     assert sin_titulo[1:] == original
     nbformat.validate(cuaderno)
+
+
+@pytest.mark.parametrize("real", CAPITULOS, ids=lambda c: c.nombre)
+def test_every_exercise_brings_its_two_cells(real, libro_real):
+    claves = re.findall(r"\{glue:text\}`([^`:]+)", real.ruta.read_text("utf-8"))
+    cuaderno = cuadernos.cuaderno(real, libro_real, dict.fromkeys(claves, "0"))
+    suyas = [(c.metadata.atento.ejercicio, c.source) for c in cuaderno.cells if "atento" in c.metadata]
+    enunciados = re.findall(r"^:label: ej-(\d+)-(\d+)", real.texto(), re.MULTILINE)
+    numeros = [n for n in (f"{a}.{b}" for a, b in enunciados) if celdas.registrado_de(n)]
+    assert [n for n, _ in suyas[::2]] == numeros == [n for n, _ in suyas[1::2]]
+    assert [fuente for _, fuente in suyas[1::2]] == [f"%atento {n}" for n in numeros]
+    for numero, fuente in suyas[::2]:
+        ejercicio, espacio = celdas.registrado_de(numero), {}
+        exec(compile(fuente, numero, "exec"), espacio)
+        assert ejercicio.nombre in espacio, f"{numero} no se define en su celda"
+        assert "# noqa" not in fuente
+
+
+@pytest.mark.parametrize("real", CAPITULOS, ids=lambda c: c.nombre)
+def test_no_equation_of_a_box_takes_more_than_a_line(real, libro_real):
+    """JupyterLab mete los «>» de la cita en la fórmula (jupyterlab, 16755), y con una línea impar se pierde."""
+    claves = re.findall(r"\{glue:text\}`([^`:]+)", real.ruta.read_text("utf-8"))
+    cuaderno = cuadernos.cuaderno(real, libro_real, dict.fromkeys(claves, "0"))
+    for linea in "\n".join(c.source for c in cuaderno.cells if c.cell_type == "markdown").split("\n"):
+        if linea.lstrip().startswith(">"):
+            limpia = re.sub(r"(`+).*?\1|\\\$", "", linea)
+            assert limpia.count("$") % 2 == 0 and not re.fullmatch(r"[>\s]*\$\$", limpia), linea
 
 
 @pytest.mark.parametrize("real", [c for c in CAPITULOS if c.referencia.exists()], ids=lambda c: c.nombre)

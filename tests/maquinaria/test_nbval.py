@@ -21,7 +21,7 @@ def celda(codigo, texto=None, etiquetas=()):
     return new_code_cell(codigo, outputs=salidas, execution_count=1, metadata={"tags": list(etiquetas)})
 
 
-def ejecuta_nbval(carpeta, *celdas, espera=60, **opciones):
+def ejecuta_nbval(carpeta, *celdas, espera=60, dispositivo="cpu", **opciones):
     """Ejecuta nbval con la configuración del proyecto sobre un cuaderno; devuelve el proceso."""
     for fichero in ("conftest.py", "sanear.cfg"):
         shutil.copy(REFERENCIAS / fichero, carpeta / fichero)
@@ -34,7 +34,7 @@ def ejecuta_nbval(carpeta, *celdas, espera=60, **opciones):
     ]
     hechos = carpeta / "hechos"
     hechos.mkdir()
-    entorno = {**os.environ, "ATENTO_EJECUTADOS": str(hechos)}
+    entorno = {**os.environ, "ATENTO_EJECUTADOS": str(hechos), "ATENTO_DEVICE": dispositivo}
     return subprocess.run(orden, capture_output=True, text=True, env=entorno, cwd=carpeta, timeout=150, **opciones)
 
 
@@ -79,6 +79,62 @@ def test_cada_falta_plantada_se_ve(tmp_path, celdas, queja):
     assert proceso.returncode == 1, f"nbval no ha visto la falta:\n{proceso.stdout}"
     assert queja.lower() in proceso.stdout.lower()
     assert not list((tmp_path / "hechos").glob("*.ipynb")), "un capítulo con faltas no puede llegar a la caché"
+
+
+FIGURA = (
+    "from IPython.display import display\n"
+    "display({'text/plain': 'Figura: acierta el 41 % [huella a1b2]', 'text/html': '<b/>'}, raw=True)"
+)
+
+
+def con_figura(texto, etiquetas=()):
+    """Una referencia de la figura de arriba con otro texto."""
+    salida = new_output("display_data", data={"text/plain": texto})
+    return new_code_cell(FIGURA, outputs=[salida], execution_count=1, metadata={"tags": list(etiquetas)})
+
+
+ACIERTO = "print('acierta el 38 % en 12\u202f345 frases, pérdida 0.012')"
+
+
+@pytest.mark.parametrize("dispositivo", ["cpu", "cuda"])
+def test_lo_entrenado_se_parece_y_lo_demas_es_igual(tmp_path, dispositivo):
+    """«cuda» es aquí de mentira: lo que se prueba es que decide cuánto se tolera."""
+    entrenado = ["entrenado"]
+    proceso = ejecuta_nbval(
+        tmp_path,
+        celda(ACIERTO, "acierta el 36 % en 12\u202f301 frases, pérdida 0.018\n", entrenado),
+        con_figura("Figura: acierta el 39 % [huella 77ff]", entrenado),
+        celda("print('igual en todas partes: 0.25')", "igual en todas partes: 0.25\n"),
+        dispositivo=dispositivo,
+    )
+    assert proceso.returncode == 0, proceso.stdout
+    ejecutado = nbformat.read(tmp_path / "hechos" / "01-prueba.ipynb", as_version=4)
+    assert "acierta el 38 %" in ejecutado.cells[0].outputs[0].text, "en el libro va lo que ha salido aquí"
+
+
+@pytest.mark.parametrize(("dispositivo", "pasa"), [("cpu", False), ("cuda", True), ("cuda:1", True)])
+def test_en_una_gpu_se_tolera_mas(tmp_path, dispositivo, pasa):
+    proceso = ejecuta_nbval(
+        tmp_path, celda(ACIERTO, "acierta el 30 % en 12\u202f345 frases, pérdida 0.012\n", ["entrenado"]),
+        dispositivo=dispositivo,
+    )
+    assert (proceso.returncode == 0) == pasa, proceso.stdout
+
+
+@pytest.mark.parametrize(
+    "celdas",
+    [
+        [celda(ACIERTO, "acierta el 9 % en 12\u202f345 frases, pérdida 0.012\n", ["entrenado"])],
+        [celda(ACIERTO, "falla el 38 % en 12\u202f345 frases, pérdida 0.012\n", ["entrenado"])],
+        [celda(ACIERTO, "acierta el 38 % en 12\u202f345 frases\n", ["entrenado"])],
+        [celda(ACIERTO, "acierta el 37 % en 12\u202f345 frases, pérdida 0.012\n")],
+        [con_figura("Figura: acierta el 41 % [huella 77ff]")],
+    ],
+    ids=["lejos", "otras-palabras", "otros-números", "sin-la-etiqueta", "otra-figura"],
+)
+def test_ni_una_gpu_lo_perdona_todo(tmp_path, celdas):
+    proceso = ejecuta_nbval(tmp_path, *celdas, dispositivo="cuda")
+    assert proceso.returncode == 1 and "mismatch" in proceso.stdout, proceso.stdout
 
 
 def test_una_celda_que_no_termina_se_corta(tmp_path):

@@ -6,9 +6,17 @@ from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlencode
 
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
 from libro.numeracion import capitulo
 
 COLAB = "https://colab.research.google.com/github"
+PARA_LLEVAR = (
+    ("pdf", "PDF", "para imprimir o leer en una tableta, con marcadores e índice"),
+    ("epub", "EPUB", "para un lector de libros, con la letra que cada cual elija"),
+    ("zip", "Página sin conexión", "se descomprime y se abre index.html; con búsqueda y figuras que se mueven"),
+)
 
 # Las mayúsculas son matrices (filas = posiciones) y las minúsculas, una fila. El color repite lo que dice la letra.
 MACROS = {
@@ -86,8 +94,29 @@ def _tiene_celdas(app, pagename: str) -> bool:
     return "kernelspec" in app.env.metadata.get(pagename, {})
 
 
+def direccion_publicada(config) -> str:
+    """Dónde se publican las páginas: ``html_baseurl`` o, si está vacía, GitHub Pages del repositorio."""
+    if config.html_baseurl:
+        return config.html_baseurl.rstrip("/")
+    cuenta, _, proyecto = config.html_theme_options.get("repository_url", "").rpartition("github.com/")[2].partition("/")
+    return f"https://{cuenta}.github.io/{proyecto}"
+
+
+class ParaLlevar(SphinxDirective):
+    """Los enlaces a lo que se descarga: el libro en EPUB, en PDF y como página sin conexión."""
+
+    def run(self) -> list[nodes.Node]:
+        base = f"{direccion_publicada(self.config)}/llevar/el-transformer-linea-a-linea"
+        lista = nodes.bullet_list("", classes=["para-llevar"])
+        for extension, nombre, para in PARA_LLEVAR:
+            enlace = nodes.reference("", nombre, refuri=f"{base}.{extension}", internal=False)
+            lista += nodes.list_item("", nodes.paragraph("", "", enlace, nodes.Text(f": {para}.")))
+        return [lista]
+
+
 def setup(app) -> None:
     """Conecta la página."""
+    app.add_directive("para-llevar", ParaLlevar)
     # jupyter-book pasa siempre esta opción de sphinx-comments, que aquí no se carga.
     app.add_config_value("comments_config", {}, "html", [dict])
     app.add_config_value("libro_rama_cuadernos", "cuadernos", "html", [str])

@@ -12,6 +12,7 @@ queda en un teléfono de 390 px.
 from matplotlib.patches import Rectangle
 
 from atento.plots.curves import bars, curves
+from atento.plots.fingerprint import fingerprint
 from atento.plots.maps import attention_map, on_cell
 from atento.plots.style import (
     FONT_SIZE,
@@ -35,6 +36,6 @@ from atento.plots.svg import css, render, show
 
 __all__ = [
     "FONT_SIZE", "INK", "KEY", "MIN_LETTER", "MUTED", "PAPER", "POSITION", "QUERY", "Rectangle", "TOKENS", "VALUE",
-    "WEIGHT", "WIDTH", "attention_map", "bars", "css", "curves", "figure", "format_number", "on_cell", "render", "show",
-    "subplots", "use_style",
+    "WEIGHT", "WIDTH", "attention_map", "bars", "css", "curves", "figure", "fingerprint", "format_number", "on_cell",
+    "render", "show", "subplots", "use_style",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import re
 import sys
@@ -10,12 +11,17 @@ from typing import Literal
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
+from atento.plots.fingerprint import fingerprint
 from atento.plots.style import FONT, INK, MIN_LETTER, PHONE_WIDTH, SENTINELS, TOKENS, WIDTH
 
 
 def show(fig: Figure, *, name: str, alt: str) -> None:
     """Muestra ``fig`` como SVG dentro de la página y la cierra.
+
+    Lleva además un PNG, para los programas que no enseñan el SVG, y un texto: ``alt`` y la huella de lo dibujado
+    (:func:`atento.plots.fingerprint`).
 
     name: nombre de la figura, ``fig-…``, único en el libro.
     alt: texto alternativo; da el dato que la figura enseña (40 caracteres o más).
@@ -24,13 +30,15 @@ def show(fig: Figure, *, name: str, alt: str) -> None:
     que no está en :data:`TOKENS`.
     """
     markup = render(fig, name=name, alt=alt)
+    text = f"Figura: {alt} [huella {fingerprint(fig)}]"
+    image = picture(fig)
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close(fig)
     from IPython import get_ipython
     from IPython.display import display
 
     if get_ipython() is not None:
-        display({"text/html": markup, "text/plain": f"Figura: {alt}"}, raw=True)
+        display({"text/html": markup, "image/png": image, "text/plain": text}, raw=True)
 
 
 def render(fig: Figure, *, name: str, alt: str) -> str:
@@ -66,6 +74,16 @@ def render(fig: Figure, *, name: str, alt: str) -> str:
     )
 
 
+def picture(fig: Figure) -> str:
+    """La misma figura como PNG de fondo blanco, en base64. El mismo dibujo da siempre el mismo texto."""
+    width, height = fig.get_size_inches()
+    top, tall = _crop(fig, 72 * width, 72 * height)
+    box = Bbox.from_bounds(0, height - (top + tall) / 72, width, tall / 72)
+    buffer = io.BytesIO()
+    fig.savefig(buffer, format="png", dpi=_PNG_DPI, facecolor="white", bbox_inches=box, metadata={"Software": None})
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
 def css() -> str:
     """Hoja de estilo que el sitio incluye: variables en modo claro y oscuro, y figuras sin recuadro blanco."""
     return (
@@ -91,6 +109,7 @@ def _notebook_css() -> str:
 # --- Del SVG de matplotlib al del libro ------------------------------------------------------------------------------
 
 SVG = "{http://www.w3.org/2000/svg}"
+_PNG_DPI = 150
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _FILE_NAME = re.compile(r"[\w./-]+\.(svg|png|jpe?g|gif|webp|pdf)", re.IGNORECASE)
 

@@ -12,45 +12,6 @@ SIN_ATENCION = ("scaled_dot_product_attention", "fused_attention", "MultiheadAtt
 # --- 5.1 -------------------------------------------------------------------------------------------------------------
 
 
-def _casos_formas(rng: Any) -> list[Caso]:
-    def caso(propiedad: str) -> Caso:
-        n, m, *anchuras = distintos(rng, 2, 90, 5)
-        return Caso(propiedad, (n, n if propiedad == "autoatención" else m, *anchuras))
-
-    return [caso("autoatención"), caso("autoatención"), caso("atención cruzada"), caso("atención cruzada")]
-
-
-_FORMAS = Ejercicio(
-    id="5.1", nombre="attention_shapes", tipo="predecir", puntos=4, dificultad=1, minutos=8,
-    aprende="decir la forma de cada matriz de una atención, también cruzada, sin ejecutarla",
-    casos=_casos_formas,
-    ejemplo=lambda: Caso("ejemplo", (2, 3, 4, 5, 6)),
-    propiedades={
-        "autoatención": (2, "Las tres proyecciones salen de la misma secuencia: ¿qué anchura tiene cada una?"),
-        "atención cruzada": (2, "¿De qué secuencia salen las consultas? ¿Y las claves y los valores?"),
-    },
-    pistas=(
-        "Cada proyección es un producto: (posiciones × d_model)(d_model × anchura).",
-        "Las puntuaciones tienen una fila por consulta y una columna por clave.",
-        "La anchura que comparten consulta y clave desaparece al puntuar; la salida hereda la del valor.",
-    ),
-    mutantes=(
-        cambia("puntuaciones traspuestas", "Las puntuaciones llevan una fila por consulta y una columna por clave.",
-               "(n_query, n_key)", "(n_key, n_query)"),
-        cambia("valor con d_k", "El valor tiene su propia anchura, d_v; la de consulta y clave es d_k.",
-               "(d_model, d_v)", "(d_model, d_k)", "(n_key, d_v)", "(n_key, d_k)", "(n_query, d_v)", "(n_query, d_k)"),
-        cambia("claves de x", "Las claves y los valores salen de la otra secuencia: tienen n_key filas.",
-               "(n_key, d_k), (n_key, d_v)", "(n_query, d_k), (n_query, d_v)"),
-        cambia("pesos de nn.Linear", "Aquí las matrices multiplican por la derecha: (entra, sale), no como nn.Linear.",
-               "(d_model, d_k), (d_model, d_k), (d_model, d_v)", "(d_k, d_model), (d_k, d_model), (d_v, d_model)"),
-        cambia("salida de anchura d_model", "La salida es una media de valores: su anchura es d_v.",
-               "(n_query, d_v)", "(n_query, d_model)"),
-    ),
-)  # fmt: skip
-
-# --- 5.2 -------------------------------------------------------------------------------------------------------------
-
-
 def _casos_espejo(rng: Any) -> list[Caso]:
     def caso(propiedad: str, ejes: int) -> Caso:
         lote = distintos(rng, 2, 4, ejes)
@@ -63,7 +24,7 @@ def _casos_espejo(rng: Any) -> list[Caso]:
 
 
 _ESPEJO = Ejercicio(
-    id="5.2", nombre="no_mirror_attention", tipo="completar", puntos=6, dificultad=1, minutos=15,
+    id="5.1", nombre="no_mirror_attention", tipo="completar", puntos=6, dificultad=1, minutos=15,
     aprende="separar lo que se compara de lo que se entrega y tapar la diagonal sin estropear los pesos",
     casos=_casos_espejo,
     ejemplo=lambda: Caso("ejemplo", (
@@ -96,7 +57,151 @@ _ESPEJO = Ejercicio(
     ),
 )  # fmt: skip
 
+# --- 5.2 -------------------------------------------------------------------------------------------------------------
+
+_SUJETO = Ejercicio(
+    id="5.2", nombre="subject_by_hand", tipo="lapiz", puntos=4, dificultad=1, minutos=10,
+    aprende="hallar con lápiz a quién mira un verbo, y comprobar que su sujeto no devuelve la mirada",
+    propiedades={
+        "subject": (1, "La consulta es la de «corre»; la clave, la de «perro»."),
+        "other": (1, "La misma consulta; la clave, ahora, de una palabra en plural."),
+        "back": (1, "Ahora pregunta «perro»: cambian la consulta y la clave."),
+        "times": (1, "Para el cociente de dos pesos de la misma fila basta la diferencia de sus puntuaciones."),
+    },
+    pistas=(
+        "«corre» es verbo y va en singular: su consulta sale de dos filas de la matriz de consulta.",
+        "La clave de un nombre lleva un 1 y su número; la de una palabra que no es nombre, un 0 y su número.",
+        "El cociente de dos pesos de una fila es la exponencial de la diferencia de sus puntuaciones.",
+    ),
+    mutantes=(
+        cambia("en plural", "«corre» va en singular: su último rasgo es −1, y la consulta también busca singular.",
+               "verb = (1, -2)", "verb = (1, 2)"),
+        cambia("la matriz del capítulo", "Es la cuenta de la frase del capítulo: aquí el 4 se ha cambiado por un 1.",
+               "verb = (1, -2)", "verb = (4, -2)"),
+        cambia("clave de niñas en singular", "«niñas» va en plural: la segunda componente de su clave es 1.",
+               "girls = (1, 1)", "girls = (1, -1)"),
+        cambia("devuelve la mirada", "La casilla de vuelta no es la de ida: ahora la consulta es la de «perro» y la clave, la de «corre».",
+               "dot((0, -2), (0, -1))", "dot(verb, dog)"),
+        cambia("diferencia", "Se piden las veces, no la diferencia: falta la exponencial.", "math.exp(subject - the)", "subject - the"),
+        cambia("escalado", "Las puntuaciones se han escalado, y aquí se piden sin escalar.",
+               "math.exp(subject - the)", "math.exp((subject - the) / math.sqrt(2))"),
+    ),
+)  # fmt: skip
+
 # --- 5.3 -------------------------------------------------------------------------------------------------------------
+
+
+def _casos_formas(rng: Any) -> list[Caso]:
+    def caso(propiedad: str) -> Caso:
+        n, m, *anchuras = distintos(rng, 2, 90, 5)
+        return Caso(propiedad, (n, n if propiedad == "autoatención" else m, *anchuras))
+
+    return [caso("autoatención"), caso("autoatención"), caso("atención cruzada"), caso("atención cruzada")]
+
+
+_FORMAS = Ejercicio(
+    id="5.3", nombre="attention_shapes", tipo="predecir", puntos=4, dificultad=1, minutos=8,
+    aprende="decir la forma de cada matriz de una atención, también cruzada, sin ejecutarla",
+    casos=_casos_formas,
+    ejemplo=lambda: Caso("ejemplo", (2, 3, 4, 5, 6)),
+    propiedades={
+        "autoatención": (2, "Las tres proyecciones salen de la misma secuencia: ¿qué anchura tiene cada una?"),
+        "atención cruzada": (2, "¿De qué secuencia salen las consultas? ¿Y las claves y los valores?"),
+    },
+    pistas=(
+        "Cada proyección es un producto: (posiciones × d_model)(d_model × anchura).",
+        "Las puntuaciones tienen una fila por consulta y una columna por clave.",
+        "La anchura que comparten consulta y clave desaparece al puntuar; la salida hereda la del valor.",
+    ),
+    mutantes=(
+        cambia("puntuaciones traspuestas", "Las puntuaciones llevan una fila por consulta y una columna por clave.",
+               "(n_query, n_key)", "(n_key, n_query)"),
+        cambia("valor con d_k", "El valor tiene su propia anchura, d_v; la de consulta y clave es d_k.",
+               "(d_model, d_v)", "(d_model, d_k)", "(n_key, d_v)", "(n_key, d_k)", "(n_query, d_v)", "(n_query, d_k)"),
+        cambia("claves de x", "Las claves y los valores salen de la otra secuencia: tienen n_key filas.",
+               "(n_key, d_k), (n_key, d_v)", "(n_query, d_k), (n_query, d_v)"),
+        cambia("pesos de nn.Linear", "Aquí las matrices multiplican por la derecha: (entra, sale), no como nn.Linear.",
+               "(d_model, d_k), (d_model, d_k), (d_model, d_v)", "(d_k, d_model), (d_k, d_model), (d_v, d_model)"),
+        cambia("salida de anchura d_model", "La salida es una media de valores: su anchura es d_v.",
+               "(n_query, d_v)", "(n_query, d_model)"),
+    ),
+)  # fmt: skip
+
+# --- 5.4 -------------------------------------------------------------------------------------------------------------
+
+
+def _casos_entera(rng: Any) -> list[Caso]:
+    def caso(propiedad: str, ejes: int, *, sesgo: bool = False, igual: bool = False) -> Caso:
+        d_model, d_k, d_v = distintos(rng, 2, 7, 3)
+        n, m = distintos(rng, 2, 6, 2)
+        lote = distintos(rng, 2, 4, ejes)
+        args = [normal(rng, *lote, n, d_model)]
+        if propiedad == "atención cruzada":
+            args.append(normal(rng, *lote, n if igual else m, d_model))
+        init = {"d_model": d_model, "d_k": d_k, "d_v": d_v, "bias": sesgo}
+        return Caso(propiedad, tuple(args), init=init, gradiente=True)
+
+    auto, cruzada, sesgos = "autoatención", "atención cruzada", "con sesgo"
+    return [caso(auto, 0), caso(auto, 2), caso(cruzada, 1), caso(cruzada, 0, igual=True), caso(sesgos, 0, sesgo=True)]
+
+
+_ENTERA = Ejercicio(
+    id="5.4", nombre="AttentionHead", tipo="escribir", puntos=8, dificultad=1, minutos=20,
+    aprende="escribir una cabeza con sus tres proyecciones, que pregunta a su secuencia o a otra",
+    casos=_casos_entera,
+    ejemplo=lambda: Caso(
+        "ejemplo", (tensor([[1.0], [2.0]]),), init={"d_model": 1, "d_k": 1, "d_v": 1, "bias": False},
+        pesos={"query.weight": tensor([[1.0]]), "key.weight": tensor([[1.0]]), "value.weight": tensor([[10.0]])},
+    ),
+    propiedades={
+        "autoatención": (4, "Con d_model = 1, escribe las tres proyecciones de dos posiciones y la cuenta entera."),
+        "atención cruzada": (3, "De x sale solo la consulta; de la otra secuencia, la clave y el valor."),
+        "con sesgo": (1, "Las tres capas llevan sesgo solo si se pide."),
+    },
+    prohibido=SIN_ATENCION,
+    pistas=(
+        "Son tres capas lineales: dos de la misma anchura, la de comparar, y una con la anchura de lo que se entrega.",
+        "Los pasos: proyectar, puntuar, escalar, normalizar cada fila y promediar los valores.",
+        "Si hay otra secuencia, se le aplican las capas de clave y de valor; la de consulta, siempre a la primera.",
+    ),
+    mutantes=(
+        cambia("sin contexto", "Se ignora la otra secuencia: las claves y los valores deben salir de ella.",
+               "asked = x if context is None else context", "asked = x"),
+        cambia("valores de x", "Los valores salen de x: con la otra secuencia salen de ella, como las claves.",
+               "self.value(asked)", "self.value(x if x.shape == asked.shape else asked)"),
+        cambia("consulta y clave cambiadas", "Consulta y clave están intercambiadas: la relación sale al revés.",
+               "self.query(x) @ self.key(asked)", "self.key(x) @ self.query(asked)"),
+        cambia("sin escala", "Falta dividir las puntuaciones entre la raíz de d_k.", " / math.sqrt(self.key.out_features)", ""),
+        cambia("escala con d_model", "La escala es la raíz de d_k, no de d_model.",
+               "self.key.out_features", "self.key.in_features"),
+        cambia("escala con d_v", "La escala es la raíz de d_k, la anchura de consulta y clave, no de d_v.",
+               "self.key.out_features", "self.value.out_features"),
+        cambia("softmax por columnas", "Deben sumar 1 las filas: la softmax recorre el último eje.", "dim=-1", "dim=-2"),
+        cambia("valor con la capa de la clave", "El valor tiene su propia capa, con su propia anchura.",
+               "self.value(asked)", "(self.key(asked) @ self.key.weight) @ self.value.weight.T"),
+    ),
+)  # fmt: skip
+
+# --- 5.5 -------------------------------------------------------------------------------------------------------------
+
+_SENTIDO = Ejercicio(
+    id="5.5", nombre="swapped_look", tipo="predecir", puntos=2, dificultad=1, minutos=5,
+    aprende="predecir qué pasa con la relación al intercambiar consulta y clave",
+    propiedades={"respuesta": (2, "Escribe la columna de «niñas» en las puntuaciones de antes: ahora es su fila.")},
+    opciones=("las", "niñas", "vio", "perro", "corren"),
+    pistas=(
+        "Intercambiar las dos matrices traspone la tabla de puntuaciones.",
+        "La fila nueva de «niñas» es su columna de antes: cuánto puntuaba cada palabra con ella.",
+    ),
+    mutantes=(
+        cuerpo("ella misma", "Su consulta ya no es la de antes: ahora busca con lo que era su clave.", "return 'niñas'"),
+        cuerpo("el artículo", "«las» coincide en número, pero hay otra palabra que además la buscaba.", "return 'las'"),
+        cuerpo("el otro verbo", "«vio» también busca nombres, pero en singular.", "return 'vio'"),
+        cuerpo("el otro nombre", "Lo que casa con «niñas» es quien la buscaba a ella, y «perro» no busca nombres.", "return 'perro'"),
+    ),
+)  # fmt: skip
+
+# --- 5.6 -------------------------------------------------------------------------------------------------------------
 
 
 def _casos_cabeza(rng: Any, *, bonus: float = 2.0) -> list[Caso]:
@@ -137,7 +242,7 @@ def _comprueba_cabeza(caso: Caso, obtenido: Any, esperado: Any) -> str | None:
 
 
 _CABEZA = Ejercicio(
-    id="5.3", nombre="program_head", tipo="escribir", puntos=8, dificultad=2, minutos=25,
+    id="5.6", nombre="program_head", tipo="escribir", puntos=8, dificultad=2, minutos=25,
     aprende="escribir a mano las tres matrices de una cabeza que sigue una regla con dirección",
     casos=_casos_cabeza,
     ejemplo=lambda: Caso("ejemplo", (1, [1, 0], 1), {"bonus": 2.0}),
@@ -170,7 +275,7 @@ _CABEZA = Ejercicio(
     ),
 )  # fmt: skip
 
-# --- 5.4 -------------------------------------------------------------------------------------------------------------
+# --- 5.7 -------------------------------------------------------------------------------------------------------------
 
 
 def _casos_fundida(rng: Any, *, order: str = "qkv") -> list[Caso]:
@@ -189,7 +294,7 @@ def _casos_fundida(rng: Any, *, order: str = "qkv") -> list[Caso]:
 
 
 _FUNDIDA = Ejercicio(
-    id="5.4", nombre="FusedSelfAttention", tipo="escribir", puntos=9, dificultad=2, minutos=25,
+    id="5.7", nombre="FusedSelfAttention", tipo="escribir", puntos=9, dificultad=2, minutos=25,
     aprende="calcular las tres proyecciones con un solo producto y cortarlas sin confundirlas",
     casos=_casos_fundida,
     ejemplo=lambda: Caso(
@@ -231,7 +336,7 @@ _FUNDIDA = Ejercicio(
     ),
 )  # fmt: skip
 
-# --- 5.5 -------------------------------------------------------------------------------------------------------------
+# --- 5.8 -------------------------------------------------------------------------------------------------------------
 
 
 def _casos_averiada(rng: Any) -> list[Caso]:
@@ -246,7 +351,7 @@ def _casos_averiada(rng: Any) -> list[Caso]:
 
 
 _AVERIADA = Ejercicio(
-    id="5.5", nombre="cross_attention", tipo="depurar", puntos=6, dificultad=2, minutos=20,
+    id="5.8", nombre="cross_attention", tipo="depurar", puntos=6, dificultad=2, minutos=20,
     aprende="encontrar errores de eje, de escala y de lote que no dan ningún aviso",
     casos=_casos_averiada,
     ejemplo=lambda: Caso("ejemplo", (
@@ -280,7 +385,7 @@ _AVERIADA = Ejercicio(
     ),
 )  # fmt: skip
 
-# --- 5.6 -------------------------------------------------------------------------------------------------------------
+# --- 5.9 -------------------------------------------------------------------------------------------------------------
 
 
 def _casos_flujo(rng: Any) -> list[Caso]:
@@ -304,7 +409,7 @@ def _casos_flujo(rng: Any) -> list[Caso]:
 
 
 _FLUJO = Ejercicio(
-    id="5.6", nombre="cycle_flow", tipo="escribir", puntos=6, dificultad=2, minutos=15,
+    id="5.9", nombre="cycle_flow", tipo="escribir", puntos=6, dificultad=2, minutos=15,
     aprende="medir si unos pesos de atención tienen dirección, con el criterio de Kolmogorov",
     casos=_casos_flujo,
     ejemplo=lambda: Caso("ejemplo", (
@@ -337,7 +442,7 @@ _FLUJO = Ejercicio(
     ),
 )  # fmt: skip
 
-# --- 5.7 -------------------------------------------------------------------------------------------------------------
+# --- 5.10 -------------------------------------------------------------------------------------------------------------
 
 
 def _casos_anchura(rng: Any) -> list[Caso]:
@@ -360,7 +465,7 @@ def _casos_anchura(rng: Any) -> list[Caso]:
 
 
 _ANCHURA = Ejercicio(
-    id="5.7", nombre="smallest_width", tipo="medir", puntos=6, dificultad=2, minutos=20,
+    id="5.10", nombre="smallest_width", tipo="medir", puntos=6, dificultad=2, minutos=20,
     aprende="medir cuántas dimensiones de consulta y clave necesita una matriz de puntuaciones",
     casos=_casos_anchura,
     ejemplo=lambda: Caso("ejemplo", (tensor([[4.0, 0.0], [0.0, 3.0]]), 0.7)),
@@ -391,7 +496,7 @@ _ANCHURA = Ejercicio(
     ),
 )  # fmt: skip
 
-# --- 5.8 -------------------------------------------------------------------------------------------------------------
+# --- 5.11 -------------------------------------------------------------------------------------------------------------
 
 
 def _casos_comprimir(rng: Any) -> list[Caso]:
@@ -433,7 +538,7 @@ def _circuito(valor: Any) -> Any:
 
 
 _COMPRIMIR = Ejercicio(
-    id="5.8", nombre="compress_head", tipo="escribir", puntos=10, dificultad=3, minutos=40,
+    id="5.11", nombre="compress_head", tipo="escribir", puntos=10, dificultad=3, minutos=40,
     aprende="comprimir una cabeza por su circuito QK, usando que solo cuenta el producto",
     casos=_casos_comprimir,
     ejemplo=lambda: Caso("ejemplo", (tensor([[4.0, 0.0], [0.0, 1.0]]), tensor([[1.0, 0.0], [0.0, 1.0]]), 1)),
@@ -466,30 +571,6 @@ _COMPRIMIR = Ejercicio(
     ),
 )  # fmt: skip
 
-# --- 5.9 --------------------------------------------------------------------------------------------------------------
-
-_A_MANO = Ejercicio(
-    id="5.9", nombre="direction_by_hand", tipo="lapiz", puntos=3, dificultad=1, minutos=8,
-    aprende="comprobar con lápiz que separar consulta y clave da dirección a las puntuaciones",
-    propiedades={
-        "score_12": (1, "La consulta es la de la primera posición; la clave, la de la segunda."),
-        "score_21": (2, "Ahora pregunta la segunda: cambian la consulta y la clave."),
-    },
-    pistas=(
-        "Con estos dos vectores, proyectar es leer una fila de la matriz.",
-        "La consulta de la primera posición es la primera fila de W_Q; la clave de la segunda, la segunda de W_K.",
-        "Cada puntuación es el producto escalar de una fila de W_Q y una de W_K.",
-    ),
-    mutantes=(
-        cambia("al revés", "Están cambiadas: el primer índice es el de quien pregunta.",
-               "scores[0][1]", "scores[1][0]", "scores[1][0]}", "scores[0][1]}"),
-        cambia("solo la consulta", "Las claves también se proyectan, con su propia matriz.",
-               "w_key = [[1, 2], [0, 1]]", "w_key = [[1, 0], [0, 1]]"),
-        cambia("una proyección", "Se ha usado la misma matriz para consulta y clave: sale simétrica.",
-               "w_key = [[1, 2], [0, 1]]", "w_key = w_query"),
-        cambia("sin trasponer", "Se multiplican filas de W_Q por columnas de W_K; deben ser filas por filas.",
-               "w_key = [[1, 2], [0, 1]]", "w_key = [[1, 0], [2, 1]]"),
-    ),
-)  # fmt: skip
-
-EJERCICIOS = [_FORMAS, _ESPEJO, _CABEZA, _FUNDIDA, _AVERIADA, _FLUJO, _ANCHURA, _COMPRIMIR, _A_MANO]
+EJERCICIOS = [
+    _ESPEJO, _SUJETO, _FORMAS, _ENTERA, _SENTIDO, _CABEZA, _FUNDIDA, _AVERIADA, _FLUJO, _ANCHURA, _COMPRIMIR
+]  # fmt: skip

@@ -28,6 +28,7 @@ from calificador.uso.pantalla import aviso, linea
 
 if TYPE_CHECKING:
     from calificador.correccion.oraculo import Corrector
+    from calificador.fuente import Fuente
     from calificador.registro import Ejercicio
     from calificador.uso.clase import Clase
     from calificador.uso.lote import Corregida
@@ -143,12 +144,16 @@ def calificar(
     semilla: Annotated[
         str | None, typer.Option(metavar="TEXTO", help="Semilla de los casos.")
     ] = None,
+    celdas: Annotated[
+        bool, typer.Option("--celdas", hidden=True, help="Lee las celdas de un cuaderno.")
+    ] = False,
 ) -> None:
     """Corrige lo resuelto: puntos, qué falla y una pista."""
     from calificador.correccion.oraculo import Corrector
     from calificador.jaula import canal
 
     jaula_ = _nivel(nivel)
+    del_cuaderno = _del_cuaderno(carpeta) if celdas else None
     # El cigoto, antes de leer el registro. Si no hay nada que corregir, no hace falta.
     zigoto = canal.arranca_pronto(jaula_, completo=vigila) if carpeta.exists() else None
     ejercicios = _elige(que)
@@ -162,18 +167,32 @@ def calificar(
         if vigila:
             _vigila(lambda: _una_vuelta(corrector, ejercicios, carpeta, bool(que), json), carpeta)
             return
-        resultados = _una_vuelta(corrector, ejercicios, carpeta, bool(que), json)
+        resultados = _una_vuelta(
+            corrector, ejercicios, carpeta, bool(que), json, del_cuaderno=del_cuaderno
+        )
     raise typer.Exit(0 if all(r.estado == SUPERADO for r in resultados) and resultados else 1)
 
 
+def _del_cuaderno(carpeta: Path) -> Fuente:
+    """Lo que manda ``%atento`` por la entrada; crea la carpeta donde se apuntan los intentos."""
+    from calificador.uso.entregas import lee_cuaderno
+
+    carpeta.mkdir(parents=True, exist_ok=True)
+    return lee_cuaderno(sys.stdin.read(), "cuaderno")
+
+
 def _una_vuelta(
-    corrector: Corrector, ejercicios: list[Ejercicio], carpeta: Path, detalle: bool, en_json: bool
-) -> list[Resultado]:
+    corrector: Corrector, ejercicios: list[Ejercicio], carpeta: Path, detalle: bool, en_json: bool,
+    *, del_cuaderno: Fuente | None = None,
+) -> list[Resultado]:  # fmt: skip
     from calificador.uso import exporta
-    from calificador.uso.entregas import lee_ruta
+    from calificador.uso.entregas import Entrega, lee_ruta
     from calificador.uso.progreso import Progreso
 
-    entrega = lee_ruta(carpeta, carga.curso())
+    if del_cuaderno:
+        entrega = Entrega("yo", fuentes=dict.fromkeys({e.capitulo for e in ejercicios}, del_cuaderno))
+    else:
+        entrega = lee_ruta(carpeta, carga.curso())
     progreso = Progreso.abre(carpeta if carpeta.is_dir() else carpeta.parent)
     if not detalle:
         ejercicios = [e for e in ejercicios if e.capitulo in entrega.fuentes]
@@ -188,8 +207,10 @@ def _una_vuelta(
     for incidencia in [*entrega.incidencias, *([progreso.aviso] if progreso.aviso else [])]:
         aviso(incidencia)
     (pantalla.detalle if detalle else pantalla.tabla)(resultados)
-    pantalla.siguiente(resultados)
-    linea((f"Jaula: {corrector.nivel}.", "dim"))
+    if not del_cuaderno:
+        pantalla.siguiente(resultados)
+    solo = " Aquí no la hay mejor; basta para corregirse." if corrector.nivel == "basica" and del_cuaderno else ""
+    linea((f"Jaula: {corrector.nivel}.{solo}", "dim"))
     return resultados
 
 

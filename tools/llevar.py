@@ -1,0 +1,53 @@
+"""El libro para llevar: en EPUB, en PDF o como página que se lee sin conexión.
+
+    python tools/llevar.py epub|pdf|paquete
+
+Sale del libro construido (``make libro``) y queda en ``book/_build/llevar``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import tomo_epub
+import tomo_pdf
+from capitulos import CONSTRUIDO
+from citables import Libro
+from paquete import empaqueta
+from procesos import principal
+from tomo import Tomo
+
+NOMBRE = "el-transformer-linea-a-linea"
+
+
+def tomo_de(sitio: Path, publicado: str) -> Tomo:
+    """El libro en un solo documento; acaba con un aviso si algún enlace de dentro no llega."""
+    tomo = Tomo(sitio, publicado)
+    if rotos := tomo.rotos():
+        raise SystemExit("Hay enlaces que no llegan:\n" + "\n".join(rotos))
+    return tomo
+
+
+def haz(que: str, sitio: Path, carpeta: Path, publicado: str) -> Path:
+    """Hace una de las tres cosas y devuelve dónde está."""
+    if que == "paquete":
+        return empaqueta(sitio, carpeta / f"{NOMBRE}.zip")
+    return {"epub": tomo_epub, "pdf": tomo_pdf}[que].escribe(tomo_de(sitio, publicado), carpeta / f"{NOMBRE}.{que}")
+
+
+def main() -> None:
+    """Punto de entrada."""
+    opciones = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    opciones.add_argument("que", choices=("epub", "pdf", "paquete"))
+    opciones.add_argument("--sitio", type=Path, default=CONSTRUIDO / "html", help="el libro construido")
+    opciones.add_argument("--salida", type=Path, default=CONSTRUIDO / "llevar", help="carpeta de destino")
+    elegido = opciones.parse_args()
+    if not (elegido.sitio / "intro.html").exists():
+        raise SystemExit(f"No hay ningún libro en {elegido.sitio}: constrúyelo con «make libro».")
+    hecho = haz(elegido.que, elegido.sitio, elegido.salida, Libro().sitio)
+    print(f"{hecho} ({hecho.stat().st_size / 2**20:.1f} MiB)")
+
+
+if __name__ == "__main__":
+    principal(main)
