@@ -166,14 +166,16 @@ def _casos_atencion(rng: Any) -> list[Caso]:
         n, m, d_k, d_v = distintos(rng, 2, 8, 4)
         tensores = normal(rng, *lote, n, d_k), normal(rng, *lote, m, d_k), normal(rng, *lote, m, d_v)
         vale = (mascara(rng, n, m, densidad),) if densidad else ()
+        if escala < 0:  # todas las puntuaciones, muy negativas
+            tensores = tensores[0].abs() + 1, tensores[1].abs() + 1, tensores[2]
         return Caso(propiedad, (escala * tensores[0], *tensores[1:], *vale), gradiente=propiedad == "gradiente")
 
     uno, otro = distintos(rng, 2, 4, 2)
     tapada = "con máscara"
     return [
         caso("sin máscara"), caso("sin máscara"), caso(tapada, densidad=0.5), caso(tapada, densidad=0.6),
-        caso("con lote", uno), caso("con lote", uno, otro, densidad=0.5), caso("gradiente", densidad=0.6),
-        caso("puntuaciones enormes", escala=3000.0), caso("puntuaciones enormes", densidad=0.6, escala=3000.0),
+        caso("con lote", uno), caso("con lote", uno, otro, densidad=0.5), caso("gradiente"),
+        caso("puntuaciones enormes", escala=3000.0), caso("puntuaciones enormes", densidad=0.6, escala=-3000.0),
     ]  # fmt: skip
 
 
