@@ -24,24 +24,33 @@ del código.
 DE_FUERA = ("calificador.registro",)
 
 
-def modulos(raiz: Path = RAIZ) -> list[str]:
-    """Los módulos públicos de la biblioteca y lo que del calificador se documenta."""
-    codigo, salida = raiz / "code", []
+SIN_PAGINA = {"atento.checks"}   # la puerta de cada función; lo que acepta lo dice la docstring de la función
+
+
+def modulos(raiz: Path = RAIZ) -> dict[str, list[str]]:
+    """Cada página y los módulos que documenta: un paquete con ``__all__`` es una sola página, con lo que reexporta."""
+    codigo, salida, juntos = raiz / "code", {}, set()
+    for ruta in sorted((codigo / "atento").rglob("__init__.py")):
+        nombre = ".".join(ruta.parent.relative_to(codigo).parts)
+        if partes := _reexporta(ruta, nombre):
+            salida[nombre] = [nombre, *partes]
+            juntos.add(nombre)
     for ruta in sorted((codigo / "atento").rglob("*.py")):
-        partes = ruta.relative_to(codigo).with_suffix("").parts
-        if partes[-1] == "__init__":
-            partes = partes[:-1]
-            if not _tiene_algo(ruta):
-                continue
-        if not any(parte.startswith("_") for parte in partes):
-            salida.append(".".join(partes))
-    return [*salida, *DE_FUERA]
+        nombre = ".".join(ruta.relative_to(codigo).with_suffix("").parts)
+        padres = {nombre.rsplit(".", i)[0] for i in range(1, nombre.count(".") + 1)}
+        if ruta.stem.startswith("_") or padres & (juntos | SIN_PAGINA):
+            continue
+        salida[nombre] = [nombre]
+    return dict(sorted(salida.items())) | {nombre: [nombre] for nombre in DE_FUERA}
 
 
-def _tiene_algo(ruta: Path) -> bool:
-    """Si un ``__init__`` define algo que documentar."""
+def _reexporta(ruta: Path, paquete: str) -> list[str]:
+    """Los módulos de un paquete cuyos nombres ofrece su ``__init__`` con ``__all__``."""
     cuerpo = ast.parse(ruta.read_text(encoding="utf-8")).body
-    return any(isinstance(x, ast.FunctionDef | ast.ClassDef) for x in cuerpo)
+    if not any(isinstance(x, ast.Assign) and getattr(x.targets[0], "id", "") == "__all__" for x in cuerpo):
+        return []
+    importados = [x.module or "" for x in cuerpo if isinstance(x, ast.ImportFrom)]
+    return [m for m in dict.fromkeys(importados) if m.startswith(f"{paquete}.")]
 
 
 def _resumen(modulo: str, raiz: Path) -> str:
@@ -56,11 +65,10 @@ def _resumen(modulo: str, raiz: Path) -> str:
 def paginas(raiz: Path = RAIZ) -> dict[str, str]:
     """Cada página que hay que escribir, por su ruta dentro de ``book/apendices``."""
     salida, lista = {}, []
-    for modulo in modulos(raiz):
+    for modulo, partes in modulos(raiz).items():
         nombre = modulo.replace(".", "-")
-        salida[f"api/{nombre}.md"] = (
-            f"(api-{nombre})=\n# `{modulo}`\n\n```{{eval-rst}}\n.. automodule:: {modulo}\n```\n"
-        )
+        cuerpo = "\n".join(f".. automodule:: {parte}" for parte in partes)
+        salida[f"api/{nombre}.md"] = f"(api-{nombre})=\n# `{modulo}`\n\n```{{eval-rst}}\n{cuerpo}\n```\n"
         lista.append(f"- [`{modulo}`](api/{nombre}.md). {_resumen(modulo, raiz)}")
     salida["api.md"] = INTRODUCCION + "\n".join(lista) + "\n"
     for fichero in sorted((raiz / "solutions").glob("cap[0-9][0-9].py")):

@@ -91,9 +91,11 @@ def elegidos(cual: str | None, libro: Path = LIBRO) -> list[Capitulo]:
     if not cual:
         return capitulos(libro)
     clave = f"{int(cual):02d}" if cual.isdigit() else cual.removesuffix(".md")
-    hallados = sorted(p for p in libro.glob("[0-9]-*/*.md") if p.stem == clave or p.stem.startswith(f"{clave}-"))
+    apendices = [p for p in libro.glob("apendices/*.md") if is_myst_markdown_notebook(p.read_text(encoding="utf-8"))]
+    paginas = sorted([*libro.glob("[0-9]-*/*.md"), *apendices])
+    hallados = [p for p in paginas if p.stem == clave or p.stem.startswith(f"{clave}-")]
     if len(hallados) != 1:
-        hay = ", ".join(Capitulo(p).clave for p in sorted(libro.glob("[0-9]-*/*.md")))
+        hay = ", ".join(Capitulo(p).clave for p in paginas)
         raise SystemExit(f"CAPITULO={cual}: hay {len(hallados)} páginas que se llamen así; las hay de {hay}.")
     return [Capitulo(hallados[0])]
 

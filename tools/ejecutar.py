@@ -66,7 +66,6 @@ async def _con_plazo(cliente: NotebookClient, corte: threading.Event) -> None:
             await asyncio.wait([tarea], timeout=5)
             if cliente.km is not None:
                 await asyncio.wait_for(cliente.km.shutdown_kernel(now=True), 10)
-            atexit.unregister(cliente._cleanup_kernel)   # ya no hay núcleo que cerrar al salir
             raise Cortado("interrumpido" if corte.is_set() else f"el capítulo pasa de {LIMITE_CAPITULO} s")
     tarea.result()
 
@@ -79,8 +78,9 @@ def ejecuta(
     Errores: :class:`CapituloRoto` si una celda falla o pasa de su plazo, o si el núcleo no arranca o muere.
     """
     cuaderno, inicio = capitulo.cuaderno(), time.perf_counter()
+    cliente = _cliente(capitulo, cuaderno, avance)
     try:
-        asyncio.run(_con_plazo(_cliente(capitulo, cuaderno, avance), corte or threading.Event()))
+        asyncio.run(_con_plazo(cliente, corte or threading.Event()))
     except CellExecutionError as error:
         raise CapituloRoto(f"{capitulo.ruta.name}: ha fallado una celda.\n{error}") from error
     except DeadKernelError as error:
@@ -94,6 +94,8 @@ def ejecuta(
             f"{capitulo.ruta.name}: el núcleo de Jupyter no arranca en {LIMITE_ARRANQUE} s o ha muerto al arrancar.\n"
             f"{error}\nPrueba «.venv/bin/python -m ipykernel_launcher --help»."
         ) from error
+    finally:
+        atexit.unregister(cliente._cleanup_kernel)   # ya no hay núcleo que cerrar al salir
     return cuaderno, time.perf_counter() - inicio
 
 

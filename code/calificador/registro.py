@@ -180,7 +180,7 @@ class Ejercicio:
     def _faltas(self) -> tuple[str, ...]:
         suma, minimo = sum(self.propiedades.values()), 2 if self.literal else 4
         return (
-            "" if re.fullmatch(r"[1-9]\d?\.[1-9]\d?", self.id) else "se esperaba «capítulo.orden», como «4.2»",
+            "" if re.fullmatch(r"(0|[1-9]\d?)\.[1-9]\d?", self.id) else "se esperaba «capítulo.orden», como «4.2»",
             "" if self.tipo in TIPOS else f"tipo {self.tipo!r}; se esperaba uno de {', '.join(TIPOS)}",
             "" if self.dificultad in (1, 2, 3) else f"dificultad {self.dificultad!r}; se esperaba 1, 2 o 3",
             "" if suma == self.puntos else f"las propiedades suman {suma} puntos; se esperaban {self.puntos}",

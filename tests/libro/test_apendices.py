@@ -138,7 +138,7 @@ def test_el_mapa_del_temario_enlaza_cada_fila_con_su_seccion(mapas):
 @pytest.mark.construccion
 def test_el_mapa_de_refutaciones_las_ordena_y_las_enlaza(mapas):
     filas = [[c.get_text(" ", strip=True) for c in f.find_all("td")] for f in mapas["erratas"].select("tbody tr")]
-    assert filas == [["R-001", "«Nada sube»", "Capítulo 4"], ["R-002", "«Todo baja»", "Capítulo 4"]]
+    assert filas == [["«Nada sube»", "Capítulo 4"], ["«Todo baja»", "Capítulo 4"]]   # los R-… no se enseñan
     enlaces = [a["href"] for a in mapas["erratas"].select("tbody a")]
     assert enlaces == ["2-m/04-atencion.html#err-R-001", "2-m/04-atencion.html#err-R-002"]
 
@@ -162,7 +162,9 @@ def raiz(tmp_path):
     """Un repositorio de juguete."""
     for nombre, texto in {
         "code/atento/__init__.py": '"""Nada."""\n', "code/atento/a.py": '"""Suma ``x`` con\n:mod:`atento.b`. Más."""\n',
-        "code/atento/_privado.py": "", "code/atento/sub/__init__.py": '"""Sub."""\ndef f(): ...\n',
+        "code/atento/_privado.py": "", "code/atento/checks/a.py": "",
+        "code/atento/sub/__init__.py": '"""Sub."""\nfrom atento.sub.x import f\n__all__ = ["f"]\n',
+        "code/atento/sub/x.py": "def f(): ...\n", "code/atento/sub/interno.py": "",
         "code/calificador/registro.py": '"""Registro."""\n', "solutions/cap04.py": SOLUCION,
         "book/apendices/api/vieja.md": "x", "book/apendices/soluciones/cap99.md": "x",
     }.items():  # fmt: skip
@@ -172,7 +174,10 @@ def raiz(tmp_path):
 
 
 def test_una_pagina_por_modulo_y_por_capitulo(raiz):
-    assert apendices.modulos(raiz) == ["atento.a", "atento.sub", "calificador.registro"]
+    assert apendices.modulos(raiz) == {
+        "atento.a": ["atento.a"], "atento.sub": ["atento.sub", "atento.sub.x"],
+        "calificador.registro": ["calificador.registro"],
+    }  # fmt: skip
     paginas = apendices.paginas(raiz)
     assert paginas["api/atento-a.md"] == (
         "(api-atento-a)=\n# `atento.a`\n\n```{eval-rst}\n.. automodule:: atento.a\n```\n"

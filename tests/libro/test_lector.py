@@ -72,7 +72,7 @@ def linea(doc, texto):
 @pytest.mark.parametrize(("texto", "clase"), [
     ("kernelspec: {name: python3}", "vacia"), ("(c04-inicio)=", "etiqueta"), ("# Título", "titulo"),
     ("Prosa con `código`.", "prosa"), ("Dentro.", "prosa"), ("Sí.", "prosa"), ("assert True", "codigo"),
-    ("y = 1", "mates"), ("% comentario", "vacia"), ("Más despacio", "titulo"), ('"Coinciden"', "opcion"),
+    ("y = 1", "mates"), ("% comentario", "vacia"), ("Más despacio", "titulo"), ('Coinciden', "opcion"),
     ("[comprobacion]", "valla"), ("x", "valla"), ("::::{prediccion} ¿Sube?", "valla"), ("Fin.", "prosa"),
 ])
 def test_el_papel_de_cada_linea(texto, clase):
@@ -94,7 +94,7 @@ def test_las_celdas_y_lo_que_se_ve_de_ellas():
     una, otra = analiza(PAGINA).celdas
     assert una.codigo == ["assert True", "x = 1"] and una.etiquetas == ["comprobacion"]
     assert una.opciones["comprueba"] == '"Coinciden"' and not una.visible and not una.a_fondo
-    assert otra.a_fondo and not otra.visible and otra.etiquetas == []
+    assert otra.a_fondo and otra.visible and otra.etiquetas == []
     assert analiza("```{code-cell} python\n1\n```\n").celdas[0].visible
 
 
@@ -122,6 +122,8 @@ def test_opciones_entre_rayas():
     directiva = analiza("```{figure} a.png\n---\nname: fig-a\nalt:\n---\nPie.\n```\n").directivas[0]
     assert directiva.opciones == {"name": "fig-a", "alt": ""} and directiva.etiqueta == "fig-a"
     assert directiva.contenido == "Pie." and directiva.desde == 6
+    sin_cerrar = analiza("```{figure} a.png\n---\nname: fig-a\n```\n").directivas[0]
+    assert sin_cerrar.opciones == {"name": "fig-a"} and sin_cerrar.contenido == ""
 
 
 def test_vallas():

@@ -6,7 +6,7 @@ from packaging.requirements import Requirement
 
 from capitulos import RAIZ
 
-# De la lista pública de paquetes de Colab (googlecolab/backend-info, pip-freeze.txt), agosto de 2026.
+# Según la lista pública de paquetes de Colab, agosto de 2026.
 COLAB = {"ipython": "7.34.0", "numpy": "2.1.3", "torch": "2.11.0"}
 PYTHON = "3.13"
 

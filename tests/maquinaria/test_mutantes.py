@@ -44,7 +44,8 @@ def test_las_faltas_respetan_las_tildes():
 
 @pytest.mark.parametrize(("fichero", "primera", "tambien"), [
     ("code/atento/masks.py", "tests/atento/test_masks.py", "tests/atento/test_masks.py"),
-    ("code/atento/tasks/translation.py", "tests/atento/test_translation.py", "tests/atento/test_translation.py"),
+    ("code/atento/tasks/translation/lexicon.py", "tests/atento/tasks/test_translation.py",
+     "tests/atento/tasks/test_translation.py"),
     ("book/_ext/libro/huella.py", "tests/libro/test_huella.py", "tests/libro/test_huella.py"),
     ("book/_ext/libro/sitio.py", "tests/libro/test_extension.py", "tests/libro/test_extension.py"),
     ("book/_ext/libro/temario.py", "tests/libro/test_apendices.py", "tests/libro/test_apendices.py"),

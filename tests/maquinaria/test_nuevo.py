@@ -111,6 +111,14 @@ def test_el_ejercicio_nace_con_la_nota_bien_puesta(raiz):
             assert resultado.puntos < ejercicio.puntos and mutante.pista in str(resultado), mutante.nombre
 
 
+def test_la_orden_dice_lo_que_ha_escrito_y_lo_que_sigue(monkeypatch, capsys):
+    monkeypatch.setattr(nuevo, "crea", lambda *llega: [RAIZ / "book" / "_toc.yml"] if llega[0] == 6 else [])
+    monkeypatch.setattr("sys.argv", ["nuevo.py", "6", "varias-cabezas", "2-mecanismo", "Varias cabezas"])
+    nuevo.main()
+    dicho = capsys.readouterr().out
+    assert dicho.startswith("book/_toc.yml\n") and "make libro CAPITULO=6" in dicho
+
+
 def test_las_partes_del_libro_valen():
     indice = (LIBRO / "_toc.yml").read_text()
     for carpeta in {p.parent.name for p in LIBRO.glob("[1-9]-*/*.md")}:

@@ -33,7 +33,8 @@ def test_los_trozos_seguidos_se_juntan():
 
 
 @pytest.mark.parametrize(("antes", "ahora", "etiquetas", "se_queda"), [
-    ("tarda 3 s", "tarda 0.2 s", [], "tarda 3 s"), ("vale 3", "vale 4", [], "vale 4"),
+    ("tarda 3 s", "tarda 0.2 s", [], "tarda 3 s"), ("tarda 3 µs", "tarda 5 µs", [], "tarda 3 µs"),
+    ("vale 3", "vale 4", [], "vale 4"),
     ("vale 3", "vale 4", ["nbval-ignore-output"], "vale 3"), ("en cuda:0", "en cpu", [], "en cuda:0"),
 ])
 def test_solo_cambia_lo_que_nbval_veria(antes, ahora, etiquetas, se_queda):
@@ -133,6 +134,13 @@ def test_se_guardan_las_ultimas_caches_de_cada_capitulo(tmp_path):
     assert sorted(p.name for p in tira_caches_viejas(tmp_path)) == ["h0", "h1"]
     assert sorted(p.name for p in (tmp_path / "03-a").iterdir()) == [f"h{i}" for i in range(2, GUARDADAS + 2)]
     assert (tmp_path / "04-b" / "h0").exists() and GUARDADAS >= 3
+
+
+def test_sin_decir_donde_se_tiran_las_del_libro(tmp_path, monkeypatch):
+    monkeypatch.setattr(modulo, "CONSTRUIDO", tmp_path)
+    for i in range(GUARDADAS + 1):
+        (tmp_path / ".jupyter_cache" / "03-a" / f"h{i}").mkdir(parents=True)
+    assert len(tira_caches_viejas()) == 1
 
 
 def test_abrir_una_cache_la_hace_reciente(uno):

@@ -310,7 +310,8 @@ def faltas_de_a_fondo(doc: Documento) -> list[str]:
             abierta = d.linea if d.nombre == "a-fondo" else None
     if abierta:
         faltas.append(f"línea {abierta}: «A fondo» no se cierra")
-    faltas += [f"línea {n}: título dentro de «A fondo»" for _, _, n in doc.secciones() if _en_tramos(n, doc.tramos_a_fondo())]
+    tramos = doc.tramos_a_fondo()
+    faltas += [f"línea {n}: título dentro de «A fondo»" for _, _, n in doc.secciones() if _en_tramos(n, tramos)]
     return faltas
 
 

@@ -98,7 +98,7 @@ def _opciones(lineas: list[str]) -> tuple[dict[str, str], list[str]]:
     """Las opciones con que empieza una directiva y las líneas que quedan."""
     opciones: dict[str, str] = {}
     if lineas and lineas[0].strip() == "---":
-        fin = next((i for i, x in enumerate(lineas[1:], 1) if x.strip() == "---"), len(lineas) - 1)
+        fin = next((i for i, x in enumerate(lineas[1:], 1) if x.strip() == "---"), len(lineas))
         leidas = yaml.safe_load("\n".join(lineas[1:fin])) or {}
         opciones = {clave: "" if valor is None else str(valor) for clave, valor in leidas.items()}
         lineas = lineas[fin + 1 :]
@@ -110,7 +110,7 @@ def _opciones(lineas: list[str]) -> tuple[dict[str, str], list[str]]:
 
 @dataclass
 class Linea:
-    """Una línea con su papel: prosa, titulo, codigo, mates, opcion, etiqueta, valla o vacia."""
+    """Una línea con su papel en ``clase``: prosa, título, código, fórmula, opción, etiqueta, valla o nada."""
 
     numero: int
     texto: str
@@ -131,8 +131,8 @@ class Celda:
 
     @property
     def visible(self) -> bool:
-        """Si se ve su código sin desplegar nada."""
-        return not self.a_fondo and not OCULTAS & set(self.etiquetas)
+        """Si se ve su código donde está, sin desplegar la celda («A fondo» se mira aparte)."""
+        return not OCULTAS & set(self.etiquetas)
 
     @property
     def comprueba(self) -> str:
@@ -259,7 +259,7 @@ class _Lectura:
         for linea in self.doc.lineas[directiva.linea : directiva.desde - 1]:
             opcion = _OPCION.match(linea.texto.strip())
             if opcion:
-                linea.texto = opcion[2] or ""
+                linea.texto = (opcion[2] or "").strip("\"'")
                 linea.clase = "opcion" if opcion[1] in OPCIONES_CON_TEXTO else "valla"
 
     def marca_a_fondo(self) -> None:

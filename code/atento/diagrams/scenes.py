@@ -208,11 +208,13 @@ def histograms(
     xlabel: str = "puntuación",
     bins: int = 41,
     limit: float | None = None,
+    softmax: bool = True,
 ) -> Figure:
     """Distribuciones en columnas con la misma escala y, debajo, la softmax de unas pocas puntuaciones de cada una.
 
     samples: de dos a cuatro ``{título: números}``; scores: ``{título: (m) puntuaciones}``, cuya softmax se calcula aquí
-    (si falta, las 8 primeras de cada muestra). xlabel: qué se mide; limit: extremo de la escala, ±limit.
+    (si falta, las 8 primeras de cada muestra). xlabel: qué se mide; limit: extremo de la escala, ±limit;
+    softmax: dibuja la fila de abajo.
 
     Errores: ``ValueError`` si los títulos no casan o hay números que no son finitos.
     Ejemplo: ``diagrams.histograms({"d = 4": a, "d = 64": b, "d = 1024": c})``.
@@ -229,10 +231,14 @@ def histograms(
         left = 6 + index * (wide + gap)
         canvas.text(left + wide / 2, 10, title, bold=True)
         _histogram(canvas, (left, 26.0, wide, 96.0), values, edge, bins)
+        if not softmax:
+            continue
         few = values[:8] if scores is None else as_matrix(np.ravel(array(scores[title]))[None], title, (1, None))[0]
         powers = np.exp(few - few.max())
         _softmax(canvas, (left, 190.0, wide, 82.0), powers / powers.sum())
     canvas.text(PAGE / 2, 156, xlabel, size=SMALL, color=MUTED)
+    if not softmax:
+        return canvas.finish(166)
     canvas.text(PAGE / 2, 286, "softmax de unas pocas puntuaciones", size=SMALL, color=WEIGHT)
     return canvas.finish(296)
 

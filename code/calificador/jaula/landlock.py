@@ -1,7 +1,7 @@
 """Landlock con llamadas al sistema directas: una lista de lo único que un proceso puede abrir.
 
 Véase Documentation/userspace-api/landlock.rst del núcleo de Linux. Los números de las tres llamadas son los
-mismos en todas las arquitecturas. Con ctypes: lo que hay en PyPI (py-landlock 0.1) está en fase alfa y también lo usa.
+mismos en todas las arquitecturas. Con ctypes: lo que hay en PyPI (``py-landlock`` 0.1) está en fase alfa y también lo usa.
 """
 
 from __future__ import annotations

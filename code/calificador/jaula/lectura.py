@@ -1,4 +1,4 @@
-"""Qué puede leer una entrega: una lista de lo permitido, la misma en un clon, instalado en editable y desde un wheel.
+"""Qué puede leer una entrega: una lista de lo permitido, la misma en un clon (``pip install -e``) y desde un wheel.
 
 Se permiten la biblioteca estándar, las bibliotecas del sistema que carga Python y, una a una y por su distribución,
 las que usa el libro. De ``site-packages`` no se abre la carpeta: solo lo que cada distribución dice que es suyo. Del
