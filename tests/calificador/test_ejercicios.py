@@ -134,7 +134,7 @@ def test_las_pistas_van_de_la_vaga_a_la_explicita():
 
 def test_un_mutante_solo_se_nombra_si_reproduce_todo():
     """Igual que un error conocido en un caso y distinto en los demás: no es ese error."""
-    ejercicio = LIBRO.ejercicios["3.3"]
+    ejercicio = LIBRO.ejercicios["3.7"]
     examen = prepara(LIBRO, ejercicio, 0)
     suyas = examen.de_mutante(next(m for m in ejercicio.mutantes if m.nombre == "una-de-mas"))
     mezcla = [*suyas[:-1], Contestacion("valor", suyas[-1].valor + 1)]
