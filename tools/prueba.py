@@ -41,9 +41,11 @@ def pasos(carpeta: str, extra: list[str]) -> dict[str, list[str]]:
     }
 
 
-def ejecuta(ordenes: Mapping[str, Sequence[str]], consola: Console, **entorno: str) -> list[str]:
+def ejecuta(
+    ordenes: Mapping[str, Sequence[str]], consola: Console, *, titulo: str = "make prueba", **entorno: str
+) -> list[str]:
     """Hace todos los pasos aunque falle uno y enseña el resumen; devuelve los nombres de los que fallan."""
-    resumen = Table("paso", "resultado", "segundos", title="make prueba")
+    resumen = Table("paso", "resultado", "segundos", title=titulo)
     fallos = []
     for nombre, orden in ordenes.items():
         consola.rule(nombre)
