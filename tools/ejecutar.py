@@ -64,6 +64,8 @@ async def _con_plazo(cliente: NotebookClient, corte: threading.Event) -> None:
         if corte.is_set() or time.monotonic() > fin:
             tarea.cancel()
             await asyncio.wait([tarea], timeout=5)
+            if tarea.done() and not tarea.cancelled():
+                tarea.exception()   # leída: si no, asyncio la enseña con su traza al acabar
             if cliente.km is not None:
                 await asyncio.wait_for(cliente.km.shutdown_kernel(now=True), 10)
             atexit.unregister(cliente._cleanup_kernel)   # ya no hay núcleo que cerrar al salir

@@ -8,12 +8,15 @@ amplía. Lo que depende de ellas no se puede exigir igual, y aquí se ve.
 
 from __future__ import annotations
 
+from procesos import principal
+
+# isort: split
+# Lo demás tarda en importarse, y Ctrl+C se atiende ya.
 import argparse
 import sys
 
 from rich.console import Console
 
-from procesos import principal
 from prueba import ejecuta, pasos, pytest
 
 PROCESADORES = {

@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+from procesos import corre, principal
+
+# isort: split
+# Lo demás tarda en importarse, y Ctrl+C se atiende ya.
 import os
 import sys
 import tempfile
@@ -14,8 +18,6 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
-
-from procesos import corre, principal
 
 RAIZ = Path(__file__).resolve().parents[1]
 PROCESOS = str(os.cpu_count() or 1)
