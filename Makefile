@@ -7,9 +7,10 @@ PUERTO ?= 8000
 CAPITULO ?=
 CARPETA ?=
 CUANTOS ?= 20
+SOLO ?=
 
 .DEFAULT_GOAL := ayuda
-.PHONY: ayuda entorno sistema libro epub pdf paquete ver prueba referencias tiempos semillas estilo bancos mutantes capitulo limpia
+.PHONY: ayuda entorno sistema libro epub pdf paquete ver prueba procesadores referencias tiempos semillas estilo bancos mutantes capitulo limpia
 
 ayuda:          ## enseña estas órdenes
 	@$(AQUI) grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -39,6 +40,9 @@ ver:            ## sirve el libro en localhost:8000 (PUERTO=…)
 prueba: entorno ## ejecuta todas las pruebas
 	@$(AQUI) tools/sistema.sh --si-puede
 	@$(AQUI) $(VENV) tools/prueba.py
+
+procesadores: entorno ## repite capítulos y biblioteca como en otros procesadores (SOLO=avx2)
+	@$(AQUI) $(VENV) tools/procesadores.py $(if $(SOLO),--solo "$(SOLO)")
 
 referencias: entorno ## acepta las salidas nuevas de los capítulos y enseña la diferencia (CAPITULO=…)
 	@$(AQUI) $(VENV) tools/referencias.py $(CAPITULO)

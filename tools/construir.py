@@ -9,6 +9,10 @@ entonces el libro que había se queda como estaba: el nuevo solo ocupa su lugar 
 
 from __future__ import annotations
 
+from procesos import corre, principal
+
+# isort: split
+# Lo demás tarda en importarse, y Ctrl+C se atiende ya.
 import argparse
 import os
 import re
@@ -23,7 +27,6 @@ from rich.console import Console
 from apendices import escribe as escribe_apendices
 from capitulos import CONSTRUIDO, LIBRO, RAIZ, Capitulo, capitulos, elegidos, tira_caches_viejas
 from ejecutar import CapituloRoto, ejecuta_pendientes, vuelca
-from procesos import corre, principal
 
 HTML = CONSTRUIDO / "html"                # el último libro que se construyó entero
 OBRA = CONSTRUIDO / ".obra"               # donde se construye

@@ -11,6 +11,10 @@ cambian.
 
 from __future__ import annotations
 
+from procesos import principal
+
+# isort: split
+# Lo demás tarda en importarse, y Ctrl+C se atiende ya.
 import argparse
 import ast
 import base64
@@ -30,7 +34,6 @@ from a_markdown import Conversor, CuadernoImposible, marca_de_ejercicio
 from capitulos import CONSTRUIDO, Capitulo, abre_cache, capitulos
 from celdas import celdas_de
 from citables import Libro
-from procesos import principal
 
 INSTALA = '''\
 # Si falta la biblioteca del libro (por ejemplo, en Colab), se instala; lo que ya está no se toca.

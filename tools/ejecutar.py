@@ -64,6 +64,8 @@ async def _con_plazo(cliente: NotebookClient, corte: threading.Event) -> None:
         if corte.is_set() or time.monotonic() > fin:
             tarea.cancel()
             await asyncio.wait([tarea], timeout=5)
+            if tarea.done() and not tarea.cancelled():
+                tarea.exception()   # leída: si no, asyncio la enseña con su traza al acabar
             if cliente.km is not None:
                 await asyncio.wait_for(cliente.km.shutdown_kernel(now=True), 10)
             raise Cortado("interrumpido" if corte.is_set() else f"el capítulo pasa de {LIMITE_CAPITULO} s")

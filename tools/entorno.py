@@ -13,6 +13,8 @@ import sys
 import venv
 from pathlib import Path
 
+from procesos import PLAZO_VENCIDO, corre
+
 RAIZ = Path(__file__).resolve().parents[1]
 ENTORNO = RAIZ / ".venv"
 SELLO = ENTORNO / ".sello-atento"
@@ -40,9 +42,8 @@ def comprueba() -> None:
 def instala(*paquetes: str) -> None:
     """Instala en el entorno, con las versiones fijadas (la ruta es relativa: la carpeta puede tener espacios)."""
     orden = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "-c", "constraints.txt"]
-    try:
-        codigo = subprocess.run([*orden, *paquetes], cwd=RAIZ, timeout=PLAZO).returncode
-    except subprocess.TimeoutExpired:
+    codigo = corre([*orden, *paquetes], PLAZO, cwd=RAIZ)   # aparte: a Ctrl+C, pip contestaría con una traza
+    if codigo == PLAZO_VENCIDO:
         sys.exit(f"pip no ha terminado en {PLAZO} s: comprueba la conexión de red y repite la orden.")
     if codigo:
         sys.exit("pip no ha podido instalar lo anterior: comprueba la conexión de red y repite la orden.")

@@ -10,6 +10,10 @@ herramientas conocidas estropean el paquete instalado, y aquí la mitad del cód
 
 from __future__ import annotations
 
+from procesos import PLAZO_VENCIDO, corre, principal
+
+# isort: split
+# Lo demás tarda en importarse, y Ctrl+C se atiende ya.
 import argparse
 import ast
 import os
@@ -22,8 +26,6 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-from procesos import PLAZO_VENCIDO, corre, principal
 
 RAIZ = Path(__file__).resolve().parents[1]
 CARPETAS = ("code/atento", "book/_ext", "tools")

@@ -8,6 +8,10 @@ pase las reglas de la casa lo dicen las pruebas de ``tests/reglas``.
 
 from __future__ import annotations
 
+from procesos import principal
+
+# isort: split
+# Lo demás tarda en importarse, y Ctrl+C se atiende ya.
 import argparse
 import re
 from pathlib import Path
@@ -15,7 +19,6 @@ from string import Template
 
 from apendices import escribe as escribe_apendices
 from capitulos import RAIZ
-from procesos import principal
 
 CUADERNO = """\
 # ---

@@ -14,6 +14,20 @@ PLAZO_VENCIDO = 124
 INTERRUMPIDO = 130
 
 
+LINEA = "\nInterrumpido: lo que ya estaba terminado queda guardado."
+
+
+def _sin_traza(clase: type[BaseException], error: BaseException, traza: Any) -> None:
+    """Ctrl+C fuera de :func:`principal`, por ejemplo mientras se importa, acaba también con una línea."""
+    if issubclass(clase, KeyboardInterrupt):
+        print(LINEA, file=sys.stderr)
+    else:
+        sys.__excepthook__(clase, error, traza)
+
+
+sys.excepthook = _sin_traza
+
+
 def atiende_interrupciones() -> None:
     """Vuelve a atender a SIGINT, que una orden lanzada con «&» hereda sin atender.
 
@@ -59,6 +73,6 @@ def principal(main: Callable[[], None]) -> None:
     try:
         main()
     except KeyboardInterrupt:
-        print("\nInterrumpido: lo que ya estaba terminado queda guardado.", file=sys.stderr)
+        print(LINEA, file=sys.stderr)
         sys.stdout.flush()
         raise SystemExit(INTERRUMPIDO) from None

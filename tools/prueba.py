@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+from procesos import corre, principal
+
+# isort: split
+# Lo demás tarda en importarse, y Ctrl+C se atiende ya.
 import os
 import sys
 import tempfile
@@ -14,8 +18,6 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
-
-from procesos import corre, principal
 
 RAIZ = Path(__file__).resolve().parents[1]
 PROCESOS = str(os.cpu_count() or 1)
@@ -41,9 +43,11 @@ def pasos(carpeta: str, extra: list[str]) -> dict[str, list[str]]:
     }
 
 
-def ejecuta(ordenes: Mapping[str, Sequence[str]], consola: Console, **entorno: str) -> list[str]:
+def ejecuta(
+    ordenes: Mapping[str, Sequence[str]], consola: Console, *, titulo: str = "make prueba", **entorno: str
+) -> list[str]:
     """Hace todos los pasos aunque falle uno y enseña el resumen; devuelve los nombres de los que fallan."""
-    resumen = Table("paso", "resultado", "segundos", title="make prueba")
+    resumen = Table("paso", "resultado", "segundos", title=titulo)
     fallos = []
     for nombre, orden in ordenes.items():
         consola.rule(nombre)

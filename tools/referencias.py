@@ -9,6 +9,10 @@ referencia solo cambia donde ha cambiado algo.
 
 from __future__ import annotations
 
+from procesos import principal
+
+# isort: split
+# Lo demás tarda en importarse, y Ctrl+C se atiende ya.
 import argparse
 import configparser
 import difflib
@@ -25,7 +29,6 @@ from rich.syntax import Syntax
 
 from capitulos import REFERENCIAS, Capitulo, abre_cache, elegidos
 from ejecutar import CapituloRoto, ejecuta_pendientes
-from procesos import principal
 
 TIPOS_QUE_SE_COMPARAN = ("text/plain", "text/latex", "application/papermill.record/text/plain")
 SANEAR = REFERENCIAS / "sanear.cfg"

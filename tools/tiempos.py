@@ -8,12 +8,15 @@ la máquina sin más trabajo y en dos núcleos.
 
 from __future__ import annotations
 
+from procesos import principal
+
+# isort: split
+# Lo demás tarda en importarse, y Ctrl+C se atiende ya.
 import argparse
 import json
 from pathlib import Path
 
 from capitulos import LIBRO, Capitulo, abre_cache, capitulos, elegidos, en_cache
-from procesos import principal
 
 TIEMPOS = LIBRO / "tiempos.json"
 

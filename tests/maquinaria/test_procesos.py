@@ -1,6 +1,7 @@
 """Los procesos con plazo y las órdenes que los usan."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import psutil
 import pytest
 from rich.console import Console
 
+import procesadores
 import prueba
 from procesos import INTERRUMPIDO, PLAZO_VENCIDO, corre, principal
 
@@ -106,3 +108,55 @@ def test_los_pasos_son_los_que_dice_contribuir():
     assert "--nbval" in nbval and "--nbval-lax" not in nbval and nbval[-1] == "tests/referencias"
     assert pasos["referencias al día"][-1] == "--revisa" and "loadfile" in nbval
     assert "4" not in prueba.HILOS.values() and prueba.HILOS["OMP_NUM_THREADS"] == "1"
+
+
+def test_otros_procesadores_repiten_capitulos_y_biblioteca():
+    """Cada uno con su variable, que torch o MKL entienden; y las mismas pruebas que «make prueba»."""
+    for nombre, entorno in procesadores.PROCESADORES.items():
+        hechos = procesadores.pasos_de(nombre)
+        assert [n.split(": ")[0] for n in hechos] == [nombre, nombre] and len(entorno) == 1
+        assert prueba.pasos("", [])["capítulos (nbval)"] in hechos.values()
+    assert all((prueba.RAIZ / ruta).exists() for ruta in procesadores.BIBLIOTECA)
+    orden = [sys.executable, "-c", "import torch; print(torch.backends.cpu.get_cpu_capability())"]
+    dicho = subprocess.run(
+        orden, env={**os.environ, **procesadores.PROCESADORES["avx2"]}, capture_output=True, text=True, timeout=60
+    )  # fmt: skip
+    assert dicho.stdout.strip() != "AVX512"
+
+
+def test_make_con_ctrl_c_acaba_sin_traza(tmp_path):
+    """Como en un terminal: la señal llega a make y a todo lo que lanzó."""
+    (tmp_path / "Makefile").write_text(f"espera:\n\t@'{sys.executable}' -c \"$$CODIGO\"\n")
+    entorno = {**os.environ, "CODIGO": INTERRUMPIBLE, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        ["make", "espera"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True, env=entorno,
+    ) as proceso:  # fmt: skip
+        assert proceso.stdout.readline() == "ya\n"
+        os.killpg(proceso.pid, signal.SIGINT)
+        _, error = proceso.communicate(timeout=30)
+    assert "Traceback" not in error and error.strip().startswith("Interrumpido")
+
+
+def test_ctrl_c_mientras_se_importa_tambien():
+    codigo = "import procesos, time\nprint('ya', flush=True)\ntime.sleep(60)"
+    with subprocess.Popen(
+        [sys.executable, "-c", codigo], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    ) as proceso:  # fmt: skip
+        assert proceso.stdout.readline() == "ya\n"
+        proceso.send_signal(signal.SIGINT)
+        _, error = proceso.communicate(timeout=30)
+    assert error.strip().startswith("Interrumpido") and "Traceback" not in error
+
+
+def test_las_herramientas_atienden_antes_de_importar_lo_demas():
+    """Las que leen capítulos importan dos segundos de bibliotecas: ``procesos`` va delante de todo."""
+    vistas = 0
+    for ruta in (prueba.RAIZ / "tools").rglob("*.py"):
+        texto = ruta.read_text()
+        if "    principal(main)" in texto:
+            importa = re.findall(r"^(?:from|import) (\w+)", texto, re.MULTILINE)
+            assert importa[:2] == ["__future__", "procesos"], ruta.name
+            vistas += 1
+    assert vistas > 5

@@ -8,6 +8,10 @@ segundos de procesador se puedan comparar.
 
 from __future__ import annotations
 
+from procesos import principal  # noqa: E402  (necesita la línea anterior)
+
+# isort: split
+# Lo demás tarda en importarse, y Ctrl+C se atiende ya.
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -29,7 +33,6 @@ import torch
 AQUI = Path(__file__).resolve().parent
 sys.path.insert(0, str(AQUI.parent))
 
-from procesos import principal  # noqa: E402  (necesita la línea anterior)
 
 DATOS = AQUI.parents[1] / "code" / "atento" / "datos"
 CHAPTERS = sorted(path.stem.removeprefix("cap") for path in AQUI.glob("cap[0-9][0-9].py"))
