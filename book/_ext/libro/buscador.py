@@ -11,10 +11,14 @@ import json
 import re
 from pathlib import Path
 
+import yaml
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.util import logging
 
 from libro.numeracion import capitulo
+
+logger = logging.getLogger(__name__)
 
 GLOSARIO = "apendices/glosario"
 NO_SE_BUSCA = (nodes.literal_block, nodes.math_block, nodes.raw, nodes.comment, nodes.title, addnodes.toctree,
@@ -34,9 +38,19 @@ def texto_de(nodo: nodes.Node) -> str:
     return re.sub(r"\s+", " ", junto.join(trozos)).strip() if junto else junto.join(trozos)
 
 
+def sin_tex(texto: str) -> str:
+    """Un título legible sin MathJax.
+
+    >>> sin_tex(r"Por qué se divide entre \\sqrt{d_k}"), sin_tex(r"\\Q\\K^\\T y XX^{\\T}")
+    ('Por qué se divide entre √d_k', 'QKᵀ y XXᵀ')
+    """
+    texto = re.sub(r"\\sqrt\{([^{}]*)\}", r"√\1", texto)
+    return re.sub(r"\\(?:mathsf|text|mathrm)?\s*([A-Za-z]*)|[{}]", r"\1", re.sub(r"\^(\{\\T\}|\\T)", "ᵀ", texto))
+
+
 def _titulo(seccion: nodes.section) -> str:
     titulo = seccion.next_node(nodes.title)
-    return titulo.astext().strip() if titulo is not None else ""
+    return sin_tex(titulo.astext().strip()) if titulo is not None else ""
 
 
 def entradas_de(documento: nodes.document, docname: str, direccion: str) -> list[list[str]]:
@@ -54,7 +68,20 @@ def entradas_de(documento: nodes.document, docname: str, direccion: str) -> list
             continue   # los contenidos de teoremas y ejercicios ya van en su sección
         ancla = "" if seccion is principal else "#" + seccion["ids"][0]
         titulo = _titulo(seccion)
+        if re.match(r"apendices/soluciones/cap", docname) and ancla:
+            titulo = f"Solución del ejercicio {titulo}"
         salida.append([direccion + ancla, titulo, "" if seccion is principal else pagina, texto_de(seccion)])
+    return salida + _ejercicios(documento, direccion, pagina)
+
+
+def _ejercicios(documento: nodes.document, direccion: str, pagina: str) -> list[list[str]]:
+    """Una entrada por ejercicio numerado: se busca por su número y por lo que pide."""
+    salida = []
+    for nodo in documento.findall(nodes.Element):
+        encaje = re.fullmatch(r"ej-(\d+)-(\d+)", nodo.get("label", "") if nodo.get("type") == "exercise" else "")
+        if encaje and nodo["ids"]:
+            titulo = f"Ejercicio {encaje[1]}.{encaje[2]} {sin_tex(nodo[0].astext().strip('() '))}".strip()
+            salida.append([f"{direccion}#{nodo['ids'][0]}", titulo, pagina, texto_de(nodo)])
     return salida
 
 
@@ -71,16 +98,37 @@ def en_html(nodo: nodes.Node) -> str:
     return f"<code>{dentro}</code>" if isinstance(nodo, nodes.literal) else dentro
 
 
-def glosario_de(documento: nodes.document) -> dict[str, list[str]]:
-    """Ancla de cada término → término y definición."""
+def glosario_de(documento: nodes.document) -> dict[str, list]:
+    """Ancla de cada término → término, definición y sus nombres en inglés."""
     salida = {}
     for entrada in documento.findall(nodes.definition_list_item):
         definicion = entrada.next_node(nodes.definition)
         for termino in entrada.findall(nodes.term):
             if termino["ids"] and definicion is not None and definicion.next_node(nodes.paragraph):
                 parrafo = definicion.next_node(nodes.paragraph)
-                salida[termino["ids"][0]] = [html.escape(termino.astext()), en_html(parrafo)]
+                ingles = [n.astext() for n in parrafo.findall(nodes.emphasis) if "language-en" in n["classes"]]
+                salida[termino["ids"][0]] = [html.escape(termino.astext()), en_html(parrafo), ingles]
     return salida
+
+
+def otros_nombres(ruta: Path, glosario: dict[str, list], indice: list[list], direccion) -> None:
+    """Añade a términos y secciones las otras palabras de ``busqueda.yml``; avisa de las que no son de nada."""
+    datos = yaml.safe_load(ruta.read_text(encoding="utf-8")) if ruta.exists() else {}
+    terminos = {html.unescape(re.sub(r"<[^>]+>", "", v[0])): v for v in glosario.values()}
+    secciones = {entrada[0]: entrada for entrada in indice}
+    for nombre, alias in datos.get("terminos", {}).items() if glosario else ():
+        if nombre not in terminos:
+            logger.warning("busqueda.yml: «%s» no está en el glosario", nombre, type="libro", subtype="busqueda")
+            continue
+        terminos[nombre][2].extend(alias)
+    for lugar, alias in datos.get("secciones", {}).items():
+        documento, _, ancla = lugar.partition("#")
+        entrada = secciones.get(direccion(documento) + (f"#{ancla}" if ancla else ""))
+        if entrada is not None:
+            entrada.append(alias)
+        elif any(e[0].partition("#")[0] == direccion(documento) for e in indice):
+            logger.warning("busqueda.yml: no existe «%s»", lugar, type="libro", subtype="busqueda")
+
 
 
 def _escribir(app, env) -> None:
@@ -93,6 +141,7 @@ def _escribir(app, env) -> None:
         entrada for docname in sorted(env.found_docs - SIN_INDICE)
         for entrada in entradas_de(env.get_doctree(docname), docname, app.builder.get_target_uri(docname))
     ]
+    otros_nombres(Path(app.srcdir) / "busqueda.yml", glosario, indice, app.builder.get_target_uri)
     destino = app.builder.get_target_uri(GLOSARIO)
     for nombre, variable, datos in (("glosario.js", "GLOSARIO", glosario), ("indice.js", "INDICE", indice)):
         texto = json.dumps(datos, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,71 @@
+"""La publicación: cada trabajo con su permiso, las acciones fijadas por su hash y nada que zizmor señale."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+RAIZ = Path(__file__).resolve().parents[2]
+FLUJOS = sorted((RAIZ / ".github" / "workflows").glob("*.yml"))
+
+
+def zizmor(carpeta: Path) -> subprocess.CompletedProcess[str]:
+    """Lo que dice zizmor de una carpeta, sin red."""
+    programa = shutil.which("zizmor", path=str(Path(sys.executable).parent))
+    assert programa, "falta zizmor: make entorno"
+    orden = [programa, "--offline", "--persona=pedantic", "--no-progress", str(carpeta)]
+    return subprocess.run(orden, capture_output=True, text=True, timeout=120)
+
+
+def leido(flujo: Path) -> dict:
+    return yaml.safe_load(flujo.read_text(encoding="utf-8"))
+
+
+def test_zizmor_no_senala_nada():
+    dicho = zizmor(RAIZ / ".github")
+    assert dicho.returncode == 0, dicho.stdout + dicho.stderr
+
+
+def test_zizmor_ve_una_falta_plantada(tmp_path):
+    carpeta = tmp_path / ".github" / "workflows"
+    carpeta.mkdir(parents=True)
+    texto = (RAIZ / ".github/workflows/libro.yml").read_text(encoding="utf-8")
+    (carpeta / "libro.yml").write_text(re.sub(r"@[0-9a-f]{40}", "@v4", texto), encoding="utf-8")
+    assert zizmor(tmp_path / ".github").returncode != 0
+
+
+@pytest.mark.parametrize("flujo", FLUJOS, ids=lambda p: p.stem)
+def test_las_acciones_van_por_su_hash(flujo):
+    usos = re.findall(r"uses: (\S+)(.*)", flujo.read_text(encoding="utf-8"))
+    sueltas = [uso for uso, nota in usos if not re.search(r"@[0-9a-f]{40}$", uso) or not re.search(r"# v\d", nota)]
+    assert usos and not sueltas, sueltas
+
+
+@pytest.mark.parametrize("flujo", FLUJOS, ids=lambda p: p.stem)
+def test_cada_trabajo_tiene_permisos_propios_y_plazo(flujo):
+    contenido = leido(flujo)
+    assert contenido["permissions"] == {}
+    faltas = [n for n, t in contenido["jobs"].items() if "timeout-minutes" not in t or not t.get("permissions")]
+    assert not faltas, faltas
+
+
+def test_solo_publica_quien_publica_y_lo_que_prueba_solo_lee():
+    trabajos = leido(RAIZ / ".github/workflows/libro.yml")["jobs"]
+    assert trabajos["prueba"]["permissions"] == {"contents": "read"}
+    assert trabajos["paginas"]["permissions"] == {"pages": "write", "id-token": "write"}
+    assert trabajos["cuadernos"]["permissions"] == {"contents": "write"}
+    for nombre, antes in (("paginas", "prueba"), ("cuadernos", "paginas")):
+        assert trabajos[nombre]["needs"] == antes and "refs/heads/main" in trabajos[nombre]["if"]
+
+
+def test_en_la_rama_principal_no_se_cancela_y_cada_semana_se_prueba_de_tres_maneras():
+    principal, semanal = (leido(RAIZ / f".github/workflows/{n}.yml") for n in ("libro", "semanal"))
+    assert principal["concurrency"]["cancel-in-progress"] == "${{ github.ref != 'refs/heads/main' }}"
+    casos = semanal["jobs"]["prueba"]["strategy"]["matrix"]["include"]
+    assert {(c["python"], c["capacidad"]) for c in casos} == {("3.11", ""), ("3.11", "avx2"), ("3.13", "")}
