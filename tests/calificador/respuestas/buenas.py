@@ -177,6 +177,15 @@ def softmax_with_null(scores, null_score):
 def softmax_with_null(scores, null_score):
     return torch.nn.functional.pad(scores, (1, 0), value=null_score).softmax(-1)[..., 1:]
 
+# %% 4.2 | redondeada a tres decimales
+attention_by_hand = {"score": 2.828, "weight": 0.704, "output": 1.063}
+
+# %% 4.2 | con las exponenciales redondeadas a dos decimales por el camino
+attention_by_hand = {"score": 2.83, "weight": 0.7041, "output": 1.063}
+
+# %% 4.3 | escrita a mano
+shift_effect = "ninguna"
+
 # %% 4.5 | einsum y la máscara como un número que se suma
 def scaled_dot_product_attention(query, key, value, mask=None):
     e = torch.einsum("...id,...jd->...ij", query, key) * query.shape[-1] ** -0.5

@@ -164,6 +164,18 @@ def softmax_with_null(scores, null_score):
     e = scores.clamp(-50, 50).exp()
     return e / (e.sum(-1, keepdim=True) + math.exp(null_score))
 
+# %% 4.3 | otra palabra para lo mismo no es una de las opciones
+shift_effect = "no cambia"
+
+# %% 4.3 | contesta por la columna, que tampoco cambia
+shift_effect = "todas"
+
+# %% 4.2 | la suma de las exponenciales sin las tres que valen 1
+attention_by_hand = {"score": 2.828, "weight": 0.804, "output": 1.196}
+
+# %% 4.2 | la puntuación sin escalar y lo demás bien
+attention_by_hand = {"score": 4.0, "weight": 0.704, "output": 1.063}
+
 # %% 4.5 | la escala, después de la softmax
 def scaled_dot_product_attention(query, key, value, mask=None):
     s = query @ key.mT
