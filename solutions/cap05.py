@@ -60,7 +60,7 @@ def subject_by_hand() -> dict[str, float]:
         "subject": subject,
         "other": dot(verb, girls),
         "back": dot((0, -2), (0, -1)),
-        "times": round(math.exp(subject - the), 2),
+        "times": math.exp(subject - the),
     }
 
 

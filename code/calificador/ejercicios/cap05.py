@@ -60,7 +60,7 @@ _ESPEJO = Ejercicio(
 # --- 5.2 -------------------------------------------------------------------------------------------------------------
 
 _SUJETO = Ejercicio(
-    id="5.2", nombre="subject_by_hand", tipo="lapiz", puntos=4, dificultad=1, minutos=10,
+    id="5.2", nombre="subject_by_hand", tipo="lapiz", puntos=4, dificultad=1, minutos=10, tolerancia=1e-3,
     aprende="hallar con lápiz a quién mira un verbo, y comprobar que su sujeto no devuelve la mirada",
     propiedades={
         "subject": (1, "La consulta es la de «corre»; la clave, la de «perro»."),

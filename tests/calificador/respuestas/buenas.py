@@ -514,3 +514,57 @@ def compress_head(w_query, w_key, width):
     u, s, v = torch.linalg.svd(w_query @ w_key.T, full_matrices=False)
     r = s[:width].sqrt() * torch.tensor([(-1.0) ** i for i in range(width)])
     return (u[:, :width] * r).flip(1), (v[:width].T * r).flip(1)
+
+# %% 5.4 | funciones de PyTorch y raíz de la consulta
+class AttentionHead(nn.Module):
+    def __init__(self, d_model, d_k, d_v, bias=False):
+        super().__init__()
+        self.query, self.key = (nn.Linear(d_model, d_k, bias=bias) for _ in range(2))
+        self.value = nn.Linear(d_model, d_v, bias=bias)
+
+    def forward(self, x, context=None):
+        z = context if context is not None else x
+        q, k = self.query(x), self.key(z)
+        e = torch.einsum("...nd,...md->...nm", q, k) * q.shape[-1] ** -0.5
+        return torch.einsum("...nm,...mv->...nv", torch.softmax(e, -1), self.value(z))
+
+# %% 5.4 | escala la consulta antes de puntuar
+class AttentionHead(nn.Module):
+    def __init__(self, d_model, d_k, d_v, bias=False):
+        super().__init__()
+        self.scale = d_k ** 0.5
+        self.value = nn.Linear(d_model, d_v, bias)
+        self.key = nn.Linear(d_model, d_k, bias)
+        self.query = nn.Linear(d_model, d_k, bias)
+
+    def forward(self, x, context=None):
+        if context is None:
+            context = x
+        e = (self.query(x) / self.scale) @ self.key(context).mT
+        a = (e - e.amax(-1, keepdim=True)).exp()
+        return a @ self.value(context) / a.sum(-1, keepdim=True)
+
+# %% 5.4 | promedia antes de proyectar el valor
+class AttentionHead(nn.Module):
+    def __init__(self, d_model, d_k, d_v, bias=False):
+        super().__init__()
+        self.query = nn.Linear(d_model, d_k, bias=bias)
+        self.key = nn.Linear(d_model, d_k, bias=bias)
+        self.value = nn.Linear(d_model, d_v, bias=bias)
+
+    def forward(self, x, context=None):
+        z = x if context is None else context
+        a = (self.query(x) @ self.key(z).mT / math.sqrt(self.query.out_features)).softmax(-1)
+        return self.value(a @ z)
+
+# %% 5.2 | con fracciones y más decimales
+subject_by_hand = {"subject": 3.0, "other": -1.0, "back": 2.0, "times": 2.718281828}
+
+# %% 5.2 | enteros
+subject_by_hand = {"subject": 3, "other": -1, "back": 2, "times": 2.72}
+
+# %% 5.5 | tal cual
+swapped_look = "corren"
+
+# %% 5.5 | sale de una función
+swapped_look = max(["las", "niñas", "vio", "perro", "corren"], key=len)

@@ -447,3 +447,99 @@ def compress_head(w_query, w_key, width):
 def compress_head(w_query, w_key, width):
     best = (w_query.norm(dim=0) * w_key.norm(dim=0)).topk(width).indices
     return w_query[:, best], w_key[:, best]
+
+# %% 5.4 | consultas del contexto
+class AttentionHead(nn.Module):
+    def __init__(self, d_model, d_k, d_v, bias=False):
+        super().__init__()
+        self.query = nn.Linear(d_model, d_k, bias=bias)
+        self.key = nn.Linear(d_model, d_k, bias=bias)
+        self.value = nn.Linear(d_model, d_v, bias=bias)
+
+    def forward(self, x, context=None):
+        z = x if context is None else context
+        e = self.query(z) @ self.key(z).mT / math.sqrt(self.key.out_features)
+        return e.softmax(-1) @ self.value(z)
+
+# %% 5.4 | tapa el futuro
+class AttentionHead(nn.Module):
+    def __init__(self, d_model, d_k, d_v, bias=False):
+        super().__init__()
+        self.query = nn.Linear(d_model, d_k, bias=bias)
+        self.key = nn.Linear(d_model, d_k, bias=bias)
+        self.value = nn.Linear(d_model, d_v, bias=bias)
+
+    def forward(self, x, context=None):
+        z = x if context is None else context
+        e = self.query(x) @ self.key(z).mT / math.sqrt(self.key.out_features)
+        e = e.masked_fill(torch.ones_like(e).triu(1).bool(), -math.inf)
+        return e.softmax(-1) @ self.value(z)
+
+# %% 5.4 | sin normalizar
+class AttentionHead(nn.Module):
+    def __init__(self, d_model, d_k, d_v, bias=False):
+        super().__init__()
+        self.query = nn.Linear(d_model, d_k, bias=bias)
+        self.key = nn.Linear(d_model, d_k, bias=bias)
+        self.value = nn.Linear(d_model, d_v, bias=bias)
+
+    def forward(self, x, context=None):
+        z = x if context is None else context
+        e = self.query(x) @ self.key(z).mT / math.sqrt(self.key.out_features)
+        return e @ self.value(z)
+
+# %% 5.4 | sin gradiente para las claves
+class AttentionHead(nn.Module):
+    def __init__(self, d_model, d_k, d_v, bias=False):
+        super().__init__()
+        self.query = nn.Linear(d_model, d_k, bias=bias)
+        self.key = nn.Linear(d_model, d_k, bias=bias)
+        self.value = nn.Linear(d_model, d_v, bias=bias)
+
+    def forward(self, x, context=None):
+        z = x if context is None else context
+        e = self.query(x) @ self.key(z).detach().mT / math.sqrt(self.key.out_features)
+        return e.softmax(-1) @ self.value(z)
+
+# %% 5.4 | siempre con sesgo
+class AttentionHead(nn.Module):
+    def __init__(self, d_model, d_k, d_v, bias=False):
+        super().__init__()
+        self.query = nn.Linear(d_model, d_k)
+        self.key = nn.Linear(d_model, d_k)
+        self.value = nn.Linear(d_model, d_v)
+
+    def forward(self, x, context=None):
+        z = x if context is None else context
+        e = self.query(x) @ self.key(z).mT / math.sqrt(self.key.out_features)
+        return e.softmax(-1) @ self.value(z)
+
+# %% 5.2 | todas de la frase del capítulo
+subject_by_hand = {"subject": 6, "other": 2, "back": 2, "times": 16.92}
+
+# %% 5.2 | vuelta igual que ida
+subject_by_hand = {"subject": 3, "other": -1, "back": 3, "times": 2.72}
+
+# %% 5.2 | pesos en lugar de puntuaciones
+subject_by_hand = {"subject": 0.53, "other": 0.01, "back": 0.25, "times": 2.72}
+
+# %% 5.2 | veces mal redondeado
+subject_by_hand = {"subject": 3, "other": -1, "back": 2, "times": 2.7}
+
+# %% 5.2 | sin signo
+subject_by_hand = {"subject": 3, "other": 1, "back": 2, "times": 2.72}
+
+# %% 5.5 | dice «niñas»
+swapped_look = "niñas"
+
+# %% 5.5 | dice «las»
+swapped_look = "las"
+
+# %% 5.5 | dice «vio»
+swapped_look = "vio"
+
+# %% 5.5 | dice «perro»
+swapped_look = "perro"
+
+# %% 5.5 | dice «corre»
+swapped_look = "corre"
