@@ -199,8 +199,6 @@ class Conversor:
                 f"{'★' * registrado.dificultad} {DIFICULTAD[registrado.dificultad]}", TIPO[registrado.tipo], puntos,
                 f"unos {registrado.minutos} min",
             )  # fmt: skip
-            esqueleto = f"exercises/cap{registrado.capitulo:02d}.py"
-            enlace = f"{self.libro.repositorio}/blob/{self.libro.rama}/{esqueleto}"
             trozos.insert(1, f"*{' · '.join(ficha)}*")
             trozos += [
                 f"**Qué se aprende.** {self.en_linea(registrado.aprende)}",
@@ -209,9 +207,8 @@ class Conversor:
                     _plegado(f"Pista {orden} de {len(registrado.pistas)}", self.texto(pista))
                     for orden, pista in enumerate(registrado.pistas, 1)
                 ),
-                f"Escríbelo en la celda que sigue y ejecútala; la de después lo corrige. En una consola, con el "
-                f"esqueleto [`{esqueleto}`]({enlace}), que copia `atento empezar {registrado.capitulo}`: "
-                f"`atento calificar {registrado.id}`",
+                f"Escríbelo en la celda que sigue y ejecútala; la de después lo corrige. (En una consola, "
+                f"`atento empezar {registrado.capitulo}` y `atento calificar {registrado.id}`.)",
                 marca_de_ejercicio(registrado.id),
             ]
         return "\n\n".join(trozos)

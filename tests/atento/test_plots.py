@@ -197,3 +197,77 @@ def test_show_is_quiet_outside_a_notebook_and_closes_the_figure(capsys):
     fig = plt.figure()
     plots.show(fig, name="fig-prueba", alt=ALT)
     assert not plt.get_fignums() and capsys.readouterr().out == ""
+
+
+# --- La huella y la imagen ----------------------------------------------------------------------------------------
+
+
+def _figure(points, color=plots.INK, label="recta"):
+    fig, ax = plots.figure()
+    ax.plot(*np.asarray(points, dtype=float).T, color=color)
+    ax.set_xlabel(label)
+    return fig
+
+
+LINE = np.stack([np.linspace(0, 1, 201), np.linspace(0, 1, 201) ** 2], axis=1)
+
+
+def test_fingerprint_does_not_see_the_last_digits():
+    """Lo que otro procesador cambia: la última cifra, el cero que no lo es y los datos justo a medio camino."""
+    expected = plots.fingerprint(_figure(LINE))
+    noise = np.random.default_rng(0).normal(size=LINE.shape)
+    assert plots.fingerprint(_figure(LINE * (1 + 1e-9 * noise))) == expected
+    assert plots.fingerprint(_figure(LINE + 1e-12 * noise)) == expected
+    assert re.fullmatch(r"[0-9a-f]{4}", expected)
+
+
+@pytest.mark.parametrize("change", [
+    {"points": LINE * 1.05}, {"points": LINE[:-1]}, {"points": LINE[:, ::-1]}, {"color": plots.QUERY},
+    {"label": "otra"}, {"points": np.where(LINE > 0.9, np.nan, LINE)},
+])  # fmt: skip
+def test_fingerprint_sees_what_is_drawn(change):
+    assert plots.fingerprint(_figure(**{"points": LINE, **change})) != plots.fingerprint(_figure(LINE))
+
+
+def _map(weights):
+    return plots.attention_map(weights, WORDS, WORDS).figure
+
+
+@pytest.mark.parametrize("draw", [
+    _map,
+    lambda w: plots.bars(dict(zip(WORDS, w[0], strict=True)), xlabel="peso", spec=".2f").figure,
+    lambda w: _with(lambda ax: ax.scatter(w[0], w[1])),
+    lambda w: _with(lambda ax: ax.fill_between(range(4), w[0])),
+    lambda w: _with(lambda ax: ax.imshow(w)),
+    lambda w: _with(lambda ax: ax.annotate("a", (0, 0), (w[0, 0], 1), arrowprops={"arrowstyle": "->"})),
+    lambda w: _with(lambda ax: ax.add_patch(plots.Rectangle((0, 0), w[0, 0], 1))),
+    lambda w: _with(lambda ax: ax.text(0, 0, f"{w[0, 0]:.2f}")),
+], ids=["mapa", "barras", "puntos", "área", "imagen", "flecha", "rectángulo", "texto"])  # fmt: skip
+def test_every_kind_of_mark_counts(draw):
+    one = weights().numpy()
+    before = plots.fingerprint(draw(one))
+    assert before == plots.fingerprint(draw(one)) == plots.fingerprint(draw(one * (1 + 1e-10)))
+    assert before != plots.fingerprint(draw(one[::-1].copy()))
+
+
+def _with(draw):
+    fig, ax = plots.figure()
+    draw(ax)
+    return fig
+
+
+def test_show_gives_the_svg_an_image_and_a_text(monkeypatch):
+    import base64
+
+    import IPython
+    import IPython.display
+
+    shown = []
+    monkeypatch.setattr(IPython, "get_ipython", lambda: True)
+    monkeypatch.setattr(IPython.display, "display", lambda data, raw: shown.append(data))
+    for _ in range(2):
+        plots.show(_figure(LINE), name="fig-prueba", alt=ALT)
+    assert shown[0] == shown[1], "el mismo dibujo da siempre lo mismo"
+    assert re.fullmatch(rf"Figura: {re.escape(ALT)} \[huella [0-9a-f]{{4}}\]", shown[0]["text/plain"])
+    image = base64.b64decode(shown[0]["image/png"])
+    assert image.startswith(b"\x89PNG") and int.from_bytes(image[16:20]) == 750, "5 pulgadas a 150 puntos"

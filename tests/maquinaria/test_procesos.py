@@ -33,7 +33,14 @@ def test_al_vencer_el_plazo_no_queda_nadie(tmp_path, capfd):
         assert corre([sys.executable, "-c", CON_HIJO], 2, stdout=salida) == PLAZO_VENCIDO
     assert time.monotonic() - inicio < 20 and "No ha terminado en 2 s" in capfd.readouterr().err
     pid = int((tmp_path / "pid").read_text())
-    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    fin = time.monotonic() + 5   # el aviso ya está dado; con la máquina ocupada tarda en morir
+    while (vivo := _vive(pid)) and time.monotonic() < fin:
+        time.sleep(0.05)
+    assert not vivo
+
+
+def _vive(pid):
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
 def test_se_acaba_tambien_con_quien_no_atiende(tmp_path):

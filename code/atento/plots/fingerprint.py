@@ -20,7 +20,7 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Patch
 from matplotlib.spines import Spine
-from matplotlib.text import Text
+from matplotlib.text import Annotation, Text
 
 _SHIFT = 0.0314159  # los datos redondos no caen justo entre dos valores, donde la última cifra decidiría
 
@@ -58,6 +58,8 @@ def _drawn(artist: Any) -> Iterator[Any]:
     yield type(artist).__name__
     if isinstance(artist, Text):
         yield artist.get_text()
+        if isinstance(artist, Annotation):
+            yield _rounded([artist.xy, artist.xyann])
     elif isinstance(artist, Line2D):
         yield from (_rounded(artist.get_xydata()), _color(artist.get_color()))
     elif isinstance(artist, AxesImage):

@@ -21,7 +21,7 @@ def show(fig: Figure, *, name: str, alt: str) -> None:
     """Muestra ``fig`` como SVG dentro de la página y la cierra.
 
     Lleva además un PNG, para los programas que no enseñan el SVG, y un texto: ``alt`` y la huella de lo dibujado
-    (:func:`atento.plots.fingerprint`).
+    (``plots.fingerprint``).
 
     name: nombre de la figura, ``fig-…``, único en el libro.
     alt: texto alternativo; da el dato que la figura enseña (40 caracteres o más).
