@@ -24,6 +24,7 @@ from pathlib import Path
 import yaml
 from rich.console import Console
 
+from aligerar import aligera
 from apendices import escribe as escribe_apendices
 from capitulos import CONSTRUIDO, LIBRO, RAIZ, Capitulo, capitulos, elegidos, tira_caches_viejas
 from ejecutar import CapituloRoto, ejecuta_pendientes, vuelca
@@ -110,6 +111,7 @@ def publica(hechas: Path, destino: Path) -> None:
     for resto in (nuevo, anterior):
         shutil.rmtree(resto, ignore_errors=True)
     shutil.copytree(hechas, nuevo)   # conserva las fechas
+    aligera(nuevo)
     if destino.exists():
         destino.rename(anterior)
     nuevo.rename(destino)

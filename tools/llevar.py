@@ -1,6 +1,6 @@
 """El libro para llevar: en EPUB, en PDF o como página que se lee sin conexión.
 
-    python tools/llevar.py epub|pdf|paquete
+    python tools/llevar.py QUE      (``epub``, ``pdf`` o ``paquete``)
 
 Sale del libro construido (``make libro``) y queda en ``book/_build/llevar``.
 """

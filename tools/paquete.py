@@ -7,15 +7,15 @@ import zipfile
 from pathlib import Path
 
 # Lo que solo sirve a quien construye o a un servidor.
-SOBRA = {".buildinfo", ".nojekyll", "objects.inv", "searchindex.js", "404.html", "sitemap.xml", "robots.txt"}
-SOBRA_DE = {"_sources", ".doctrees"}
+SOBRA = {".buildinfo", ".nojekyll", "objects.inv", "searchindex.js", "fontawesome.js"}
+SOBRA_DE = {"_sources", ".doctrees", "llevar"}
 
 
 def ficheros(sitio: Path) -> list[Path]:
     """Lo que se lleva, en orden."""
     return sorted(
         p for p in sitio.rglob("*")
-        if p.is_file() and p.name not in SOBRA and not SOBRA_DE & set(p.relative_to(sitio).parts)
+        if p.is_file() and p.name not in SOBRA and p.suffix != ".map" and not SOBRA_DE & set(p.relative_to(sitio).parts)
     )
 
 

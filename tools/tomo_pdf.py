@@ -99,7 +99,7 @@ def con_datos(pdf: bytes, titulo: str, titulos: dict[str, str]) -> bytes:
     escritor = PdfWriter(clone_from=io.BytesIO(pdf))
     arregla_marcadores(escritor.root_object["/Outlines"].get_object(), titulos)
     escritor.add_metadata({"/Title": titulo, "/Producer": "Chromium y pypdf"})
-    escritor.root_object.lang = "es"
+    escritor.root_object[NameObject("/Lang")] = TextStringObject("es")
     escritor.page_mode = "/UseOutlines"
     salida = io.BytesIO()
     escritor.write(salida)
