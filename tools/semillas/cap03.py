@@ -114,6 +114,10 @@ def _by_position_03(model: RecurrentSeq2Seq) -> dict[str, list[float]]:
     return result
 
 
+def _details_03(model: RecurrentSeq2Seq) -> dict[str, Any]:
+    return {"pair_errors": _pair_errors_03(model), "by_position": _by_position_03(model)}
+
+
 def run_03(name: str, seed: int) -> dict[str, Any]:
     """Entrena y puntúa una de ``RUNS_03`` con una semilla."""
     run = RUNS_03[name]
@@ -124,8 +128,7 @@ def run_03(name: str, seed: int) -> dict[str, Any]:
     curve = [[i, round(sum(history.loss[i - 50:i]) / 50, 4)] for i in range(50, run["steps"] + 1, 50)]
     return {"model": name, "seed": seed, "steps": run["steps"], "clauses": list(run["clauses"]),
             "parameters": count_parameters(model), "cpu_seconds": round(history.seconds, 1),
-            **_scores_03(model), "pair_errors": _pair_errors_03(model), "by_position": _by_position_03(model),
-            "loss": curve}
+            **_scores_03(model), **(_details_03(model) if run["seeds"] == 10 else {}), "loss": curve}
 
 
 def chapter() -> dict[str, Any]:
