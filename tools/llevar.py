@@ -7,6 +7,10 @@ Sale del libro construido (``make libro``) y queda en ``book/_build/llevar``.
 
 from __future__ import annotations
 
+from procesos import principal
+
+# isort: split
+# Lo demás tarda en importarse, y Ctrl+C se atiende ya.
 import argparse
 from pathlib import Path
 
@@ -15,7 +19,6 @@ import tomo_pdf
 from capitulos import CONSTRUIDO
 from citables import Libro
 from paquete import empaqueta
-from procesos import principal
 from tomo import Tomo
 
 NOMBRE = "el-transformer-linea-a-linea"

@@ -125,7 +125,7 @@ def pruebas_de(fichero: Path, raiz: Path = RAIZ) -> list[str]:
     Lo que solo se ve en las páginas de la extensión se mira construyendo los libros pequeños.
     """
     nombre, partes = fichero.stem, fichero.with_suffix("").parts
-    carpetas = ("tests/atento",) if partes[0] == "code" else ("tests/maquinaria", "tests/libro")
+    carpetas = ("tests/atento",) if partes[0] == "code" else ("tests/maquinaria", "tests/libro", "tests/sitio")
     hay = [p for c in carpetas for p in sorted((raiz / c).rglob("test_*.py"))]
     de_nombre = [p for p in hay if p.stem.removeprefix("test_") in partes]
     importa = re.compile(rf"^(?:from|import) (?:libro\.|atento[\w.]*)?(?:.*\b)?{nombre}\b", re.MULTILINE)

@@ -213,16 +213,17 @@ def test_lo_que_se_pliega(pagina):
 
 @pytest.mark.construccion
 def test_el_ejercicio_trae_lo_que_sabe_el_registro(pagina):
-    from calificador.ejercicios.cap04 import EJERCICIOS
+    from calificador.carga import curso_en
+    from calificador.correccion.ejemplo import ejemplo
 
-    ejercicio = next(e for e in EJERCICIOS if e.id == "4.1")
+    ejercicio = curso_en("").ejercicios["4.1"]
     recuadro = pagina.select_one("#ej-4-1")
     ficha = recuadro.select_one(".ficha").get_text(" ", strip=True)
     assert "★" * ejercicio.dificultad in ficha and f"{ejercicio.puntos} punto" in ficha
     assert f"unos {ejercicio.minutos} min" in ficha
     assert "atento calificar 4.1" in recuadro.get_text()
-    ejemplo = recuadro.select_one(".ejemplo pre").get_text()
-    assert "query_shape = [2, 3]" in ejemplo and "→ [[2, 4], [2, 4], [2, 5]]" in ejemplo
+    mostrado = ejemplo(curso_en(""), ejercicio).texto
+    assert "→" in mostrado and recuadro.select_one(".ejemplo pre").get_text().strip() == mostrado.strip()
     assert recuadro.select_one(".entrega a")["href"].endswith("/exercises/cap04.py")
     assert len(recuadro.select("details.pista")) == len(ejercicio.pistas)
     assert not recuadro.select("details[open]")
@@ -347,6 +348,18 @@ def test_la_puntuacion_va_con_su_formula():
     PegarPuntuacion(documento).apply()
     pegados = [n.astext() for n in documento.findall(nodes.inline) if n["classes"] == ["sin-corte"]]
     assert pegados == ["(x),", "z."] and parrafo.astext() == "Sea (x), y y también z."
+
+
+def test_la_puntuacion_repetida_va_con_la_suya():
+    """Los textos iguales son distintos nodos: cada coma es de su fórmula."""
+    formulas = [nodes.math("", x) for x in "ifgo"]
+    parrafo = nodes.paragraph("", "", formulas[0])
+    for formula in formulas[1:]:
+        parrafo += [nodes.Text(", "), formula]
+    documento = new_document("prueba")
+    documento += parrafo
+    PegarPuntuacion(documento).apply()
+    assert parrafo.astext() == "i, f, g, o"
 
 
 def test_los_iconos_se_dibujan():

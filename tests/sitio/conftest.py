@@ -75,9 +75,9 @@ def direccion(sitio: Path):
     servidor.server_close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def navegador():
-    """Un Chromium para todas las pruebas."""
+    """Un Chromium por fichero: mientras está abierto, Playwright ocupa el bucle de asyncio de todo el proceso."""
     ejecutable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if ejecutable is None:
         pytest.fail("no hay Chromium: make sistema", pytrace=False)
@@ -89,7 +89,7 @@ def navegador():
         chromium.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def pestana(navegador):
     """Una pestaña compartida: cada prueba va a la página que quiere."""
     contexto = navegador.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
@@ -116,7 +116,7 @@ EXAMINAR, SE_SALEN, ALIGERAR, ESTRECHO = (
 ABRIR = "() => { for (const caja of document.querySelectorAll('details')) caja.open = true; }"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def visitas(direccion: str, paginas: list[str], navegador) -> list[Visita]:
     """Todas las páginas, vistas en ancho y en estrecho, en claro y en oscuro."""
     from axe_playwright_python.sync_playwright import Axe

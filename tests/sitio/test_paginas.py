@@ -19,7 +19,7 @@ def arboles(sitio: Path, paginas: list[str]) -> dict[str, BeautifulSoup]:
 
 
 def _capitulos(paginas) -> list[str]:
-    return [p for p in paginas if re.match(r"\d\d-", p.rsplit("/", 1)[-1])]
+    return [p for p in paginas if re.match(r"[1-9]-[^/]+/\d\d-", p)]
 
 
 def test_idioma(arboles):

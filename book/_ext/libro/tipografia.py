@@ -47,7 +47,7 @@ class PegarPuntuacion(SphinxTransform):
             return ""
         signos, resto = separar(texto, patron)
         if signos:
-            padre.replace(texto, nodes.Text(resto))
+            padre[lugar] = nodes.Text(resto)   # por su lugar: «replace» busca otro texto igual
         return signos
 
 
