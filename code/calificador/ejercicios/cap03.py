@@ -28,12 +28,14 @@ _A_MANO = Ejercicio(
     tolerancias={"five_words": 5e-4, "longest": 1e-9},
     pistas=(
         "La última palabra se acaba de leer: su exponente es 0.",
-        "Con cinco palabras los exponentes son 4, 3, 2, 1 y 0.",
         "La más larga es la última longitud cuya suma de exponentes no baja la probabilidad del umbral.",
+        "Con cinco palabras los exponentes son 4, 3, 2, 1 y 0.",
     ),
     mutantes=(
         cambia("lineal", "El exponente no es el número de palabras: cada palabra tiene el suyo, y se suman.",
                "n * (n - 1) / 2", "n"),
+        cambia("solo-la-primera", "Ese es el exponente de la primera palabra; las demás también han de recordarse.",
+               "n * (n - 1) / 2", "n - 1"),
         cambia("uno-de-mas", "Los exponentes van de 0 a n − 1: la última palabra no se ha podido olvidar.",
                "(n - 1)", "(n + 1)"),
         cambia("la-que-falla", "Esa es la primera longitud que falla; se pide la última que sale bien.",
@@ -82,8 +84,8 @@ _FALLAN = Ejercicio(
     },
     pistas=(
         "La probabilidad de la frase es un producto de potencias de la fidelidad: los exponentes se suman.",
-        "La última palabra tiene exponente 0 y la primera, n − 1: suman n(n − 1)/2.",
         "Primero se ordenan los índices por probabilidad, de menor a mayor; una ordenación estable respeta los empates.",
+        "La última palabra tiene exponente 0 y la primera, n − 1: suman n(n − 1)/2.",
     ),
     variante={"fidelity": 0.99, "threshold": 0.5},
     alternativas={"fidelity": (0.97, 0.98, 0.985), "threshold": (0.3, 0.4, 0.6)},
