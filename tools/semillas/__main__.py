@@ -8,6 +8,10 @@ segundos de procesador se puedan comparar.
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from procesos import principal  # noqa: E402  (necesita la línea anterior)
 
 # isort: split
@@ -20,10 +24,8 @@ import argparse
 import importlib
 import json
 import platform
-import sys
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy
@@ -31,7 +33,6 @@ import sacrebleu
 import torch
 
 AQUI = Path(__file__).resolve().parent
-sys.path.insert(0, str(AQUI.parent))
 
 
 DATOS = AQUI.parents[1] / "code" / "atento" / "datos"

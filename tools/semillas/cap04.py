@@ -16,7 +16,7 @@ RECIPE_04: dict[str, Any] = {
     "evaluation_seed": 999, "evaluation_size": 1000, "dtype": "float64",
 }
 RUNS_04 = {  # desviación típica inicial de q y k, y factor de las puntuaciones (None: 1/√d_k)
-    "m = 1, escalada": (1.0, None), "m = 1, sin escalar": (1.0, 1.0),
+    "m = 1, escalada": (1.0, None), "m = 1, sin escalar": (1.0, 1.0), "m = 1, por 9": (1.0, 9.0),
     "m = 3, escalada": (3.0, None), "m = 3, sin escalar": (3.0, 1.0),
 }
 

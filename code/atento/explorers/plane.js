@@ -379,10 +379,14 @@ window.atentoExplorers.register("plane", (stage, data, root) => {
         : "nada",
       ` = ${place}`,
     );
-    const top = v.weights.indexOf(Math.max(...v.weights));
+    const most = Math.max(...v.weights);
+    const top = words.filter((_, j) => most - v.weights[j] < 1e-9); // con empate, todas las que empatan
+    const named = top.map((word) => `«${word}»`);
+    const list = named.length > 1 ? `${named.slice(0, -1).join(", ")} y ${named.at(-1)}` : named[0];
+    const pull = named.length > 1 ? "por igual" : "sobre todo";
     read.say(
-      v.weights[top] > 0
-        ? `La salida tira sobre todo hacia «${words[top]}» (${number(v.weights[top])}).`
+      most > 0
+        ? `La salida tira ${pull} hacia ${list} (${number(most)}).`
         : "No queda ninguna palabra a la que atender.",
     );
     root.atento = {state: structuredClone(state), values: v};
