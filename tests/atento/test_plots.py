@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 import torch
+from matplotlib.patches import Rectangle
 
 from atento import plots
 from atento.plots.svg import SVG
@@ -240,7 +241,7 @@ def _map(weights):
     lambda w: _with(lambda ax: ax.fill_between(range(4), w[0])),
     lambda w: _with(lambda ax: ax.imshow(w)),
     lambda w: _with(lambda ax: ax.annotate("a", (0, 0), (w[0, 0], 1), arrowprops={"arrowstyle": "->"})),
-    lambda w: _with(lambda ax: ax.add_patch(plots.Rectangle((0, 0), w[0, 0], 1))),
+    lambda w: _with(lambda ax: ax.add_patch(Rectangle((0, 0), w[0, 0], 1))),
     lambda w: _with(lambda ax: ax.text(0, 0, f"{w[0, 0]:.2f}")),
 ], ids=["mapa", "barras", "puntos", "área", "imagen", "flecha", "rectángulo", "texto"])  # fmt: skip
 def test_every_kind_of_mark_counts(draw):

@@ -9,8 +9,6 @@ Las letras son texto (nunca trazos) y ninguna baja de 11 px cuando la figura se 
 queda en un teléfono de 390 px.
 """
 
-from matplotlib.patches import Rectangle as Rectangle
-
 from atento.plots.curves import bars, curves
 from atento.plots.fingerprint import fingerprint
 from atento.plots.maps import attention_map, on_cell
