@@ -51,7 +51,10 @@ def no_mirror_attention(
 # %%
 def subject_by_hand() -> dict[str, float]:
     """Las respuestas, calculadas."""
-    dot = lambda q, k: q[0] * k[0] + q[1] * k[1]
+
+    def dot(q, k):
+        return q[0] * k[0] + q[1] * k[1]
+
     verb = (1, -2)  # consulta de «corre»
     dog = (1, -1)  # claves
     girls = (1, 1)

@@ -408,7 +408,9 @@ def _(caso, valor, funcion):
     claves = torch.tensor([[0, 0.5], [0, 0], [2, 0], [0, 1], [1, 2]])
     valores = torch.tensor([[0.4, 0.4], [0, 0], [1, 1], [0, 0], [2, 0]])
     consulta, identidad = torch.tensor([[2.0, 0]]), torch.eye(5)
-    pesos, salida = (F.scaled_dot_product_attention(consulta[None], claves[None], v[None])[0, 0] for v in (identidad, valores))
+    pesos, salida = (
+        F.scaled_dot_product_attention(consulta[None], claves[None], v[None])[0, 0] for v in (identidad, valores)
+    )
     cociente = float((pesos[2] / pesos[1]).log())  # la puntuación de «la» es 0
     return cerca(valor["score"], cociente, 1e-5) and cerca(valor["weight"], float(pesos[2]), 1e-5) and cerca(
         valor["output"], float(salida[0]), 1e-5)
@@ -417,7 +419,9 @@ def _(caso, valor, funcion):
 @verdad("4.3")
 def _(caso, valor, funcion):
     consultas, claves, resto = torch.randn(3, 50, 7, generator=GEN, dtype=torch.float64)
-    pesos, movidos = (F.scaled_dot_product_attention(consultas, k, torch.eye(50).double()) for k in (claves, claves + resto[:1]))
+    pesos, movidos = (
+        F.scaled_dot_product_attention(consultas, k, torch.eye(50).double()) for k in (claves, claves + resto[:1])
+    )
     return valor == "ninguna" and cerca(pesos, movidos)
 
 
@@ -425,11 +429,16 @@ def _(caso, valor, funcion):
 def _(caso, valor, funcion):
     """La frase entera, con sus cinco rasgos y las matrices del enunciado."""
     frase = ["el", "perro", "que", "vieron", "las", "niñas", "corre"]
-    rasgos = [[0, 0, 0, 0, -1], [1, 0, 0, 1, -1], [0] * 5, [0, 1, 0, 0, 1], [0, 0, 0, 0, 1], [1, 0, 1, 0, 1], [0, 1, 0, 0, -1]]
+    rasgos = [
+        [0, 0, 0, 0, -1], [1, 0, 0, 1, -1], [0] * 5, [0, 1, 0, 0, 1], [0, 0, 0, 0, 1], [1, 0, 1, 0, 1], [0, 1, 0, 0, -1],
+    ]  # fmt: skip
     x, w_q, w_k = torch.tensor(rasgos).double(), torch.zeros(5, 2).double(), torch.zeros(5, 2).double()
     w_q[1, 0], w_q[4, 1], w_k[0, 0], w_k[4, 1] = 1, 2, 1, 1
     puntos = (x @ w_q) @ (x @ w_k).T
-    casilla = lambda una, otra: float(puntos[frase.index(una), frase.index(otra)])
+
+    def casilla(una, otra):
+        return float(puntos[frase.index(una), frase.index(otra)])
+
     pesos = puntos[frase.index("corre")].softmax(0)
     ciertas = {"subject": casilla("corre", "perro"), "other": casilla("corre", "niñas"), "back": casilla("perro", "corre")}
     veces = float(pesos[frase.index("perro")] / pesos[frase.index("el")])
@@ -439,5 +448,7 @@ def _(caso, valor, funcion):
 @verdad("5.5")
 def _(caso, valor, funcion):
     """Se recorren los verbos: quién buscaba a «niñas» con más fuerza es a quien «niñas» mira ahora."""
-    busca = {"las": (0, 2), "niñas": (0, 2), "que": (0, 0), "vio": (4, -2), "el": (0, -2), "perro": (0, -2), "corren": (4, 2)}
+    busca = {
+        "las": (0, 2), "niñas": (0, 2), "que": (0, 0), "vio": (4, -2), "el": (0, -2), "perro": (0, -2), "corren": (4, 2),
+    }  # fmt: skip
     return valor == max(busca, key=lambda palabra: busca[palabra][0] * 1 + busca[palabra][1] * 1)

@@ -100,7 +100,7 @@ def _join_03(a: translation.Example, b: translation.Example) -> translation.Exam
 
 
 def _by_position_03(model: RecurrentSeq2Seq) -> dict[str, list[float]]:
-    """Palabras acertadas con enseñanza forzada, de ocho en ocho posiciones: cuatro oraciones y, juntas de dos en dos, ocho."""
+    """Palabras acertadas con enseñanza forzada, de ocho en ocho: cuatro oraciones y, juntas de dos en dos, ocho."""
     four, result = _examples_03(4, "seen"), {}
     eight = [_join_03(a, b) for a, b in zip(four[::2], four[1::2], strict=True)]
     model.eval()

@@ -85,7 +85,8 @@ _A_MANO = Ejercicio(
     mutantes=(
         cambia("sin-escala", "Falta dividir las puntuaciones entre la raíz de la dimensión.", "math.sqrt(2)", "1"),
         cambia("entre-d", "Se divide entre la raíz de la dimensión, no entre la dimensión.", "math.sqrt(2)", "2"),
-        cambia("la-de-antes", "Esa es la fila del capítulo: aquí la consulta es (2, 0).", "query = (2.0, 0.0)", "query = (0.5, 2.0)"),
+        cambia("la-de-antes", "Esa es la fila del capítulo: aquí la consulta es (2, 0).",
+               "query = (2.0, 0.0)", "query = (0.5, 2.0)"),
         cambia("la-otra-columna", "Esa es la componente «época»; se pide «transporte».", "v[0]", "v[1]"),
         cambia("el-peso-de-tren", "Ese es el peso de «tren»; se pide el de «estación».",
                '"weight": weights[2]', '"weight": weights[4]'),
