@@ -43,7 +43,7 @@ attention_by_hand = {"score": None, "weight": None, "output": None}
 # %% [markdown]
 # ## 4.3 El mismo vector sumado a todas las claves (★)
 #
-# Ejercicio 4.3: «todas», «solo la de «tren»» o «ninguna», entre comillas de Python.
+# Ejercicio 4.3: una de estas cadenas: "todas", "solo la de «tren»" o "ninguna".
 
 # %%
 shift_effect = None

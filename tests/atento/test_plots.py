@@ -272,3 +272,10 @@ def test_show_gives_the_svg_an_image_and_a_text(monkeypatch):
     assert re.fullmatch(rf"Figura: {re.escape(ALT)} \[huella [0-9a-f]{{4}}\]", shown[0]["text/plain"])
     image = base64.b64decode(shown[0]["image/png"])
     assert image.startswith(b"\x89PNG") and int.from_bytes(image[16:20]) == 750, "5 pulgadas a 150 puntos"
+
+
+def test_el_eje_no_tacha_una_etiqueta_que_acaba_en_cero():
+    ax = plots.curves([0, 1, 2], {"sin nada": [1.0, 0.5, 0.0]}, xlabel="pasos", ylabel="pérdida", ylim=(0, 1))
+    ax.figure.draw_without_rendering()
+    etiqueta = next(t for t in ax.texts if t.get_text() == "sin nada")
+    assert etiqueta.get_window_extent().y0 >= ax.bbox.y0 - 1

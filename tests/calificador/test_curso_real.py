@@ -146,7 +146,7 @@ POCOS = "from calificador.jaula import canal; print(canal.prueba_nivel({nivel!r}
 
 def test_con_pocos_descriptores_la_jaula_arranca(nivel, python_del_curso, tmp_path):
     """Hay un descriptor por ruta permitida: el cigoto sube su tope y el hijo se queda con los suyos."""
-    orden = f"ulimit -Sn 64; exec {python_del_curso} -P -c {shlex.quote(POCOS.format(nivel=nivel))}"
+    orden = f"ulimit -Sn 64; exec {shlex.quote(str(python_del_curso))} -P -c {shlex.quote(POCOS.format(nivel=nivel))}"
     entorno = {k: v for k, v in os.environ.items() if k != "ATENTO_CURSO"}
     hecho = subprocess.run(
         ["bash", "-c", orden], capture_output=True, text=True, timeout=120, cwd=tmp_path, env=entorno

@@ -171,19 +171,21 @@ def _number_ticks(axis: Any, scale: str) -> None:
 
 
 def _end_labels(ax: Axes, ends: list[tuple[str, float, float, str]]) -> None:
-    """Escribe cada etiqueta junto al final de su línea, separándolas lo justo para que no se pisen."""
+    """Escribe cada etiqueta junto al final de su línea, sin que se pisen ni las tache el eje de abajo."""
     ax.figure.draw_without_rendering()
     line_height = 1.2 * FONT_SIZE
     to_points = 72 / ax.figure.dpi
+    axis = ax.bbox.y0 * to_points
     placed = []
     for label, x, y, color in ends:
         text = textwrap.fill(label, 16)
         wanted = ax.transData.transform((x, y))[1] * to_points
-        placed.append([wanted, line_height * (text.count("\n") + 1), text, x, y, color])
+        height = line_height * (text.count("\n") + 1)
+        placed.append([max(wanted, axis + height / 2), height, wanted, text, x, y, color])
     placed.sort(key=lambda item: item[0])
     heights = [item[1] for item in placed]
     for item, where in zip(placed, spread([item[0] for item in placed], heights), strict=True):
-        wanted, _, text, x, y, color = item
+        wanted, text, x, y, color = item[2:]
         ax.annotate(
             text, (x, y), (7, where - wanted), textcoords="offset points", ha="left", va="center", color=color,
             annotation_clip=False, linespacing=1.15,
