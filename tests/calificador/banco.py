@@ -13,9 +13,10 @@ CARPETA = Path(__file__).resolve().parent / "respuestas"
 CABECERA = "import math\nimport torch\nfrom torch import nn\n\n"
 
 
-def respuestas(fichero: str) -> list[tuple[str, str, str]]:
-    """(ejercicio, descripción, código) de cada celda de un banco."""
-    trozos = re.split(r"^# %% ", (CARPETA / fichero).read_text(encoding="utf-8"), flags=re.M)[1:]
+def respuestas(cuales: str) -> list[tuple[str, str, str]]:
+    """(ejercicio, descripción, código) de cada celda de un banco, «buenas» o «malas»."""
+    textos = [fichero.read_text(encoding="utf-8") for fichero in sorted((CARPETA / cuales).glob("cap*.py"))]
+    trozos = [trozo for texto in textos for trozo in re.split(r"^# %% ", texto, flags=re.M)[1:]]
     salida = []
     for trozo in trozos:
         titulo, codigo = trozo.split("\n", 1)

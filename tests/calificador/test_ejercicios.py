@@ -24,7 +24,7 @@ DE_PRUEBA = carga.curso_en(str(carga.Path(__file__).resolve().parent / "curso"))
 DEL_LIBRO = list(LIBRO.ejercicios.values())
 TODOS = [(c, e) for c in (DE_PRUEBA, LIBRO) for e in c.ejercicios.values()]
 IDS = [f"{e.id}-{e.nombre}" for _, e in TODOS]
-BUENAS, MALAS = respuestas("buenas.py"), respuestas("malas.py")
+BUENAS, MALAS = respuestas("buenas"), respuestas("malas")
 
 
 @cache
@@ -55,7 +55,7 @@ def test_el_esqueleto_no_tiene_puntos(del_curso, ejercicio):
 @pytest.mark.parametrize("ejercicio", DEL_LIBRO, ids=lambda e: e.id)
 def test_la_referencia_dice_la_verdad(ejercicio):
     """Cada solución se comprueba con su verdad, que se calcula por otro camino; sin ella, falla."""
-    assert ejercicio.id in VERDADES, f"{ejercicio.id} no tiene su verdad en tests/calificador/verdades.py"
+    assert ejercicio.id in VERDADES, f"{ejercicio.id} no tiene su verdad en tests/calificador/verdades/"
     sesion, _ = sesion_cargada(LIBRO.solucion(ejercicio.capitulo), ejercicio.nombre, ())
     funcion = sesion.sesion.modulo.__dict__[ejercicio.nombre]
     ejemplos = [ejercicio.ejemplo()] if ejercicio.ejemplo else []

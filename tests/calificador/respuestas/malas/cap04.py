@@ -1,0 +1,196 @@
+"""Respuestas equivocadas que no salen del registro. Cada celda «# %% ejercicio | qué hace mal» es una entrega entera."""
+
+# %% 4.4 | solo difunde ejes de igual número
+def attention_shapes(q, k, v):
+    b = [max(x) for x in zip(q[:-2], k[:-2])]
+    return [[*b, q[-2], k[-2]], [*b, q[-2], k[-2]], [*b, q[-2], v[-1]]]
+
+# %% 4.1 | la nula compite con el valor absoluto
+def softmax_with_null(scores, null_score):
+    e = torch.cat([scores, torch.full_like(scores[..., :1], abs(null_score))], -1)
+    return e.softmax(-1)[..., :-1]
+
+# %% 4.1 | acota las puntuaciones para que no desborden
+def softmax_with_null(scores, null_score):
+    e = scores.clamp(-50, 50).exp()
+    return e / (e.sum(-1, keepdim=True) + math.exp(null_score))
+
+# %% 4.3 | otra palabra para lo mismo no es una de las opciones
+shift_effect = "no cambia"
+
+# %% 4.3 | contesta por la columna, que tampoco cambia
+shift_effect = "todas"
+
+# %% 4.2 | la suma de las exponenciales sin las tres que valen 1
+attention_by_hand = {"score": 2.828, "weight": 0.804, "output": 1.196}
+
+# %% 4.2 | la puntuación sin escalar y lo demás bien
+attention_by_hand = {"score": 4.0, "weight": 0.704, "output": 1.063}
+
+# %% 4.5 | la escala, después de la softmax
+def scaled_dot_product_attention(query, key, value, mask=None):
+    s = query @ key.mT
+    if mask is not None:
+        s = s.masked_fill(~mask, -math.inf)
+    w = s.softmax(-1) / math.sqrt(query.shape[-1])
+    return w @ value, w
+
+# %% 4.5 | tapa con −1e3, que con puntuaciones de miles no es nada
+def scaled_dot_product_attention(query, key, value, mask=None):
+    s = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is not None:
+        s = s.masked_fill(~mask, -1e3)
+    w = s.softmax(-1)
+    return w @ value, w
+
+# %% 4.5 | la raíz de la dimensión de los valores
+def scaled_dot_product_attention(query, key, value, mask=None):
+    s = query @ key.mT / math.sqrt(value.shape[-1])
+    if mask is not None:
+        s = s.masked_fill(~mask, -math.inf)
+    w = s.softmax(-1)
+    return w @ value, w
+
+# %% 4.5 | los pesos que devuelve son los de antes de tapar
+def scaled_dot_product_attention(query, key, value, mask=None):
+    s = query @ key.mT / math.sqrt(query.shape[-1])
+    w = s.softmax(-1)
+    if mask is not None:
+        s = s.masked_fill(~mask, -math.inf)
+    return s.softmax(-1) @ value, w
+
+# %% 4.5 | traspone todos los ejes de las claves
+def scaled_dot_product_attention(query, key, value, mask=None):
+    s = query @ key.permute(*range(key.ndim - 1, -1, -1)) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        s = s.masked_fill(~mask, -math.inf)
+    w = s.softmax(-1)
+    return w @ value, w
+
+# %% 4.2 | normaliza con el máximo y no con la suma
+attention_by_hand = {"score": 2.828, "weight": 0.171, "output": 1.063}
+
+# %% 4.2 | olvida dos de las tres palabras con puntuación 0
+attention_by_hand = {"score": 2.828, "weight": 0.768, "output": 1.159}
+
+# %% 4.2 | promedia los valores sin pesos
+attention_by_hand = {"score": 2.828, "weight": 0.704, "output": 0.68}
+
+# %% 4.6 | la primera temperatura de cada fila del lote
+def attention_with_temperature(query, key, value, temperature):
+    return (query @ key.mT / temperature[:, :1, None]).softmax(-1) @ value
+
+# %% 4.7 | tapa con −1e4 y multiplica después por la máscara
+def gaussian_attention(query, key, value, bandwidth, mask):
+    s = -(query[:, None] - key[None]).square().sum(-1) / (2 * bandwidth**2)
+    return (s.masked_fill(~mask, -1e4).softmax(-1) * mask) @ value
+
+# %% 4.7 | tapa con −1e9 y multiplica después por la máscara
+def gaussian_attention(query, key, value, bandwidth, mask):
+    s = -(query[:, None] - key[None]).square().sum(-1) / (2 * bandwidth**2)
+    return (s.masked_fill(~mask, -1e9).softmax(-1) * mask) @ value
+
+# %% 4.7 | el ancho pequeño se acota
+def gaussian_attention(query, key, value, bandwidth, mask):
+    s = -(query[:, None] - key[None]).square().sum(-1) / (2 * max(bandwidth, 0.05) ** 2)
+    return s.masked_fill(~mask, -math.inf).softmax(-1).nan_to_num(0.0) @ value
+
+# %% 4.8 | arregla solo las matrices cuadradas
+def column_attention(query, key, value):
+    w = (key.T @ query / math.sqrt(key.shape[0])).softmax(0)
+    return value @ (w if w.shape[0] != w.shape[1] else w.T)
+
+# %% 4.9 | resta las medias y contesta a otra pregunta
+def score_scale(queries, keys):
+    a, b = queries - queries.mean(0), keys - keys.mean(0)
+    return math.sqrt(float(((a.T @ a / len(a)) * (b.T @ b / len(b))).sum()))
+
+# %% 4.9 | la matriz entera de productos
+def score_scale(queries, keys):
+    return float((queries @ keys.T).std(correction=0))
+
+# %% 4.9 | empareja la primera consulta con la primera clave
+def score_scale(queries, keys):
+    n = min(len(queries), len(keys))
+    return float((queries[:n] * keys[:n]).sum(-1).std(correction=0))
+
+# %% 4.9 | una muestra de mil parejas
+def score_scale(queries, keys):
+    return float((queries[:1000] @ keys[:1000].T).std(correction=0))
+
+# %% 4.10 | construye la matriz
+def softmax_jvp(scores, tangent, beta):
+    p = (beta * scores).softmax(-1)
+    j = beta * (torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2))
+    return torch.einsum("...ij,...j->...i", j, tangent)
+
+# %% 4.10 | deriva con autograd
+def softmax_jvp(scores, tangent, beta):
+    return torch.func.jvp(lambda s: (beta * s).softmax(-1), (scores,), (tangent,))[1]
+
+# %% 4.10 | diferencias finitas gruesas
+def softmax_jvp(scores, tangent, beta):
+    h = 1e-3
+    return ((beta * (scores + h * tangent)).softmax(-1) - (beta * (scores - h * tangent)).softmax(-1)) / (2 * h)
+
+# %% 4.12 | cuarenta pasos lineales
+def beta_for_entropy(scores, entropy):
+    low, high = torch.zeros_like(entropy), torch.full_like(entropy, 1e4)
+    for _ in range(40):
+        mid = (low + high) / 2
+        up = torch.special.entr((mid[:, None] * scores).softmax(-1)).sum(-1) > entropy
+        low, high = torch.where(up, mid, low), torch.where(up, high, mid)
+    return (low + high) / 2
+
+# %% 4.12 | se para con un error absoluto de 1e-7
+def beta_for_entropy(scores, entropy):
+    low, high = torch.zeros_like(entropy), torch.full_like(entropy, 1e4)
+    while float((high - low).max()) > 1e-7:
+        mid = (low + high) / 2
+        up = torch.special.entr((mid[:, None] * scores).softmax(-1)).sum(-1) > entropy
+        low, high = torch.where(up, mid, low), torch.where(up, high, mid)
+    return (low + high) / 2
+
+# %% 4.12 | Newton sin guardas desde β = 1
+def beta_for_entropy(scores, entropy):
+    b = torch.ones_like(entropy)
+    for _ in range(50):
+        p = (b[:, None] * scores).softmax(-1)
+        mean = (p * scores).sum(-1)
+        slope = -b * ((p * scores.square()).sum(-1) - mean.square())
+        b = b - (torch.special.entr(p).sum(-1) - entropy) / slope
+    return b
+
+# %% 4.13 | recalcula con el último bloque nada más
+def absorb_block(state, query, key, value):
+    s = query @ key.T / math.sqrt(query.shape[-1])
+    top = s.amax(-1, keepdim=True)
+    e = (s - top).exp()
+    return top, e.sum(-1, keepdim=True), e @ value
+
+# %% 4.13 | sin restar el máximo
+def absorb_block(state, query, key, value):
+    top, total, weighted = state
+    s = query @ key.T / math.sqrt(query.shape[-1])
+    e = s.exp()
+    return torch.maximum(top, s.amax(-1, keepdim=True)), total + e.sum(-1, keepdim=True), weighted + e @ value
+
+# %% 4.13 | un solo máximo para todas las consultas
+def absorb_block(state, query, key, value):
+    top, total, weighted = state
+    s = query @ key.T / math.sqrt(query.shape[-1])
+    new = torch.maximum(top, s.amax(-1, keepdim=True)).amax().expand_as(top)
+    e = (s - new).exp()
+    c = (top - new).exp()
+    return new, total * c + e.sum(-1, keepdim=True), weighted * c + e @ value
+
+# %% 4.11 | ignora keep y power
+def top_attention(query, key, value, keep=3, power=0.5):
+    s = query @ key.T / query.shape[-1] ** 0.5
+    kept = torch.zeros_like(s, dtype=torch.bool).scatter(-1, s.topk(3, -1).indices, True)
+    return s.masked_fill(~kept, -math.inf).softmax(-1) @ value
+
+# %% 4.11 | las mismas claves para todas las consultas
+def top_attention(query, key, value, keep=3, power=0.5):
+    s = query @ key.T / query.shape[-1] ** power
+    return s[:, s.sum(0).topk(keep).indices].softmax(-1) @ value[s.sum(0).topk(keep).indices]
