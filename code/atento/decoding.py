@@ -64,7 +64,7 @@ def greedy(
 def _require_step(result: Any, batch: int) -> tuple[Float[Tensor, "batch vocab"], Any]:
     if not isinstance(result, tuple) or len(result) != 2:
         raise TypeError(
-            f"step: se esperaba que devolviera la pareja (logits, state); devolvió "
+            "step: se esperaba que devolviera la pareja (logits, state); devolvió "
             f"{type(result).__name__}."
         )
     logits, _ = result

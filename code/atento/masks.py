@@ -76,5 +76,5 @@ def _both(combined: Tensor, mask: Tensor, position: int) -> Tensor:
         raise ValueError(
             f"masks[{position}]: su forma {tuple(mask.shape)} no se difunde con la de las "
             f"anteriores, {tuple(combined.shape)}; de derecha a izquierda, cada eje debe "
-            f"coincidir o valer 1."
+            "coincidir o valer 1."
         ) from None

@@ -50,7 +50,7 @@ def glue(key: str, value: Any, spec: str = "") -> None:
     """
     if not isinstance(key, str) or not re.fullmatch(r"[a-z]+\d*(-[a-z0-9]+)+", key):
         raise ValueError(
-            f"key: se esperaba el prefijo del capítulo y minúsculas, como «c04-error-maximo»; "
+            "key: se esperaba el prefijo del capítulo y minúsculas, como «c04-error-maximo»; "
             f"llegó {key!r}."
         )
     text = format_number(value, spec)
@@ -59,7 +59,7 @@ def glue(key: str, value: Any, spec: str = "") -> None:
     if before != text and (cell is None or cell != before_cell):
         raise ValueError(
             f"key: se esperaba un valor por clave, y «{key}» ya vale «{before}»; llegó «{text}». "
-            f"Si se está cambiando la celda a mano, basta ejecutar antes notebook.start()."
+            "Si se está cambiando la celda a mano, basta ejecutar antes notebook.start()."
         )
     _glued[key] = (text, cell)
 

@@ -357,7 +357,7 @@ def require_broadcastable(value: Tensor, shape: Sequence[int], *, name: str, axe
     if len(came) > len(goal) or any(c not in (1, g) for c, g in zip(came, tail, strict=True)):
         raise ValueError(
             f"{name}: se esperaba una forma que se difunda hasta {axes} = {goal}; llegó {came}. "
-            f"De derecha a izquierda, cada eje debe coincidir o valer 1."
+            "De derecha a izquierda, cada eje debe coincidir o valer 1."
         )
 
 

@@ -265,7 +265,7 @@ class _Batches:
         self.by_step = callable(source) and not isinstance(source, Iterable)
         if not (self.by_step or isinstance(source, Iterable)):
             raise TypeError(
-                f"batches: se esperaba una lista, un iterable o una función del paso; llegó "
+                "batches: se esperaba una lista, un iterable o una función del paso; llegó "
                 f"{type(source).__name__}."
             )
         self.rows = self._walk()
@@ -323,7 +323,7 @@ def _exhausted(step: int, steps: int) -> str:
         return "batches: está vacío; se esperaba al menos un lote para entrenar."
     return (
         f"batches: se acabó en el paso {step + 1} de {steps}; da más lotes, una lista (se repite) "
-        f"o menos pasos."
+        "o menos pasos."
     )
 
 
@@ -460,13 +460,13 @@ def _build_optimizer(model: nn.Module, optimizer: Any) -> torch.optim.Optimizer:
         return optimizer
     if not callable(optimizer):
         raise TypeError(
-            f"optimizer: se esperaba un optimizador o una función que lo construya; llegó "
+            "optimizer: se esperaba un optimizador o una función que lo construya; llegó "
             f"{type(optimizer).__name__}."
         )
     built = optimizer(model.parameters())
     if not isinstance(built, torch.optim.Optimizer):
         raise TypeError(
-            f"optimizer: se esperaba que la función devolviera un optimizador; devolvió "
+            "optimizer: se esperaba que la función devolviera un optimizador; devolvió "
             f"{type(built).__name__}."
         )
     return built
@@ -521,7 +521,7 @@ def _guard(seconds: float | None, step: int, steps: int, history: History) -> No
         raise TrainingTimeout(
             f"se pasó el límite de {seconds:g} segundos de procesador en el paso {step} de "
             f"{steps}: sube seconds, o baja steps o el tamaño del modelo. El número de pasos es "
-            f"fijo; el límite solo avisa.",
+            "fijo; el límite solo avisa.",
             step,
             history,
         )

@@ -1,4 +1,6 @@
-"""Los exploradores sin navegador: el gemelo en Python, lo que se entrega a la página y lo que se rechaza."""
+"""Los exploradores sin navegador: el gemelo en Python, lo que se entrega a la página y lo que se
+rechaza.
+"""
 
 import itertools
 import json
@@ -52,7 +54,7 @@ MAKERS = {"stepper": make_stepper, "plane": make_plane, "softmax": make_softmax}
 every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 
-# --- Lo común --------------------------------------------------------------------------------------------------------
+# --- Lo común -------------------------------------------------------------------------------------
 
 
 @every_explorer
@@ -158,7 +160,7 @@ def test_bad_input_is_named_at_the_door(make, changes, names):
         make(**changes)
 
 
-# --- El paso a paso --------------------------------------------------------------------------------------------------
+# --- El paso a paso -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mask", ["none", "causal", "given"])
@@ -215,7 +217,7 @@ def test_without_javascript_the_stepper_is_two_tables():
         assert all(f"<td>{base.number(number)}</td>" in page for number in values[step][1])
 
 
-# --- El plano --------------------------------------------------------------------------------------------------------
+# --- El plano -------------------------------------------------------------------------------------
 
 
 def test_the_plane_weighs_and_mixes():
@@ -242,7 +244,7 @@ def test_the_output_never_leaves_the_hull():
         assert x >= 0 and y >= 0 and x + y <= 1 + 1e-12
 
 
-# --- La softmax ------------------------------------------------------------------------------------------------------
+# --- La softmax -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(5))

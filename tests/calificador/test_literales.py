@@ -1,4 +1,6 @@
-"""Los ejercicios que se entregan escritos a mano: lápiz (un diccionario de números) y predecir (un número o una opción)."""
+"""Los ejercicios que se entregan escritos a mano: lápiz (un diccionario de números) y predecir (un
+número o una opción).
+"""
 
 from __future__ import annotations
 
@@ -9,36 +11,43 @@ from calificador.correccion.ejemplo import ejemplo
 from calificador.correccion.oraculo import Corrector, verifica
 from calificador.correccion.semillas import faltas
 
-REGISTRO = '''
+REGISTRO = """
 from calificador.registro import Ejercicio, cambia, cuerpo, numeros
 
 EJERCICIOS = [
     Ejercicio(
-        id="94.1", nombre="two_weights", tipo="lapiz", puntos=3, dificultad=1, minutos=5, aprende="repartir",
-        propiedades={"score": (1, "Es un producto escalar."), "weight": (2, "Suma las exponenciales.")},
+        id="94.1", nombre="two_weights", tipo="lapiz", puntos=3, dificultad=1, minutos=5,
+        aprende="repartir",
+        propiedades={"score": (1, "Es un producto escalar."), "weight": (2,
+        "Suma las exponenciales.")},
         tolerancias={"score": 1e-6, "weight": 5e-3}, pistas=("Puntúa, escala y normaliza.",),
         mutantes=(
             cambia("sin escala", "Falta dividir entre la raíz de 2.", " / math.sqrt(2)", ""),
-            numeros("el otro peso", "Ese es el peso de la otra clave.", "two_weights", score=0.7071, weight=0.3302),
+            numeros("el otro peso", "Ese es el peso de la otra clave.", "two_weights",
+                    score=0.7071, weight=0.3302),
         ),
     ),
     Ejercicio(
-        id="94.2", nombre="what_grows", tipo="predecir", puntos=2, dificultad=1, minutos=2, aprende="predecir",
-        propiedades={"respuesta": 2}, opciones=("sube", "baja", "no cambia"), pistas=("¿Qué pasa con el máximo?",),
+        id="94.2", nombre="what_grows", tipo="predecir", puntos=2, dificultad=1, minutos=2,
+        aprende="predecir",
+        propiedades={"respuesta": 2}, opciones=("sube", "baja", "no cambia"),
+        pistas=("¿Qué pasa con el máximo?",),
         mutantes=(
             cuerpo("al revés", "Al dividir entre menos, los pesos se concentran.", "return 'baja'"),
             cuerpo("igual", "La escala sí cambia los pesos.", "return 'no cambia'"),
         ),
     ),
     Ejercicio(
-        id="94.3", nombre="how_many", tipo="predecir", puntos=1, dificultad=1, minutos=2, aprende="contar",
+        id="94.3", nombre="how_many", tipo="predecir", puntos=1, dificultad=1, minutos=2,
+        aprende="contar",
         propiedades={"respuesta": 1}, pistas=("Cuenta filas por columnas.",),
         mutantes=(
-            cuerpo("una matriz", "Son dos matrices.", "return 12"), cuerpo("suma", "Se multiplican.", "return 14"),
+            cuerpo("una matriz", "Son dos matrices.", "return 12"),
+            cuerpo("suma", "Se multiplican.", "return 14"),
         ),
     ),
 ]
-'''
+"""
 SOLUCION = """
 import math
 
@@ -65,7 +74,11 @@ how_many = None  # Ejercicio 94.3
 @pytest.fixture(scope="module")
 def manual(tmp_path_factory):
     base = tmp_path_factory.mktemp("manual")
-    for carpeta, texto in (("registro", REGISTRO), ("solutions", SOLUCION), ("exercises", ESQUELETO)):
+    for carpeta, texto in (
+        ("registro", REGISTRO),
+        ("solutions", SOLUCION),
+        ("exercises", ESQUELETO),
+    ):
         (base / carpeta).mkdir()
         (base / carpeta / "cap94.py").write_text(texto, encoding="utf-8")
     return carga.curso_en(str(base))
@@ -106,15 +119,26 @@ def test_cada_numero_con_su_tolerancia_y_su_pista(manual, codigo, puntos, mutant
     ejercicio = next(e for e in manual.ejercicios.values() if codigo.startswith(e.nombre))
     resultado = nota(manual, ejercicio.id, codigo)
     assert (resultado.puntos, resultado.mutante) == (puntos, mutante), resultado
-    assert resultado.puntos == ejercicio.puntos or resultado.pista or "sin contestar" in resultado.mensaje
+    assert (
+        resultado.puntos == ejercicio.puntos
+        or resultado.pista
+        or "sin contestar" in resultado.mensaje
+    )
 
 
 def test_nunca_se_dice_la_respuesta(manual):
-    for codigo in ("two_weights = {'score': 3, 'weight': 4}", "how_many = 23", "what_grows = 'baja'"):
+    for codigo in (
+        "two_weights = {'score': 3, 'weight': 4}",
+        "how_many = 23",
+        "what_grows = 'baja'",
+    ):
         ejercicio = next(e for e in manual.ejercicios.values() if codigo.startswith(e.nombre))
         dicho = str(nota(manual, ejercicio.id, codigo))
         assert not any(x in dicho for x in ("0.7071", "0.669", "0.67", "24", "sube"))
-    assert "no es una de las opciones: sube, baja, no cambia" in nota(manual, "94.2", "what_grows = 'crece'").mensaje
+    assert (
+        "no es una de las opciones: sube, baja, no cambia"
+        in nota(manual, "94.2", "what_grows = 'crece'").mensaje
+    )
 
 
 def test_pasan_por_la_misma_jaula(manual, nivel):

@@ -52,9 +52,9 @@ def fused(
     explicit(query, key, value, mask, scale=scale, dropout=dropout)
     if causal and query.shape[-2] > key.shape[-2]:
         raise ValueError(
-            f"causal: se esperaban como mucho tantas consultas como claves, porque las consultas "
+            "causal: se esperaban como mucho tantas consultas como claves, porque las consultas "
             f"son las últimas posiciones; llegaron {query.shape[-2]} consultas y {key.shape[-2]} "
-            f"claves."
+            "claves."
         )
 
 
@@ -105,7 +105,7 @@ def _require_inputs(query: Tensor, key: Tensor, value: Tensor) -> None:
     require_same_kind(value, key, name="value", reference_name="key")
     if value.shape[:-1] != key.shape[:-1]:
         raise ValueError(
-            f"value: se esperaba un valor por clave, con los ejes (…, key) = "
+            "value: se esperaba un valor por clave, con los ejes (…, key) = "
             f"{tuple(key.shape[:-1])}; llegó la forma {tuple(value.shape)}."
         )
     if is_enabled():  # mirar el contenido cuesta una pasada
@@ -123,7 +123,7 @@ def _require_mask(mask: Tensor, goal: tuple[int, ...], like: Tensor, axes: str) 
     if mask.device != like.device:
         raise ValueError(
             f"mask: se esperaba en {like.device}, como query; está en {mask.device}. Muévela con "
-            f"mask.to(query.device)."
+            "mask.to(query.device)."
         )
 
 

@@ -46,7 +46,7 @@ def config(self: nn.Module, config: Any) -> None:
     """Lanza ``TypeError`` si no llega una ``RecurrentConfig``."""
     if not hasattr(config, "source_vocab"):
         raise TypeError(
-            f"config: se esperaba la configuración de un modelo recurrente; llegó "
+            "config: se esperaba la configuración de un modelo recurrente; llegó "
             f"{type(config).__name__}."
         )
 
@@ -95,7 +95,7 @@ def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> None:
     require_ids(target, model.config.target_vocab, name="target")
     if target.shape[1] < 2:
         raise ValueError(
-            f"target: se esperaban al menos dos columnas, comienzo y una palabra; llegó "
+            "target: se esperaban al menos dos columnas, comienzo y una palabra; llegó "
             f"{tuple(target.shape)}."
         )
 

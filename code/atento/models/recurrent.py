@@ -76,7 +76,7 @@ class RecurrentConfig:
             raise ValueError(f"cell: se esperaba una de {', '.join(CELLS)}; llegó {self.cell!r}.")
         if self.d_hidden % 2:
             raise ValueError(
-                f"d_hidden: se esperaba un número par, por los dos sentidos del codificador; llegó "
+                "d_hidden: se esperaba un número par, por los dos sentidos del codificador; llegó "
                 f"{self.d_hidden}."
             )
         require_probability(self.dropout, name="dropout")

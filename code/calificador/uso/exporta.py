@@ -112,12 +112,15 @@ def moodle(
     hoja: Path | None = None,
     **_: Any,
 ) -> Exportacion:
-    """El libro de calificaciones (con ``lista``) o la hoja de calificación descargada (con ``hoja``)."""
+    """El libro de calificaciones (con ``lista``) o la hoja de calificación descargada (con
+    ``hoja``).
+    """
     if hoja is not None:
         return _hoja_de_moodle(notas, salida, hoja)
     if lista is None:
         raise ValueError(
-            "Moodle necesita la lista de la clase: --lista CSV con una columna `idnumber` (o --hoja)"
+            "Moodle necesita la lista de la clase: --lista CSV con una columna `idnumber` (o"
+            " --hoja)"
         )
     hecho = Exportacion()
     columnas, filas = lee_lista(lista)
@@ -223,11 +226,15 @@ def resultados_de_gradescope(resultados: list[Resultado]) -> dict[str, Any]:
     """El objeto que ``Gradescope`` espera en ``/autograder/results/results.json``."""
     pruebas = [
         {
-            "name": f"Ejercicio {r.id} · {r.nombre}", "score": r.puntos, "max_score": r.maximo,
-            "status": _GRADESCOPE.get(r.estado, "failed"), "output": comentario(r), "visibility": "visible",
+            "name": f"Ejercicio {r.id} · {r.nombre}",
+            "score": r.puntos,
+            "max_score": r.maximo,
+            "status": _GRADESCOPE.get(r.estado, "failed"),
+            "output": comentario(r),
+            "visibility": "visible",
         }
         for r in resultados
-    ]  # fmt: skip
+    ]
     return {"tests": pruebas, "stdout_visibility": "hidden"}
 
 
@@ -240,7 +247,8 @@ def _nombre_seguro(identificador: str, usados: list[Path]) -> str:
 
 
 def junit(notas: list[Corregida], salida: Path, **_: Any) -> Exportacion:
-    """Un XML de ``JUnit``: una suite por entrega, un caso por ejercicio, los puntos en el mensaje."""
+    """Un XML de ``JUnit``: una suite por entrega, un caso por ejercicio, los puntos en el
+    mensaje."""
     from junitparser import JUnitXml
 
     xml = JUnitXml("atento")
@@ -310,12 +318,18 @@ def plano(notas: list[Corregida], salida: Path, **_: Any) -> Exportacion:
 # --- La página de quien enseña ------------------------------------------------------------------
 
 _PAGINA = """<!doctype html>
-<html lang="es"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<html lang="es"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Notas</title><style>
-body{{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1b1b1b;background:#fff}}
-table{{border-collapse:collapse;margin:1rem 0}}th,td{{border:1px solid #bbb;padding:.25rem .6rem;text-align:left}}
-td.n{{text-align:right;font-variant-numeric:tabular-nums}}.barra{{display:inline-block;height:.8rem;background:#2a6f97}}
-.tabla{{overflow-x:auto}}@media(prefers-color-scheme:dark){{body{{color:#eee;background:#161616}}.barra{{background:#7fb7d6}}}}
+body{{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;
+  color:#1b1b1b;background:#fff}}
+table{{border-collapse:collapse;margin:1rem 0}}
+th,td{{border:1px solid #bbb;padding:.25rem .6rem;text-align:left}}
+td.n{{text-align:right;font-variant-numeric:tabular-nums}}
+.barra{{display:inline-block;height:.8rem;background:#2a6f97}}
+.tabla{{overflow-x:auto}}
+@media(prefers-color-scheme:dark){{body{{color:#eee;background:#161616}}
+.barra{{background:#7fb7d6}}}}
 </style></head><body><h1>Notas</h1><p>{resumen}</p>
 <h2>Por ejercicio</h2>{ejercicios}
 <h2>Por persona</h2><div class="tabla">{personas}</div>
@@ -324,13 +338,14 @@ td.n{{text-align:right;font-variant-numeric:tabular-nums}}.barra{{display:inline
 
 
 def html(notas: list[Corregida], salida: Path, **_: Any) -> Exportacion:
-    """Una página con la distribución de cada ejercicio, las pistas más comunes y las incidencias."""
+    """Una página con la distribución de cada ejercicio, las pistas más comunes y las
+    incidencias."""
     niveles = ", ".join(sorted({n.nivel for n in notas})) or "—"
     pagina = _PAGINA.format(
         resumen=f"{len(notas)} entregas; jaula: {escape(niveles)}.",
-        ejercicios="".join(_bloque(i, notas) for i in range(len(notas[0].resultados)))
-        if notas
-        else "",
+        ejercicios=(
+            "".join(_bloque(i, notas) for i in range(len(notas[0].resultados))) if notas else ""
+        ),
         personas=_tabla_de_personas(notas),
         incidencias=_lista([f"{limpia(n.id, 60)}: {i}" for n in notas for i in n.incidencias])
         or "<p>Ninguna.</p>",
@@ -344,15 +359,16 @@ def _bloque(indice: int, notas: list[Corregida]) -> str:
     cuenta = Counter(r.puntos for r in resultados)
     uno = resultados[0]
     barras = "".join(
-        f'<tr><td class="n">{p}</td><td class="n">{cuenta[p]}</td>'
-        f'<td><span class="barra" style="width:{20 * cuenta[p] / len(resultados):.2f}rem"></span></td></tr>'
+        f'<tr><td class="n">{p}</td><td class="n">{cuenta[p]}</td><td><span class="barra"'
+        f' style="width:{20 * cuenta[p] / len(resultados):.2f}rem"></span></td></tr>'
         for p in range(uno.maximo + 1)
         if cuenta[p]
     )
     pistas = Counter(r.pista for r in resultados if r.pista).most_common(3)
     return (
         f"<h3>{escape(uno.id)} · <code>{escape(uno.nombre)}</code></h3>"
-        f"<table><thead><tr><th>puntos (de {uno.maximo})</th><th>entregas</th><th>proporción</th></tr></thead>"
+        "<table><thead><tr><th>puntos (de"
+        f" {uno.maximo})</th><th>entregas</th><th>proporción</th></tr></thead>"
         f"<tbody>{barras}</tbody></table>" + _lista([f"{c} veces: {p}" for p, c in pistas])
     )
 
@@ -373,18 +389,26 @@ def _tabla_de_personas(notas: list[Corregida]) -> str:
         + f'<td class="n">{n.puntos}/{n.maximo}</td></tr>'
         for n in notas
     )
-    return f"<table><thead><tr><th>id</th><th>nombre</th>{cabecera}<th>total</th></tr></thead><tbody>{filas}</tbody></table>"
+    cabeza = f"<tr><th>id</th><th>nombre</th>{cabecera}<th>total</th></tr>"
+    return f"<table><thead>{cabeza}</thead><tbody>{filas}</tbody></table>"
 
 
 FORMATOS: dict[str, Callable[..., Exportacion]] = {
-    "moodle": moodle, "gradescope": gradescope, "junit": junit, "nbgrader": nbgrader, "csv": plano, "html": html,
-}  # fmt: skip
+    "moodle": moodle,
+    "gradescope": gradescope,
+    "junit": junit,
+    "nbgrader": nbgrader,
+    "csv": plano,
+    "html": html,
+}
 
 
 def como_json(resultados: list[Resultado], nivel: str) -> str:
     """La salida de ``atento calificar --json``."""
     datos = {
-        "puntos": sum(r.puntos for r in resultados), "maximo": sum(r.maximo for r in resultados), "jaula": nivel,
+        "puntos": sum(r.puntos for r in resultados),
+        "maximo": sum(r.maximo for r in resultados),
+        "jaula": nivel,
         "ejercicios": [r.como_json() for r in resultados],
-    }  # fmt: skip
+    }
     return json.dumps(datos, ensure_ascii=False, indent=1)

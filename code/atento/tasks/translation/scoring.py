@@ -33,7 +33,7 @@ def translate(
     function: Callable[[Tensor], Tensor] = getattr(model, "translate", model)
     if not callable(function):
         raise TypeError(
-            f"model: se esperaba un modelo con translate o una función; llegó "
+            "model: se esperaba un modelo con translate o una función; llegó "
             f"{type(model).__name__}."
         )
     require_size(batch_size, name="batch_size")
