@@ -44,8 +44,7 @@ def encoder_decoder(
     ``step``. one_vector: dibuja el panel del vector único; titles: rótulos de los paneles.
 
     Errores: ``ValueError`` si los pesos no casan con las palabras o si no se pide ningún panel.
-    Ejemplo: ``diagrams.encoder_decoder(["la", "casa", "blanca"], ["the", "white", "house"],
-    weights=A, step=1)``.
+    Ejemplo: ``diagrams.encoder_decoder(["la", "casa"], ["the", "house"], weights=A, step=1)``.
     """
     inputs, outputs = as_words(source, "source"), as_words(target, "target")
     step = as_index(step, len(outputs), "step") or 0
