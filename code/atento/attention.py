@@ -18,7 +18,7 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 from einops import rearrange
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Real
 from torch import Tensor, nn
 
 from atento import masks
@@ -143,11 +143,13 @@ def _fused(query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, **
 
 # --- Varias cabezas -------------------------------------------------------------------------------
 
-Rotary = Callable[[Float[Tensor, "*batch head n d_head"], Int[Tensor, " n"]], Tensor]
-"""Gira consultas o claves, ``(…, head, n, d_head)``, según sus posiciones; no cambia la forma."""
+Rotary = Callable[[Float[Tensor, "*batch head n d_head"], Real[Tensor, "*batch n"]], Tensor]
+"""Gira consultas o claves, ``(…, head, n, d_head)``, según sus posiciones, ``(n,)`` o ``(…, n)``, y
+no cambia la forma."""
 
-ScoreBias = Callable[[Int[Tensor, " query"], Int[Tensor, " key"]], Float[Tensor, "*head query key"]]
-"""De las posiciones de consultas y claves, lo que se suma a las puntuaciones."""
+ScoreBias = Callable[..., Float[Tensor, "*head query key"]]
+"""De las posiciones de las consultas, ``(query,)`` o ``(…, query)``, y las de las claves, lo que se
+suma a las puntuaciones. Si tiene ``needs_query = True``, recibe además las consultas, sin girar."""
 
 
 class MultiHeadAttention(nn.Module):
@@ -160,11 +162,13 @@ class MultiHeadAttention(nn.Module):
 
     - ``rotary(x, positions)`` gira consultas y claves, antes de guardarlas (RoPE);
     - ``score_bias(query_positions, key_positions)`` suma a las puntuaciones un sesgo que se difunde
-      hasta ``(…, head, query, key)`` (ALiBi, T5);
+      hasta ``(…, head, query, key)`` (ALiBi, T5); si tiene ``needs_query = True``, recibe además
+      las consultas repartidas en cabezas y sin girar, ``(…, head, query, d_head)`` (Shaw);
     - el método :meth:`scores`, que una subclase redefine, puntúa de cualquier otra manera.
 
-    Las posiciones de una llamada siguen a las que ya guarda la caché. ``rotary`` y ``score_bias``
-    pueden ser módulos con parámetros, y compartirse entre capas.
+    Las posiciones de una llamada siguen a las que ya guarda la caché, salvo que se den al llamar.
+    ``rotary`` y ``score_bias`` pueden ser módulos con parámetros, y compartirse entre capas; los
+    del libro están en :mod:`atento.positions`.
 
     Diferencias con ``nn.MultiheadAttention``: el lote va delante, ``True`` en la máscara permite
     atender, los pesos se devuelven por cabeza y sin dropout, y solo si se piden.
@@ -228,6 +232,8 @@ class MultiHeadAttention(nn.Module):
         *,
         need_weights: bool = False,
         cache: KVCache | None = None,
+        positions: Real[Tensor, "..."] | None = None,
+        key_positions: Real[Tensor, "..."] | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Devuelve siempre la pareja ``(output, weights)``.
 
@@ -237,21 +243,32 @@ class MultiHeadAttention(nn.Module):
         a los guardados, y el eje ``key`` los cuenta todos; si algo falla, la caché no crece.
         ``mask`` se difunde hasta ``(…, head, query, key)``.
 
+        ``positions`` dice dónde está cada consulta, ``(query,)`` o ``(…, query)``, y
+        ``key_positions`` dónde está cada clave, contadas las guardadas. Sin ellas, las posiciones
+        son consecutivas desde 0 (las nuevas, desde las guardadas); en autoatención basta
+        ``positions``. Solo las miran ``rotary`` y ``score_bias``.
+
         Errores: los de :func:`scaled_dot_product_attention`, y ``ValueError`` si llega ``value``
-        sin ``key``, una máscara a la que le falta el eje ``head``, o si ``rotary``, ``score_bias``
-        o :meth:`scores` devuelven otra forma.
+        sin ``key``, una máscara a la que le falta el eje ``head``, si ``positions`` o
+        ``key_positions`` no tienen una posición por fila, o si ``rotary``, ``score_bias`` o
+        :meth:`scores` devuelven otra forma.
         """
+        if key is None and key_positions is None:
+            key_positions = positions
         key = query if key is None else key
         value = key if value is None else value
         query = self._split(self.project_query(query))  # proyectar y repartir en cabezas
         key = self._split(self.project_key(key))  # (…, head, key, d_head)
         value = self._split(self.project_value(value))  # (…, head, key, d_head)
         start = 0 if cache is None else len(cache)  # la posición de la primera consulta
+        places = self._places(query, key, start, positions, key_positions)
+        plain = query  # sin girar, para el sesgo
         if self.rotary is not None:
-            query, key = self._turn(query, start), self._turn(key, start)
+            query, key = self._turn(query, places[0]), self._turn(key, places[1])
         if cache is not None:
             key, value = cache.joined(key, value)
-        output, weights = self._mix(query, key, value, mask, start, need_weights)
+        bias = self._bias(plain, key, places)
+        output, weights = self._mix(query, key, value, mask, bias, need_weights)
         output = rearrange(output, "... head query d_head -> ... query (head d_head)")  # unir
         output = self.project_output(output)
         if cache is not None:
@@ -261,15 +278,23 @@ class MultiHeadAttention(nn.Module):
     def _split(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch head n d_head"]:
         return rearrange(x, "... n (head d_head) -> ... head n d_head", d_head=self.d_head)
 
-    def _turn(self, x: Tensor, start: int) -> Tensor:
-        turned = self.rotary(x, torch.arange(start, start + x.shape[-2], device=x.device))
+    def _places(self, query, key, start, positions, key_positions) -> tuple | None:
+        """Las posiciones de las consultas y las de las claves, guardadas y nuevas, si se usan."""
+        if self.rotary is None and self.score_bias is None:
+            return None
+        queries, keys = start + query.shape[-2], start + key.shape[-2]
+        consecutive = torch.arange(max(queries, keys), device=query.device)
+        positions = consecutive[start:queries] if positions is None else positions
+        return positions, consecutive[:keys] if key_positions is None else key_positions
+
+    def _turn(self, x: Tensor, positions: Tensor) -> Tensor:
+        turned = self.rotary(x, positions[..., positions.shape[-1] - x.shape[-2] :])  # las nuevas
         checks.require_turned(turned, x, name="rotary")
         return turned
 
-    def _mix(self, query, key, value, mask, start, need_weights) -> tuple[Tensor, Tensor | None]:
+    def _mix(self, query, key, value, mask, bias, need_weights) -> tuple[Tensor, Tensor | None]:
         """Puntúa, enmascara, normaliza y promedia; fusionado, si nadie necesita los pasos."""
         dropout = self.dropout if self.training else 0.0
-        bias = None if self.score_bias is None else self._bias(query, key, start)
         if need_weights or self._redefines_scores():
             output, weights = self._step_by_step(query, key, value, mask, bias, dropout)
             return output, weights if need_weights else None
@@ -288,10 +313,11 @@ class MultiHeadAttention(nn.Module):
             scores = scores + bias
         return attend.unchecked(scores, value, mask, dropout=dropout)
 
-    def _bias(self, query: Tensor, key: Tensor, start: int) -> Float[Tensor, "*head query key"]:
-        positions = torch.arange(max(start + query.shape[-2], key.shape[-2]), device=query.device)
-        queries = positions[start : start + query.shape[-2]]
-        bias = self.score_bias(queries, positions[: key.shape[-2]])
+    def _bias(self, query, key, places) -> Float[Tensor, "*head query key"] | None:
+        if self.score_bias is None:
+            return None
+        needs_query = getattr(self.score_bias, "needs_query", False)
+        bias = self.score_bias(*places, query) if needs_query else self.score_bias(*places)
         checks.require_bias(bias, self._goal(query, key), query, name="score_bias")
         return bias.to(query.dtype)
 

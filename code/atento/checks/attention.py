@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
+from atento.checks.positions import require_places
 from atento.checks.similarity import require_pair
 from atento.numbers import require_divisible, require_positive, require_probability, require_size
 from atento.shapes import (
@@ -165,8 +166,11 @@ def forward(
     *,
     need_weights: bool = False,
     cache: object | None = None,
+    positions: Tensor | None = None,
+    key_positions: Tensor | None = None,
 ) -> None:
     """Lanza si los argumentos de ``MultiHeadAttention.forward`` no casan con el módulo."""
+    alone = key is None
     if key is None and value is not None:
         raise ValueError("value: llegó value sin key; da también key, o ninguno de los dos.")
     key = query if key is None else key
@@ -176,8 +180,11 @@ def forward(
     _require_width(self, query, key, value)
     if cache is not None and not hasattr(cache, "joined"):
         raise TypeError(f"cache: se esperaba un KVCache; llegó {type(cache).__name__}.")
+    stored = 0 if cache is None else len(cache)
+    n_keys = stored + key.shape[-2]
+    if positions is not None or key_positions is not None:
+        _require_positions(self, query, positions, key_positions, n_keys, alone and stored > 0)
     if mask is not None:
-        n_keys = key.shape[-2] + (0 if cache is None else len(cache))
         goal = (*query.shape[:-2], self.n_heads, query.shape[-2], n_keys)
         _require_head_mask(mask, query, goal)
 
@@ -188,6 +195,26 @@ def _require_width(self: nn.Module, query: Tensor, key: Tensor, value: Tensor) -
     weight = getattr(self.project_query, "weight", None)  # una proyección envuelta puede no tenerlo
     if isinstance(weight, Tensor) and weight.is_floating_point():
         require_same_kind(query, weight, name="query", reference_name="project_query.weight")
+
+
+def _require_positions(
+    self: nn.Module,
+    query: Tensor,
+    positions: Tensor | None,
+    key_positions: Tensor | None,
+    n_keys: int,
+    grown: bool,
+) -> None:
+    batch = tuple(query.shape[:-2])
+    if positions is not None:
+        require_places(positions, batch, query.shape[-2], query, "positions")
+    if key_positions is not None:
+        require_places(key_positions, batch, n_keys, query, "key_positions")
+    elif grown and self.score_bias is not None:
+        raise ValueError(
+            f"key_positions: se esperaban las posiciones de las {n_keys} claves, guardadas y "
+            f"nuevas, porque la caché no guarda dónde estaban y score_bias las necesita; no llegó."
+        )
 
 
 def _require_head_mask(mask: Tensor, query: Tensor, goal: tuple[int, ...]) -> None:
