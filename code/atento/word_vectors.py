@@ -31,7 +31,7 @@ from atento.shapes import typed
 
 
 def split_words(text: str) -> list[str]:
-    """Las palabras de un texto, en minúsculas: letras seguidas, con sus tildes; ni cifras ni signos.
+    """Las palabras de un texto, en minúsculas: letras seguidas, con tildes; sin cifras ni signos.
 
     Errores: ``TypeError`` si ``text`` no es un texto.
     """
@@ -108,9 +108,9 @@ def keep_probability(
 
     ``counts`` mide (vocab,). Quita sobre todo palabras como «de», que están al lado de todas.
 
-    Errores: ``TypeError`` o ``ValueError`` si los recuentos no son enteros positivos o ``threshold``
-    no lo es.
-    Fuente: Mikolov et al. (2013b), ec. 5.
+    Errores: ``TypeError`` o ``ValueError`` si los recuentos no son enteros positivos o
+    ``threshold`` no lo es.
+    Fuente: Mikolov et al. (2013), ec. 5.
     """
     frequency = counts.double() / counts.sum()
     return (threshold / frequency).sqrt().clamp(max=1.0)
@@ -126,7 +126,7 @@ def noise_distribution(
 
     Errores: ``TypeError`` o ``ValueError`` si los recuentos no son enteros positivos o ``power`` es
     negativo.
-    Fuente: Mikolov et al. (2013b), § 2.2.
+    Fuente: Mikolov et al. (2013), § 2.2.
     """
     raised = counts.double() ** power
     return raised / raised.sum()
@@ -185,7 +185,7 @@ class SkipGram(nn.Module):
     (batch,), y (batch, negatives) con (batch, negatives).
 
     Errores: ``TypeError`` o ``ValueError`` si los tamaños no son enteros positivos.
-    Fuente: Mikolov et al. (2013b).
+    Fuente: Mikolov et al. (2013).
     """
 
     @typed(validate=checks.module)
@@ -214,7 +214,7 @@ def skipgram_loss(model: nn.Module, batch: SkipGramBatch) -> Float[Tensor, ""]:
     ``noise`` (batch, negatives).
 
     Errores: los de :meth:`SkipGram.forward`.
-    Fuente: Mikolov et al. (2013b), ec. 4.
+    Fuente: Mikolov et al. (2013), ec. 4.
     """
     real, false = model(batch.center, batch.context), model(batch.center, batch.noise)
     return -(F.logsigmoid(real) + F.logsigmoid(-false).sum(dim=-1)).mean()
@@ -421,9 +421,7 @@ class WordVectors:
     palabra, alguno es nulo o no es finito, o una palabra se repite.
     """
 
-    def __init__(
-        self, words: Sequence[str], vectors: Float[Tensor, "vocab d_model"]
-    ) -> None:
+    def __init__(self, words: Sequence[str], vectors: Float[Tensor, "vocab d_model"]) -> None:
         checks.vectors(words, vectors)
         self.words, self.vectors = tuple(words), vectors.detach()
         self.units = F.normalize(self.vectors, dim=-1)
@@ -463,7 +461,7 @@ class WordVectors:
         pueden ser la respuesta, y suelen serlo.
 
         Errores: ``ValueError`` si alguna palabra no está o ``k`` no es un entero positivo.
-        Fuente: Mikolov et al. (2013c); sobre quitar las dadas, Linzen (2016).
+        Fuente: Mikolov, Yih y Zweig (2013); sobre quitar las dadas, Linzen (2016).
         """
         given = {"a": a, "b": b, "c": c}
         i, j, m = (checks.require_known(word, self._ids, name=n) for n, word in given.items())
@@ -476,8 +474,8 @@ class WordVectors:
         - ``excluding``: aciertos si las tres palabras dadas no pueden ser la respuesta;
         - ``including``: si pueden;
         - ``returns_input``: veces en que, pudiendo, la respuesta es una de las tres;
-        - ``neighbour``: el control; aciertos de quien contesta la vecina más cercana de c, sin mirar
-          a ni b (y sin poder decirlas);
+        - ``neighbour``: el control; aciertos de quien contesta la vecina más cercana de c, sin
+          mirar a ni b (y sin poder decirlas);
         - ``n`` y ``unknown``: preguntas hechas, y las que no porque falta alguna palabra.
 
         Errores: ``TypeError`` o ``ValueError`` si las preguntas no son de cuatro palabras o no se

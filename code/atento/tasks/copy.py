@@ -1,8 +1,8 @@
 """Copiar una secuencia: la tarea que solo exige saber dónde está cada cosa.
 
-Los símbolos se sortean, así que ninguno se adivina por los de al lado: para escribir el que toca hay
-que mirar a su sitio en la entrada. Por eso mide qué sabe de posiciones un modelo, y si lo sabe más
-allá de las longitudes con que aprendió.
+Los símbolos se sortean, así que ninguno se adivina por los de al lado: para escribir el que toca
+hay que mirar a su sitio en la entrada. Por eso mide qué sabe de posiciones un modelo, y si lo sabe
+más allá de las longitudes con que aprendió.
 
 El vocabulario tiene ``VOCAB_SIZE`` = 20 números: relleno, comienzo, fin y 17 símbolos.
 """
@@ -69,9 +69,9 @@ def generate(
 def batch(examples: Sequence[Example]) -> Batch:
     """Convierte ejemplos en un lote de números, con relleno al final.
 
-    ``source`` (batch, source) son los símbolos y el fin; ``target`` (batch, target), el comienzo,
-    los símbolos y el fin. ``inputs`` y ``labels`` son ``target`` sin la última y sin la primera
-    columna.
+    ``source``, ``(batch, source)``, son los símbolos y el fin; ``target``, ``(batch, target)``,
+    además empieza por el comienzo; ``inputs`` y ``labels`` son ``target`` sin la última y sin la
+    primera columna.
 
     Errores: ``ValueError`` si no hay ejemplos o alguno tiene un número que no es un símbolo.
     """
@@ -113,8 +113,8 @@ def copies(
 
     ``model`` sabe dar un paso —``encode(source)`` da el estado y ``step(ids, state)``, las
     puntuaciones y el estado nuevo—, y entonces escribe :func:`atento.decoding.greedy`, con
-    ``MARGIN`` símbolos de más por si no para; o es una función, de números (batch, source) a
-    (batch, target). Los ejemplos se reparten en lotes por longitudes.
+    ``MARGIN`` símbolos de más por si no para; o es una función, de números ``(batch, source)``
+    a ``(batch, target)``. Los ejemplos se reparten en lotes por longitudes.
 
     Errores: ``TypeError`` si ``model`` no es ninguna de las dos cosas; ``ValueError`` si no hay
     ejemplos, no existe ``device`` o ``batch_size`` no es positivo.
