@@ -111,12 +111,12 @@ def test_cooccurrence_by_brute_force(weights, window):
 def test_the_dynamic_window_counts_linearly_on_average():
     c, generator = small_corpus(), rng.generator(0)
     total = torch.zeros(len(c), len(c), dtype=torch.float64)
-    draws = 4000
+    draws = 2000
     for _ in range(draws):
         pairs = wv._epoch_pairs(c, 3, None, generator)
         total.index_put_(tuple(pairs.T), torch.tensor(1.0).double(), accumulate=True)
     expected = wv.cooccurrence(c, window=3, weights="linear")
-    assert (total / draws - expected).abs().max() < 0.08  # σ ≤ 0.017: más de cuatro
+    assert (total / draws - expected).abs().max() < 0.12  # σ ≤ 0.025: más de cuatro
 
 
 def test_subsampling():

@@ -236,6 +236,6 @@ def _require_rows(ids: Any, n: int) -> list[list[int]]:
     if not isinstance(ids, Tensor) or ids.ndim != 2 or ids.shape[0] != n:
         came = tuple(ids.shape) if isinstance(ids, Tensor) else type(ids).__name__
         raise ValueError(
-            f"model: se esperaba que devolviera la forma (batch={n}, target); devolvió {came}."
+            f"model: se esperaba que devolviera la forma (batch={n}, …); devolvió {came}."
         )
     return ids.tolist()
