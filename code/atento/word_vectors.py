@@ -236,8 +236,8 @@ def skipgram_batches(
     cada sitio (de 1 a ``window``), el orden de las parejas y las falsas
     (:func:`noise_distribution`). Una falsa puede coincidir por azar con la verdadera.
 
-    Errores: ``TypeError`` o ``ValueError`` si ``corpus`` o ``rng`` no lo son, o si los tamaños o el
-    umbral no son positivos.
+    Errores: ``TypeError`` o ``ValueError`` si ``corpus`` o ``rng`` no lo son, si los tamaños o el
+    umbral no son positivos, o si el umbral no deja en pie ninguna pareja.
     """
     checks.skipgram_batches(corpus, size, rng, window, negatives, threshold)
     return _skipgram_batches(corpus, size, rng, window, negatives, threshold)
@@ -247,6 +247,7 @@ def _skipgram_batches(corpus, size, rng, window, negatives, threshold) -> Iterat
     noise = noise_distribution(corpus.counts)
     while True:
         pairs = _epoch_pairs(corpus, window, threshold, rng)
+        checks.require_some(pairs, threshold)
         pairs = pairs[torch.randperm(len(pairs), generator=rng)]
         for rows in pairs.split(size):
             false = torch.multinomial(noise, len(rows) * negatives, True, generator=rng)

@@ -440,6 +440,8 @@ def test_training_errors(corpus):
         wv.skipgram_batches(corpus, 8, generator, negatives=0)
     with pytest.raises(ValueError, match="^corpus: se esperaba alguna frase con dos palabras"):
         wv.skipgram_batches(wv.read([["a"], ["a"]], min_count=1), 8, generator)
+    with pytest.raises(ValueError, match="^threshold: .*con 1e-12 no queda ninguna"):
+        next(wv.skipgram_batches(small_corpus(), 8, generator, threshold=1e-12))
     with pytest.raises(ValueError, match="^size: "):
         wv.glove_batches(torch.eye(2), 0, generator)
     with pytest.raises(ValueError, match="^x_max: "):

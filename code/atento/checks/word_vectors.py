@@ -150,6 +150,15 @@ def skipgram_batches(
         )
 
 
+def require_some(pairs: Tensor, threshold: float | None) -> None:
+    """Lanza ``ValueError`` si una vuelta al texto no deja parejas, (pairs, 2)."""
+    if not len(pairs):
+        raise ValueError(
+            f"threshold: se esperaba un umbral que dejara alguna pareja del texto; con {threshold} "
+            f"no queda ninguna."
+        )
+
+
 def _require_square(matrix: Tensor, *, name: str) -> None:
     require_floating(matrix, name=name)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
