@@ -10,7 +10,7 @@ CUANTOS ?= 20
 SOLO ?=
 
 .DEFAULT_GOAL := ayuda
-.PHONY: ayuda entorno sistema libro epub pdf paquete ver prueba procesadores referencias tiempos semillas estilo bancos mutantes capitulo limpia
+.PHONY: ayuda entorno sistema libro epub pdf paquete ver prueba procesadores referencias tiempos semillas prosa estilo bancos mutantes capitulo limpia
 
 ayuda:          ## enseña estas órdenes
 	@$(AQUI) grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -49,6 +49,9 @@ referencias: entorno ## acepta las salidas nuevas de los capítulos y enseña la
 
 semillas: entorno ## repite las otras semillas y las ejecuciones largas (minutos)
 	@$(AQUI) $(VENV) tools/semillas $(CAPITULO)
+
+prosa: entorno  ## guarda la prosa del libro de ahora y repite los capítulos que aprenden de ella
+	@$(AQUI) $(VENV) tools/prosa.py
 
 tiempos:        ## apunta los tiempos medidos de cada capítulo (CAPITULO=…)
 	@$(AQUI) $(VENV) tools/tiempos.py $(CAPITULO)

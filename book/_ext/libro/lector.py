@@ -56,15 +56,21 @@ OPCIONES_CON_TEXTO = {"requisitos", "alt", "caption", "comprueba"}
 OCULTAS = {"comprobacion", "dibujo", "hide-input", "hide-cell", "remove-input", "remove-cell"}
 MARCADA = "a-fondo"
 
-MD = (
-    MarkdownIt("commonmark")
-    .enable("table")
-    .use(front_matter_plugin)
-    .use(colon_fence_plugin)
-    .use(myst_block_plugin)
-    .use(dollarmath_plugin, allow_labels=True)
-    .use(amsmath_plugin)
-)
+
+def markdown() -> MarkdownIt:
+    """Un analizador con las extensiones de MyST que usa el libro."""
+    return (
+        MarkdownIt("commonmark")
+        .enable("table")
+        .use(front_matter_plugin)
+        .use(colon_fence_plugin)
+        .use(myst_block_plugin)
+        .use(dollarmath_plugin, allow_labels=True)
+        .use(amsmath_plugin)
+    )
+
+
+MD = markdown()
 _OPCION = re.compile(r":([\w-]+):(?:\s+(.*))?$")
 _INFO = re.compile(r"\{([^}\s]+)\}\s*(.*)")
 

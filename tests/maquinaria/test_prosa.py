@@ -1,0 +1,86 @@
+"""De una página a su prosa: qué frases quedan, cómo se leen y cuándo cambia la fecha."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from pybtex.database import parse_string
+
+import prosa
+from capitulos import capitulos
+
+OBRAS = parse_string(
+    "@misc{uno2015, author={Uno, Ana and Dos, Luz and Tres, Eva}, title={T}, year={2015}}\n"
+    "@misc{par2016, author={Par, Ana and Dos, Luz}, title={T}, year={2016}}",
+    "bibtex",
+).entries
+
+
+def parrafos(texto):
+    return prosa.Lectora(SimpleNamespace(referencias=OBRAS), {"c01-tasa": "0.50"}).parrafos(texto)
+
+
+@pytest.mark.parametrize("escrito, leido", [
+    ("Una *frase* **entera** con [enlace](https://ejemplo.es).", "Una frase entera con enlace."),
+    ("Un {term}`modelo` y otra {term}`palabra <término>`, la {en}`mask`.", "Un modelo y otra palabra, la mask."),
+    ("Va en {ref}`la sección <c01-a>` de siempre.", "Va en la sección de siempre."),
+    ("La mitad vale {glue:text}`c01-tasa` justo.", "La mitad vale 0.50 justo."),
+    ("Lo midieron {cite:t}`par2016` de nuevo.", "Lo midieron Par y Dos (2016) de nuevo."),
+    ("Ya se sabía {cite}`uno2015,par2016` de antes.", "Ya se sabía (Uno et al., 2015; Par y Dos, 2016) de antes."),
+    ("Con $n$ palabras hay $4$ letras y\notra línea.", "Con n palabras hay 4 letras y otra línea."),
+    ("**1.** Se empieza por aquí ya.\n\n- b) Se sigue por allá.", "Se empieza por aquí ya.\nSe sigue por allá."),
+    ("Esta se queda aquí. La de $x^2$ se va. Y esta vuelve otra vez.", "Esta se queda aquí. Y esta vuelve otra vez."),
+])  # fmt: skip
+def test_lo_que_se_lee(escrito, leido):
+    assert "\n".join(parrafos(escrito)) == leido
+
+
+@pytest.mark.parametrize("escrito", [
+    "Se llama a `torch.nn` y listo.", "La tasa de {glue:text}`c01-otra` sube.", "Como dice {eq}`c01-e` antes.",
+    "Esto lo enseña {ref}`c01-a` luego.", "Lo que sigue es código:", "# Un título que acaba en punto.",
+    "| Una celda de la tabla. | Otra |\n|---|---|\n| Esta frase no sale. | Tampoco |", "$$x = 1$$", "Dos palabras.",
+    "```{code-cell} python\nprint('Esto no es una frase.')\n```", "```python\n# Un comentario de los largos.\n```",
+    "```{math}\nx = 1.\n```", "% Un comentario de quien escribe.", "<!-- Una nota que no se ve. -->",
+    "![Una figura de las grandes.](f.svg)", "(una-etiqueta-muy-larga)=", "Abre «unas comillas y no cierra.",
+])  # fmt: skip
+def test_lo_que_no_se_lee(escrito):
+    assert parrafos(escrito) == []
+
+
+def test_las_directivas_dejan_su_texto_y_el_glosario_sus_entradas():
+    pagina = (
+        "::::{repaso}\nPregunta la de fuera, ¿no?\n\n:::{respuesta}\nResponde la de dentro ahora.\n:::\n::::\n\n"
+        "```{figura} fig-a\nEl pie se lee entero.\n```\n\n"
+        "```{glossary}\nacarreo\n  {en}`carry`. En una suma, lo que pasa.\n\nRNN\n  {en}`RNN`. ReLU con vueltas.\n```\n"
+    )
+    assert parrafos(pagina) == [
+        "Pregunta la de fuera, ¿no?", "Responde la de dentro ahora.", "El pie se lee entero.",
+        "Acarreo: en una suma, lo que pasa.",
+        "RNN: ReLU con vueltas.",
+    ]  # fmt: skip
+
+
+def test_los_numeros_salen_de_las_referencias():
+    (cuarto,) = [c for c in capitulos() if c.clave == "04"]
+    numeros = prosa.numeros_de(cuarto)
+    assert len(numeros) > 5 and all(clave.startswith("c04-") for clave in numeros)
+    assert not any("'" in valor for valor in numeros.values())
+
+
+def test_la_fecha_solo_cambia_con_el_texto(tmp_path):
+    destino, hay = tmp_path / "prosa.json", {"01": {"title": "Uno", "paragraphs": ["Una frase entera."]}}
+    assert prosa.escribe(prosa.instantanea(hay, "2026-01-01"), destino)
+    antes = destino.read_bytes()
+    assert not prosa.escribe(prosa.instantanea(hay, "2026-02-02"), destino) and destino.read_bytes() == antes
+    hay["01"]["paragraphs"].append("Otra frase más.")
+    assert prosa.escribe(prosa.instantanea(hay, "2026-02-02"), destino)
+    guardado = json.loads(destino.read_text("utf8"))
+    assert guardado["date"] == "2026-02-02" and guardado["digest"] != json.loads(antes)["digest"]
+
+
+def test_quien_la_lee(tmp_path):
+    from test_herramientas import capitulo
+
+    (tmp_path / "b").mkdir()
+    lee = capitulo(tmp_path, "from atento.tasks import prose")
+    assert prosa.lectores([lee, capitulo(tmp_path / "b", "from atento import masks")]) == [lee]
