@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from os import PathLike
 from typing import Any
 
 from torch import Tensor
@@ -150,6 +151,12 @@ def require_ids(ids: Any, size: int) -> list[int]:
         if not 0 <= i < size:
             raise ValueError(f"ids: se esperaban números de 0 a {size - 1}; llegó {i}.")
     return [int(i) for i in row]
+
+
+def require_path(path: Any) -> None:
+    """Lanza ``TypeError`` si no es una ruta."""
+    if not isinstance(path, (str, PathLike)):
+        raise TypeError(f"path: se esperaba una ruta; llegó {type(path).__name__}.")
 
 
 def require_word(word: str) -> None:

@@ -1,5 +1,8 @@
 """Lo común a todos los tokenizadores: vocabulario, números, especiales, guardar y cargar."""
 
+import functools
+import operator
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -116,10 +119,13 @@ class Tokenizer(ABC):
 
         Errores: los de :meth:`encode`.
         """
-        return mark.join(visible(piece) for piece in self.pieces(text))
+        return mark.join(self._visible(piece) for piece in self.pieces(text))
 
     def _join(self, pieces: Sequence[str]) -> str:
         return "".join(pieces)
+
+    def _visible(self, piece: str) -> str:
+        return visible(piece)
 
     def _remember(self, word: str) -> None:
         """Apunta los números de una palabra: las palabras se repiten mucho."""
@@ -153,8 +159,9 @@ class Tokenizer(ABC):
     def save(self, path: str | Path) -> None:
         """Guarda el tokenizador en un fichero JSON, que se puede leer y comparar.
 
-        Errores: ``OSError`` si no se puede escribir.
+        Errores: ``TypeError`` si ``path`` no es una ruta; ``OSError`` si no se puede escribir.
         """
+        checks.require_path(path)
         written = msgspec.json.format(msgspec.json.encode(self._settings()), indent=1)
         Path(path).write_bytes(written + b"\n")
 
@@ -162,9 +169,10 @@ class Tokenizer(ABC):
     def load(cls, path: str | Path) -> Self:
         """Carga un tokenizador de esta clase, o de cualquiera si se llama ``Tokenizer.load``.
 
-        Errores: ``OSError`` si no se puede leer; ``ValueError`` si no es un fichero de
-        :meth:`save`, si está dañado o si es de otra clase.
+        Errores: ``TypeError`` si ``path`` no es una ruta; ``OSError`` si no se puede leer;
+        ``ValueError`` si no es un fichero de :meth:`save`, si está dañado o si es de otra clase.
         """
+        checks.require_path(path)
         kinds = {kind.settings: kind for kind in _concrete(Tokenizer)}
         saved = _read(Path(path), tuple(kinds))
         kind = kinds[type(saved)]
@@ -190,17 +198,14 @@ def _concrete(cls: type[Tokenizer]) -> list[type[Tokenizer]]:
 
 def _read(path: Path, kinds: tuple[type[Settings], ...]) -> Settings:
     """Lee el fichero y comprueba los tipos de todo lo que trae."""
-    wanted = f"path: se esperaba un tokenizador guardado por atento; {path}"
-    union = kinds[0]
-    for kind in kinds[1:]:
-        union |= kind
+    why = "dice ser de otro formato"
     try:
-        saved = msgspec.json.decode(path.read_bytes(), type=union)
+        saved = msgspec.json.decode(path.read_bytes(), type=functools.reduce(operator.or_, kinds))
+        if saved.format == FORMAT:
+            return saved
     except msgspec.ValidationError as error:
-        where = str(error).rpartition("`$")[2].strip("`")
-        raise ValueError(f"{wanted} no lo es (falla en «${where}»).") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{wanted} no es JSON, o está cortado.") from error
-    if saved.format != FORMAT:
-        raise ValueError(f"{wanted} dice ser de otro formato, {saved.format!r}.")
-    return saved
+        where = re.search(r"`\$\.?([^`]*)`$", str(error))  # el lugar, como «merges[0]»
+        why = f"falla «{where[1]}»" if where else "le falta algún campo, o le sobra"
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        why = "no es JSON, o está cortado"
+    raise ValueError(f"path: se esperaba un tokenizador guardado por atento; {path}: {why}.")

@@ -12,7 +12,7 @@ from atento.checks import tokenizers as checks
 from atento.numbers import require_size
 from atento.tokenizers.base import UNK, Settings, Tokenizer
 from atento.tokenizers.pairs import Pair, PairIndex
-from atento.tokenizers.text import count_words
+from atento.tokenizers.text import count_words, visible
 
 _NEVER = float("inf")
 
@@ -175,12 +175,17 @@ class BPE(Tokenizer):
     def _join(self, pieces: Sequence[str]) -> str:
         if not self.byte_level:
             return "".join(pieces)
-        first = set(self.vocabulary[: self.n_first])
-        raw = b"".join(
-            piece.encode() if piece in first else bytes(_FROM_BYTES[c] for c in piece)
-            for piece in pieces
-        )
-        return raw.decode("utf-8", errors="replace")
+        return b"".join(map(self._raw, pieces)).decode("utf-8", errors="replace")
+
+    def _visible(self, piece: str) -> str:
+        text = self._raw(piece).decode(errors="backslashreplace") if self.byte_level else piece
+        return visible(text)
+
+    def _raw(self, piece: str) -> bytes:
+        """Los bytes que dice una pieza; un token especial no está escrito con bytes."""
+        if self._ids[piece] < self.n_first:
+            return piece.encode()
+        return bytes(_FROM_BYTES[character] for character in piece)
 
 
 def _symbols(word: str, byte_level: bool) -> tuple[str, ...]:

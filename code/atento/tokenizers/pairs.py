@@ -35,7 +35,7 @@ class PairIndex:
             for pair in pairwise(symbols):
                 self.counts[pair] += times
                 self._where[pair].add(i)
-        self._heap: list[tuple] = []
+        self._heap: list[tuple] | None = None  # hasta que se pida la primera
 
     def score(self, pair: Pair) -> float:
         """Lo que vale unir una pareja: aquí, las veces que sale."""
@@ -46,9 +46,9 @@ class PairIndex:
         return left + right
 
     def best(self) -> Pair | None:
-        """La pareja que más vale; a igualdad, la de símbolos más antiguos. ``None`` si no quedan."""
-        if not self._heap:
-            self._push(self.counts)
+        """La pareja que más vale, o ``None``; a igualdad, la de símbolos más antiguos."""
+        if self._heap is None:
+            self._heap = sorted(map(self._entry, self.counts))
         while self._heap:
             entry = self._heap[0]
             pair = entry[-1]
@@ -83,7 +83,7 @@ class PairIndex:
         self._push(changed for changed, by in changes.items() if by > 0)
 
     def _push(self, pairs: Iterable[Pair]) -> None:
-        for pair in pairs:
+        for pair in pairs if self._heap is not None else ():
             heapq.heappush(self._heap, self._entry(pair))
 
     def _entry(self, pair: Pair) -> tuple:
