@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import models, pre_tokenizers, trainers
 
+from atento import rng
 from atento.tokenizers import Unigram, lattice, normalize
 from atento.tokenizers.text import WORDS, count_words
 from atento.tokenizers.unigram import (
@@ -153,6 +154,25 @@ def test_cada_caracter_esta_cubierto_con_probabilidad_1(word):
     assert covered == pytest.approx(np.ones(len(word)))
 
 
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0, 3.0])
+def test_al_azar_cada_corte_sale_segun_su_probabilidad(power):
+    cuts = scored_cuts(small(), "abñb")
+    weights = {pieces: math.exp(power * score) for pieces, score in cuts.items()}
+    draw, times = rng.generator(1), 3000
+    found = Counter(tuple(small().sample("abñb", draw, power)) for _ in range(times))
+    assert set(found) <= set(cuts)
+    for pieces, weight in weights.items():
+        chance = weight / sum(weights.values())
+        slack = 5 * math.sqrt(chance * (1 - chance) / times)
+        assert found[pieces] / times == pytest.approx(chance, abs=slack + 1e-9)
+
+
+@given(word=st.text("abñx", min_size=1, max_size=8), seed=st.integers(0, 9))
+def test_el_azar_se_repite_con_la_misma_semilla(word, seed):
+    one, other = (small().sample(word, rng.generator(seed)) for _ in range(2))
+    assert one == other and tuple(one) in scored_cuts(small(), word)
+
+
 def grid(seed: int, n_words: int, n: int, longest: int) -> np.ndarray:
     values = np.random.default_rng(seed).normal(-3, 1, (n_words, n, longest))
     ends = np.arange(n)[:, None] + np.arange(1, longest + 1)
@@ -274,6 +294,11 @@ def test_opciones_que_no_valen():
         Unigram.train("la casa", 50, longest=1)
     with pytest.raises(ValueError, match="^seed_size: "):
         Unigram.train("la casa", 50, seed_size=0)
+    with pytest.raises(TypeError, match="^generator: se esperaba un generador"):
+        small().sample("ab", 3)
+    for power, kind in ((-1.0, ValueError), (math.inf, ValueError), ("1", TypeError)):
+        with pytest.raises(kind, match="^power: "):
+            small().sample("ab", rng.generator(0), power)
     for method in ("lattice", "segmentations", "segment"):
         with pytest.raises(TypeError, match="^word: se esperaba un texto"):
             getattr(small(), method)(3)

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any
 
-from torch import Tensor
+from torch import Generator, Tensor
 
-from atento.numbers import require_size
+from atento.numbers import require_number, require_size
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
@@ -164,3 +164,16 @@ def require_word(word: str) -> None:
     require_text(word, name="word")
     if not word:
         raise ValueError("word: se esperaba al menos un carácter; llegó el texto vacío.")
+
+
+def require_draw(word: str, generator: Any, power: float) -> None:
+    """Lanza si no se puede cortar ``word`` al azar con ese generador y esa potencia."""
+    require_word(word)
+    if not isinstance(generator, Generator):
+        raise TypeError(
+            f"generator: se esperaba un generador de PyTorch, como los de atento.rng; llegó "
+            f"{type(generator).__name__}."
+        )
+    require_number(power, name="power")
+    if not 0 <= power < math.inf:
+        raise ValueError(f"power: se esperaba un número finito, como poco 0; llegó {power}.")

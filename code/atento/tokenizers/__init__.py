@@ -3,9 +3,9 @@
 Todos se entrenan con ``train(corpus, vocab_size)`` y se usan igual: ``encode`` da números;
 ``pieces``, las piezas; ``decode`` vuelve al texto; ``save`` y ``load`` guardan y cargan en JSON.
 
-    tokenizer = BPE.train(corpus, 2000, special=["<pad>", "<bos>", "<eos>"])
-    tokenizer.show("El niño pequeño")       # «El|␣niño|␣pequeño», según el corpus
-    tokenizer.decode(tokenizer.encode("El niño pequeño"))
+- ``tokenizer = BPE.train(corpus, 2000, special=["<pad>", "<bos>", "<eos>"])`` aprende del corpus;
+- ``tokenizer.show("El niño pequeño")`` enseña los cortes: «El|␣niño|␣pequeño», si los aprendió así;
+- ``tokenizer.decode(tokenizer.encode("El niño pequeño"))`` es «El niño pequeño».
 
 Y cada uno enseña cómo corta una palabra: ``BPE.merges_of``, ``WordPiece.matches_of``,
 ``Unigram.lattice`` y ``Unigram.segmentations``.

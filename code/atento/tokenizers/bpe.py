@@ -38,8 +38,8 @@ def learn_merges(pairs: PairIndex, vocab_size: int) -> list[Pair]:
     """Une la pareja más frecuente hasta tener ``vocab_size`` símbolos o quedarse sin parejas.
 
     Devuelve las uniones por orden. A igualdad gana la pareja cuyos símbolos llegaron antes al
-    vocabulario. Unir dos veces lo mismo por caminos distintos («a»+«bc», «ab»+«c») da dos uniones
-    y un solo símbolo.
+    vocabulario. Unir dos veces lo mismo por caminos distintos (``a`` + ``bc``, ``ab`` + ``c``) da
+    dos uniones y un solo símbolo.
 
     Fuente: Sennrich et al. (2016), algoritmo 1.
     """

@@ -17,7 +17,7 @@ _NONE = -np.inf
 def forward(edges: ndarray) -> ndarray:
     """``alpha[w, j]``: logaritmo de la suma de las probabilidades de los caminos de 0 a ``j``.
 
-    ``edges`` es (word, start, length); devuelve (word, n + 1). La última columna es la
+    ``edges`` es ``(word, start, length)``; devuelve ``(word, n + 1)``. La última columna es la
     log-verosimilitud de cada palabra.
 
     Fuente: Rabiner (1989), ec. 18–21, con piezas de varios caracteres.
@@ -34,7 +34,7 @@ def forward(edges: ndarray) -> ndarray:
 def backward(edges: ndarray) -> ndarray:
     """``beta[w, i]``: logaritmo de la suma de las probabilidades de los caminos de ``i`` al final.
 
-    ``edges`` es (word, start, length); devuelve (word, n + 1).
+    ``edges`` es ``(word, start, length)``; devuelve ``(word, n + 1)``.
 
     Fuente: Rabiner (1989), ec. 23–25.
     """
@@ -50,8 +50,8 @@ def backward(edges: ndarray) -> ndarray:
 def posteriors(edges: ndarray) -> tuple[ndarray, ndarray]:
     """Probabilidad de que el corte pase por cada arista, y log-verosimilitud de cada palabra.
 
-    ``edges`` es (word, start, length); devuelve (word, start, length) y (word,). En cada carácter,
-    las probabilidades de las aristas que lo cubren suman 1.
+    ``edges`` es ``(word, start, length)``; devuelve ``(word, start, length)`` y ``(word,)``. Las
+    probabilidades de las aristas que cubren un carácter suman 1.
 
     Fuente: Rabiner (1989), ec. 37.
     """
@@ -64,9 +64,9 @@ def posteriors(edges: ndarray) -> tuple[ndarray, ndarray]:
 
 
 def viterbi(edges: ndarray) -> ndarray:
-    """Log-probabilidad del mejor corte de cada palabra: :func:`forward` con máximo y no suma.
+    """Log-probabilidad del mejor corte de cada palabra.
 
-    ``edges`` es (word, start, length); devuelve (word,).
+    Es :func:`forward` con el máximo en lugar de la suma. ``edges`` es ``(word, start, length)``; devuelve ``(word,)``.
 
     Fuente: Viterbi (1967).
     """
@@ -80,7 +80,7 @@ def viterbi(edges: ndarray) -> ndarray:
 
 
 def logsumexp(x: ndarray) -> ndarray:
-    """log Σ exp de cada fila, sin desbordar; −∞ si toda la fila lo es."""
+    """``log Σ exp`` de cada fila, sin desbordar; −∞ si toda la fila lo es."""
     top = x.max(axis=1, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):

@@ -20,7 +20,8 @@ def normalize(text: str, form: str | None = "NFC") -> str:
     """Devuelve el texto en una forma de normalización de Unicode; ``None`` lo deja como está.
 
     «ñ» puede escribirse con un carácter (NFC) o con dos, la «n» y la virgulilla (NFD). NFKC y NFKD
-    además cambian caracteres por otros equivalentes («ﬁ» → «fi», «²» → «2»), y eso no se deshace.
+    además cambian caracteres por otros equivalentes (``ﬁ`` → ``fi``, ``²`` → ``2``), y eso no se
+    deshace.
 
     Errores: ``TypeError`` si ``text`` no es ``str``; ``ValueError`` si no se puede escribir en
     UTF-8 o ``form`` no existe.

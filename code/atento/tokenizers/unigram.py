@@ -12,13 +12,14 @@ from itertools import pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
+import torch
 from numpy import ndarray
 
 from atento.checks import tokenizers as checks
 from atento.numbers import require_size
-from atento.tokenizers import lattice
 from atento.tokenizers.base import UNK, Settings, Tokenizer
 from atento.tokenizers.characters import character_counts
+from atento.tokenizers.lattice import forward, posteriors, viterbi
 from atento.tokenizers.text import count_words
 
 UNKNOWN_PENALTY = 10.0  # nats por debajo de la peor pieza, como en SentencePiece
@@ -79,7 +80,7 @@ class Corpus:
         edge_scores = np.append(scores, -np.inf)  # la última, la −1, es «no hay pieza»
         expected, total = np.zeros(self.n_pieces + 1), 0.0
         for _, ids, times in self.groups:
-            used, likelihood = lattice.posteriors(edge_scores[ids])
+            used, likelihood = posteriors(edge_scores[ids])
             weights = used * times[:, None, None]
             expected += np.bincount(ids.ravel() + 1, weights.ravel(), self.n_pieces + 1)
             total += float(times @ likelihood)
@@ -94,7 +95,7 @@ class Corpus:
         for rows, ids, _ in self.groups:
             edges, n = edge_scores[ids], ids.shape[1]
             edges[:, 0, n - 1 :] = -np.inf
-            best[rows] = lattice.viterbi(edges)
+            best[rows] = viterbi(edges)
         return best
 
 
@@ -274,15 +275,35 @@ class Unigram(Tokenizer):
         Errores: ``TypeError`` si no es ``str``; ``ValueError`` si está vacía.
         """
         checks.require_word(word)
-        edges = [edge for end in range(1, len(word) + 1) for edge in self._edges_into(word, end)]
-        grid = np.full((1, len(word), self._longest), -np.inf)
-        for start, end, score in edges:
-            grid[0, start, end - start - 1] = score
-        used = lattice.posteriors(grid)[0][0]
+        grid = self._grid(word)
+        used = posteriors(grid)[0]
         return [
-            Edge(start, end, word[start:end], score, float(used[start, end - start - 1]))
-            for start, end, score in sorted(edges)
+            Edge(i, i + k + 1, word[i : i + k + 1], float(grid[0, i, k]), float(used[0, i, k]))
+            for _, i, k in np.argwhere(np.isfinite(grid)).tolist()
         ]
+
+    def sample(self, word: str, generator: torch.Generator, power: float = 1.0) -> list[str]:
+        """Corta una palabra al azar, cada corte según su probabilidad elevada a ``power``.
+
+        Con 0 todos los cortes son igual de probables; cuanto mayor, más sale el mejor. Entrenar un
+        modelo viendo cada vez un corte distinto es la regularización por subpalabras.
+
+        Errores: ``TypeError`` o ``ValueError`` si ``word`` no es un texto con algo, ``generator``
+        no es un generador de PyTorch o ``power`` no es un número finito mayor o igual que 0.
+        Fuente: Kudo (2018), apartado 3.3.
+        """
+        checks.require_draw(word, generator, power)
+        grid = self._grid(word)
+        grid[np.isfinite(grid)] *= power
+        reach = forward(grid)[0]
+        pieces, end = [], len(word)
+        while end > 0:  # desde el final: de dónde se llega, según lo probable que sea llegar
+            starts = np.arange(max(0, end - self._longest), end)
+            chances = np.exp(reach[starts] + grid[0, starts, end - starts - 1] - reach[end])
+            drawn = torch.multinomial(torch.from_numpy(chances), 1, generator=generator)
+            pieces.append(word[starts[drawn.item()] : end])
+            end = int(starts[drawn.item()])
+        return pieces[::-1]
 
     def segmentations(self, word: str, n: int = 10) -> list[Segmentation]:
         """Los ``n`` mejores cortes de una palabra, del más al menos probable.
@@ -302,6 +323,14 @@ class Unigram(Tokenizer):
             )
             best.append(heapq.nlargest(n, paths, key=lambda path: path.score))
         return best[-1]
+
+    def _grid(self, word: str) -> ndarray:
+        """Las aristas de una palabra, (1, start, length), como las piden los retículos."""
+        grid = np.full((1, len(word), min(self._longest, len(word))), -np.inf)
+        for end in range(1, len(word) + 1):
+            for start, _, score in self._edges_into(word, end):
+                grid[0, start, end - start - 1] = score
+        return grid
 
     def _edges_into(self, word: str, end: int) -> Iterator[tuple[int, int, float]]:
         """Las piezas que acaban en ``end``; un carácter que no es pieza vale como desconocido."""

@@ -81,8 +81,7 @@ class ScoredPairs(PairIndex):
     def score(self, pair: Pair) -> float:
         """Lo que vale unir la pareja según el criterio elegido.
 
-        Con la verosimilitud, en «aaa», «a» y «a» se tocan dos veces, pero solo se unen
-        una.
+        Para la verosimilitud, tres símbolos iguales seguidos se tocan dos veces y se unen una.
         """
         left, right, n = self.symbols[pair[0]], self.symbols[pair[1]], self.counts[pair]
         if pair[0] == pair[1] and self._value is likelihood:
@@ -91,7 +90,7 @@ class ScoredPairs(PairIndex):
         return self._value(n, left, right, self.total)
 
     def join(self, left: str, right: str) -> str:
-        """«to» y «##ken» dan «token»."""
+        """``to`` y ``##ken`` dan ``token``."""
         return left + right.removeprefix(PREFIX)
 
     def best(self) -> Pair | None:
