@@ -127,7 +127,7 @@ def pruebas_de(fichero: Path, raiz: Path = RAIZ) -> list[str]:
     nombre, partes = fichero.stem, fichero.with_suffix("").parts
     carpetas = ("tests/atento",) if partes[0] == "code" else ("tests/maquinaria", "tests/libro", "tests/sitio")
     hay = [p for c in carpetas for p in sorted((raiz / c).rglob("test_*.py"))]
-    de_nombre = [p for p in hay if p.stem.removeprefix("test_") in partes]
+    de_nombre = [p for p in hay if {p.stem, "_".join(p.stem.split("_")[:2])} & {f"test_{parte}" for parte in partes}]
     importa = re.compile(rf"^(?:from|import) (?:libro\.|atento[\w.]*)?(?:.*\b)?{nombre}\b", re.MULTILINE)
     suyas = de_nombre or [p for p in hay if importa.search(p.read_text(encoding="utf-8"))]
     if partes[0] == "book" and not suyas:

@@ -164,20 +164,19 @@ def test_los_especiales_no_salen_del_texto_ni_en_el(name):
 
 @every
 def test_entrenar_dos_veces_da_lo_mismo_y_un_generador_vale(name):
-    one = TRAIN[name](prosa()[:2], 600)
-    other = TRAIN[name]((text for text in prosa()[:2]), 600)
+    one = TRAIN[name](prosa()[:1], 600)
+    other = TRAIN[name]((text for text in prosa()[:1]), 600)
     assert one.vocabulary == other.vocabulary
 
 
 @every
 def test_el_tamano_es_el_pedido(name):
     assert len(trained(name)) == 900 or name == "characters"
-    assert len(TRAIN[name](prosa(), 80 if name == "characters" else 777)) in (80, 777)
+    assert len(TRAIN[name](prosa()[0], 60 if name == "characters" else 577)) in (60, 577)
 
 
 def test_characters_se_queda_con_los_mas_frecuentes():
     tokenizer = Characters.train("aaa bb c", 3)
-    assert tokenizer.vocabulary == ("<unk>", "a", "b") or tokenizer.vocabulary[1:] == (" ", "a")
     assert tokenizer.vocabulary == ("<unk>", " ", "a")  # el espacio y la «b» salen igual: por orden
 
 
@@ -245,6 +244,13 @@ def test_un_fichero_ajeno_no_se_carga(tmp_path, content):
 def test_cargar_con_otra_clase_dice_cual_es(tmp_path):
     with pytest.raises(ValueError, match="^path: se esperaba un Unigram; .* guarda un bpe"):
         Unigram.load(damaged(tmp_path))
+
+
+def test_una_clase_derivada_no_cambia_lo_que_se_carga(tmp_path):
+    class Mine(BPE):
+        """Una variante."""
+
+    assert type(Tokenizer.load(damaged(tmp_path))) is BPE and issubclass(Mine, BPE)
 
 
 @pytest.mark.parametrize("path", [3, None, b"t.json"])

@@ -102,7 +102,8 @@ def test_la_verosimilitud_no_es_peor_que_la_de_la_biblioteca():
     theirs.train_from_iterator(prosa(), trainer)
     learned = dict(json.loads(theirs.to_str())["model"]["vocab"][1:])
     words = count_words(prosa(), None)
-    their_scores = maximize(np.exp(list(learned.values())), np.zeros(len(learned)))
+    scores = np.array(list(learned.values()))
+    their_scores = scores - np.log(np.exp(scores).sum())  # las suyas no llegan a sumar 1
     our_total = Corpus(words, ours().vocabulary[1:]).expected_counts(np.array(ours().scores))[1]
     their_total = Corpus(words, learned).expected_counts(their_scores)[1]
     assert our_total > 1.01 * their_total  # las dos son negativas: como mucho, un 1 % más baja
@@ -158,7 +159,7 @@ def test_cada_caracter_esta_cubierto_con_probabilidad_1(word):
 def test_al_azar_cada_corte_sale_segun_su_probabilidad(power):
     cuts = scored_cuts(small(), "abñb")
     weights = {pieces: math.exp(power * score) for pieces, score in cuts.items()}
-    draw, times = rng.generator(1), 3000
+    draw, times = rng.generator(1), 1500
     found = Counter(tuple(small().sample("abñb", draw, power)) for _ in range(times))
     assert set(found) <= set(cuts)
     for pieces, weight in weights.items():

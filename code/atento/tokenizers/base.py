@@ -173,7 +173,7 @@ class Tokenizer(ABC):
         ``ValueError`` si no es un fichero de :meth:`save`, si está dañado o si es de otra clase.
         """
         checks.require_path(path)
-        kinds = {kind.settings: kind for kind in _concrete(Tokenizer)}
+        kinds = {kind.settings: kind for kind in _kinds(Tokenizer)}
         saved = _read(Path(path), tuple(kinds))
         kind = kinds[type(saved)]
         if not issubclass(kind, cls):
@@ -192,8 +192,10 @@ class Tokenizer(ABC):
         return self.settings(pieces=list(self.vocabulary[self.n_first :]), **own)
 
 
-def _concrete(cls: type[Tokenizer]) -> list[type[Tokenizer]]:
-    return [found for sub in cls.__subclasses__() for found in (sub, *_concrete(sub))]
+def _kinds(cls: type[Tokenizer]) -> list[type[Tokenizer]]:
+    """Las clases que derivan de una y tienen su manera de guardarse."""
+    found = [kind for sub in cls.__subclasses__() for kind in (sub, *_kinds(sub))]
+    return [kind for kind in found if "settings" in vars(kind)]
 
 
 def _read(path: Path, kinds: tuple[type[Settings], ...]) -> Settings:
