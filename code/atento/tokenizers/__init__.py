@@ -4,11 +4,11 @@ Todos se entrenan con ``train(corpus, vocab_size)`` y se usan igual: ``encode`` 
 ``pieces``, las piezas; ``decode`` vuelve al texto; ``save`` y ``load`` guardan y cargan en JSON.
 
 - ``tokenizer = BPE.train(corpus, 2000, special=["<pad>", "<bos>", "<eos>"])`` aprende del corpus;
-- ``tokenizer.show("El niño pequeño")`` enseña los cortes: «El|␣niño|␣pequeño», si los aprendió así;
+- ``tokenizer.show("El niño pequeño")`` enseña los cortes, como ``El|␣niño|␣pequeño``;
 - ``tokenizer.decode(tokenizer.encode("El niño pequeño"))`` es «El niño pequeño».
 
 Y cada uno enseña cómo corta una palabra: ``BPE.merges_of``, ``WordPiece.matches_of``,
-``Unigram.lattice`` y ``Unigram.segmentations``.
+``Unigram.lattice`` y ``Unigram.segmentations``. ``Unigram.sample`` la corta al azar.
 
 ``Characters``, ``BPE`` y ``Unigram`` devuelven el texto normalizado tal como era, con sus espacios,
 salvo los caracteres desconocidos (ninguno con ``BPE`` sobre bytes). ``WordPiece`` pierde los

@@ -41,7 +41,7 @@ class Tokenizer(ABC):
     """
 
     kind: ClassVar[str]
-    settings: ClassVar[type[Settings]]
+    _saved: ClassVar[type[Settings]]
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class Tokenizer(ABC):
         return self._join([self.vocabulary[i] for i in kept])
 
     def show(self, text: str, mark: str = "|") -> str:
-        """El texto cortado y a la vista: «El|␣ni|ño».
+        """El texto cortado y a la vista: ``El|␣ni|ño``.
 
         Errores: los de :meth:`encode`.
         """
@@ -173,7 +173,7 @@ class Tokenizer(ABC):
         ``ValueError`` si no es un fichero de :meth:`save`, si está dañado o si es de otra clase.
         """
         checks.require_path(path)
-        kinds = {kind.settings: kind for kind in _kinds(Tokenizer)}
+        kinds = {kind._saved: kind for kind in _kinds(Tokenizer)}
         saved = _read(Path(path), tuple(kinds))
         kind = kinds[type(saved)]
         if not issubclass(kind, cls):
@@ -187,15 +187,15 @@ class Tokenizer(ABC):
 
     def _settings(self) -> Settings:
         """Lo que guarda ``save``: los argumentos del constructor, por su nombre."""
-        names = set(self.settings.__struct_fields__) - {"format", "pieces"}
+        names = set(self._saved.__struct_fields__) - {"format", "pieces"}
         own = {name: getattr(self, name) for name in names}
-        return self.settings(pieces=list(self.vocabulary[self.n_first :]), **own)
+        return self._saved(pieces=list(self.vocabulary[self.n_first :]), **own)
 
 
 def _kinds(cls: type[Tokenizer]) -> list[type[Tokenizer]]:
     """Las clases que derivan de una y tienen su manera de guardarse."""
     found = [kind for sub in cls.__subclasses__() for kind in (sub, *_kinds(sub))]
-    return [kind for kind in found if "settings" in vars(kind)]
+    return [kind for kind in found if "_saved" in vars(kind)]
 
 
 def _read(path: Path, kinds: tuple[type[Settings], ...]) -> Settings:

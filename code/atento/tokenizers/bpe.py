@@ -5,8 +5,9 @@ señala es el comienzo, y la señal es el propio espacio: « niño» es una pala
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, Self
+from typing import Self
 
 from atento.checks import tokenizers as checks
 from atento.numbers import require_size
@@ -53,7 +54,8 @@ def learn_merges(pairs: PairIndex, vocab_size: int) -> list[Pair]:
 # --- Cortar ---------------------------------------------------------------------------------------
 
 
-class Merge(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Merge:
     """Un paso al cortar una palabra: qué unión se aplica, su número y cómo queda la palabra."""
 
     rank: int
@@ -101,7 +103,7 @@ class BPE(Tokenizer):
     Fuente: Sennrich et al. (2016); sobre bytes, Radford et al. (2019).
     """
 
-    kind, settings = "bpe", _Settings
+    kind, _saved = "bpe", _Settings
 
     def __init__(
         self,

@@ -21,7 +21,7 @@ class Characters(Tokenizer):
     Errores: los de :class:`Tokenizer`, y ``ValueError`` si una pieza tiene más de un carácter.
     """
 
-    kind, settings = "characters", _Settings
+    kind, _saved = "characters", _Settings
 
     def __init__(
         self,

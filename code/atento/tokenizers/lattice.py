@@ -66,7 +66,8 @@ def posteriors(edges: ndarray) -> tuple[ndarray, ndarray]:
 def viterbi(edges: ndarray) -> ndarray:
     """Log-probabilidad del mejor corte de cada palabra.
 
-    Es :func:`forward` con el máximo en lugar de la suma. ``edges`` es ``(word, start, length)``; devuelve ``(word,)``.
+    Es :func:`forward` con el máximo en lugar de la suma. ``edges`` es ``(word, start, length)``;
+    devuelve ``(word,)``.
 
     Fuente: Viterbi (1967).
     """

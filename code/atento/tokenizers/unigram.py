@@ -8,8 +8,9 @@ import heapq
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 import torch
@@ -159,7 +160,8 @@ def learn_scores(
 # --- Cortar ---------------------------------------------------------------------------------------
 
 
-class Edge(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Edge:
     """Una pieza en un lugar de la palabra; ``posterior``: probabilidad de que el corte la use."""
 
     start: int
@@ -169,7 +171,8 @@ class Edge(NamedTuple):
     posterior: float
 
 
-class Segmentation(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Segmentation:
     """Una manera de cortar una palabra y su log-probabilidad, la suma de las de sus piezas."""
 
     pieces: tuple[str, ...]
@@ -196,7 +199,7 @@ class Unigram(Tokenizer):
     Fuente: Kudo (2018).
     """
 
-    kind, settings = "unigram", _Settings
+    kind, _saved = "unigram", _Settings
 
     def __init__(
         self,

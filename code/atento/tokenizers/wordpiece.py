@@ -14,7 +14,8 @@ cuánto se atraen dos símbolos y no cuántas veces salen, así que prefiere los
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Self
+from dataclasses import dataclass
+from typing import Self
 
 from atento.checks import tokenizers as checks
 from atento.numbers import require_size
@@ -117,7 +118,8 @@ class ScoredPairs(PairIndex):
 # --- El tokenizador -------------------------------------------------------------------------------
 
 
-class Match(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Match:
     """Un paso al cortar una palabra: las piezas probadas, de larga a corta, y la que encajó."""
 
     start: int
@@ -142,7 +144,7 @@ class WordPiece(Tokenizer):
     Fuente: Schuster y Nakajima (2012); Devlin et al. (2019), código publicado.
     """
 
-    kind, settings = "wordpiece", _Settings
+    kind, _saved = "wordpiece", _Settings
 
     def __init__(
         self,
