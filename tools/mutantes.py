@@ -169,7 +169,11 @@ def pruebas_de(fichero: Path, raiz: Path = RAIZ) -> list[str]:
         else ("tests/maquinaria", "tests/libro", "tests/sitio")
     )
     hay = [p for c in carpetas for p in sorted((raiz / c).rglob("test_*.py"))]
-    de_nombre = [p for p in hay if p.stem.removeprefix("test_") in partes]
+    de_nombre = [
+        p
+        for p in hay
+        if {p.stem, "_".join(p.stem.split("_")[:2])} & {f"test_{parte}" for parte in partes}
+    ]
     importa = re.compile(
         rf"^(?:from|import) (?:libro\.|atento[\w.]*)?(?:.*\b)?{nombre}\b", re.MULTILINE
     )

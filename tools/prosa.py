@@ -39,10 +39,10 @@ from libro.lector import LITERALES, Directiva, markdown
 
 DESTINO = RAIZ / "code" / "atento" / "datos" / "prosa.json"
 ORDEN = "make prosa"
-GENERADAS = ("apendices/api", "apendices/soluciones")   # las escribe tools/apendices.py
-FRASES_DE_UNA_PAGINA = 15     # con menos, una página es una lista o un enlace, no prosa
+GENERADAS = ("apendices/api", "apendices/soluciones")  # las escribe tools/apendices.py
+FRASES_DE_UNA_PAGINA = 15  # con menos, una página es una lista o un enlace, no prosa
 PALABRAS_DE_UNA_FRASE = 3
-HUECO = "\ufffc"              # lo que había aquí no se puede leer en voz alta
+HUECO = "\ufffc"  # lo que había aquí no se puede leer en voz alta
 MD = markdown().use(myst_role_plugin)
 
 _CON_TEXTO = re.compile(r"(?:term|ref|doc|numref|prf:ref|download)$")
@@ -141,7 +141,9 @@ def _es_prosa(frase: str) -> bool:
     """Si acaba en punto, no le falta nada, cierra lo que abre y tiene palabras."""
     if _NO_ES_PROSA.search(frase) or not _ENTERA.search(frase):
         return False
-    if any(frase.count(abre) != frase.count(cierra) for abre, cierra in ("«»", "()", "“”", "¿?", "¡!")):
+    if any(
+        frase.count(abre) != frase.count(cierra) for abre, cierra in ("«»", "()", "“”", "¿?", "¡!")
+    ):
         return False
     return len(re.findall(r"[^\W\d_]+", frase)) >= PALABRAS_DE_UNA_FRASE
 
@@ -197,18 +199,24 @@ def lectores(lista: list[Capitulo]) -> list[Capitulo]:
 def main() -> None:
     """Punto de entrada."""
     opciones = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    opciones.add_argument("--solo-texto", action="store_true", help="no repite los capítulos que la leen")
+    opciones.add_argument(
+        "--solo-texto", action="store_true", help="no repite los capítulos que la leen"
+    )
     solo_texto, consola = opciones.parse_args().solo_texto, Console()
     nuevo = instantanea(paginas(Libro()), datetime.now(UTC).strftime("%Y-%m-%d"))
     if not escribe(nuevo):
         consola.print("La prosa guardada es la del libro de ahora.")
         return
     palabras = sum(len(p.split()) for x in nuevo["chapters"].values() for p in x["paragraphs"])
-    consola.print(f"Guardadas {palabras} palabras de {len(nuevo['chapters'])} páginas en {DESTINO.relative_to(RAIZ)}.")
+    consola.print(
+        f"Guardadas {palabras} palabras de {len(nuevo['chapters'])} páginas en {DESTINO.relative_to(RAIZ)}."
+    )
     leen = lectores(capitulos())
     if not leen:
         return
-    consola.print(f"La leen los capítulos {', '.join(c.clave for c in leen)}; si guardan semillas, hay que repetirlas.")
+    consola.print(
+        f"La leen los capítulos {', '.join(c.clave for c in leen)}; si guardan semillas, hay que repetirlas."
+    )
     if not solo_texto:
         from referencias import rehace
 

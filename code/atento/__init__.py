@@ -10,9 +10,9 @@ que todavía está por construir.
    capítulo. (``layers``.)
 3. ``attention``: la atención por producto escalar escalado y la multicabeza.
 4. (``blocks``: los bloques del codificador y del decodificador.)
-5. ``training``, ``decoding``: entrenar y generar con cualquier modelo. ``word_vectors``: un vector
-   por palabra. (``tokenizers``, ``efficient``, ``moe``, ``quantize``, ``hopfield``, ``audio``,
-   ``boxes``.)
+5. ``training``, ``decoding``: entrenar y generar con cualquier modelo. ``tokenizers``: del texto a
+   los números, y vuelta. ``word_vectors``: un vector por palabra. (``efficient``, ``moe``,
+   ``quantize``, ``hopfield``, ``audio``, ``boxes``.)
 6. ``models``: una familia, un fichero.
 7. ``tasks``: los datos; generar, hacer lotes y puntuar. (``adaptation``, ``interpret``.)
 8. ``explorers``, ``diagrams``: las figuras que se mueven y los dibujos de tensores y mecanismos.

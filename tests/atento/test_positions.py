@@ -561,7 +561,11 @@ BAD = [
     (lambda: ShawRelative(4, 2)(N, N, X[..., :2]), ValueError, "query: el eje «d_head» mide 2"),
     (lambda: ShawRelative(4, 2)(N[:2], N, X), ValueError, "query_positions: "),
     (lambda: Convolutional(4, 2), ValueError, "kernel_size: .*impar.*causal=True"),
-    (lambda: Convolutional(4)(X, N + 1), ValueError, r"positions: .*Convolutional lee.*\[1, 2, 3\]"),
+    (
+        lambda: Convolutional(4)(X, N + 1),
+        ValueError,
+        r"positions: .*Convolutional lee.*\[1, 2, 3\]",
+    ),
     (lambda: Recurrent(4)(X, N + 1), ValueError, "positions: .*Recurrent"),
     (lambda: ComplexEmbedding(5, 3), ValueError, "d_model: .*par"),
     (lambda: ComplexEmbedding(2, 4)(N), ValueError, "ids: .*entre 0 y 1.*llegó 2"),

@@ -58,9 +58,7 @@ def small_corpus():
 
 def test_split_words():
     text = "¿Qué «año» vio LSTM-2 en 1997? Pingüino, 3.5 y_z a\u0301."
-    assert wv.split_words(text) == [
-        *("qué", "año", "vio", "lstm", "en", "pingüino", "y", "z", "á")
-    ]
+    assert wv.split_words(text) == [*("qué", "año", "vio", "lstm", "en", "pingüino", "y", "z", "á")]
     assert wv.split_words("") == []
 
 
@@ -243,7 +241,9 @@ def test_ppmi_by_hand(shift, power):
             joint, alone = counts[i, j] / total, counts[i].sum() / total
             expected = 0.0
             if joint:
-                expected = max(0.0, math.log(joint / alone / (smoothed[j] / smoothed.sum()) / shift))
+                expected = max(
+                    0.0, math.log(joint / alone / (smoothed[j] / smoothed.sum()) / shift)
+                )
             got = wv.ppmi(torch.from_numpy(counts), shift=shift, power=power)[i, j]
             assert float(got) == pytest.approx(expected, abs=1e-12)
 
@@ -311,7 +311,9 @@ def test_skipgram_factorises_the_shifted_information(corpus):
     assert torch.corrcoef(torch.stack([product[seen], optimum[seen]]))[0, 1] > 0.95
     assert (product[seen] - optimum[seen]).abs().mean() < 0.2
     assert product[counts == 0].mean() < -2  # lo que nunca está cerca, lejos: la información es −∞
-    columns = counts.sum(0) ** 0.75  # y es la matriz del control, salvo por los bordes de las frases
+    columns = (
+        counts.sum(0) ** 0.75
+    )  # y es la matriz del control, salvo por los bordes de las frases
     edges = (noise / (columns / columns.sum())).log()
     positive = wv.ppmi(counts, shift=2.0, power=0.75)
     assert torch.allclose(positive, (optimum + edges).clamp(min=0), atol=1e-9)

@@ -68,10 +68,16 @@ def test_los_numeros_salen_de_las_referencias():
 
 
 def test_la_fecha_solo_cambia_con_el_texto(tmp_path):
-    destino, hay = tmp_path / "prosa.json", {"01": {"title": "Uno", "paragraphs": ["Una frase entera."]}}
+    destino, hay = (
+        tmp_path / "prosa.json",
+        {"01": {"title": "Uno", "paragraphs": ["Una frase entera."]}},
+    )
     assert prosa.escribe(prosa.instantanea(hay, "2026-01-01"), destino)
     antes = destino.read_bytes()
-    assert not prosa.escribe(prosa.instantanea(hay, "2026-02-02"), destino) and destino.read_bytes() == antes
+    assert (
+        not prosa.escribe(prosa.instantanea(hay, "2026-02-02"), destino)
+        and destino.read_bytes() == antes
+    )
     hay["01"]["paragraphs"].append("Otra frase más.")
     assert prosa.escribe(prosa.instantanea(hay, "2026-02-02"), destino)
     guardado = json.loads(destino.read_text("utf8"))

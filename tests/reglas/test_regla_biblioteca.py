@@ -37,7 +37,16 @@ PISOS = {
 PISO = {nombre: piso for piso, nombres in PISOS.items() for nombre in nombres}
 CIMIENTOS = PISOS[1]  # en el primer piso, cada uno puede usar los que van antes que él
 # Los módulos de un paquete pueden usarse entre sí, sin círculos.
-PAQUETES = {"checks", "positions", "models", "tasks", "plots", "explorers", "diagrams"}
+PAQUETES = {
+    "checks",
+    "positions",
+    "tokenizers",
+    "models",
+    "tasks",
+    "plots",
+    "explorers",
+    "diagrams",
+}
 INGLES = re.compile(
     r"\b(the|this|that|which|returns?|raises?|should|must|with|from|expected|got|given|of|is"
     r"|are|be|not"

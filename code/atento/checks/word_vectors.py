@@ -29,9 +29,7 @@ def sentences(sentences: Iterable[Any], min_count: int) -> None:
     for row in sentences:
         listed = isinstance(row, Sequence) and all(isinstance(word, str) for word in row)
         if not listed:
-            raise TypeError(
-                f"sentences: se esperaban textos o listas de palabras; llegó {row!r}."
-            )
+            raise TypeError(f"sentences: se esperaban textos o listas de palabras; llegó {row!r}.")
 
 
 def require_words(words: Sequence[str], min_count: int) -> None:
@@ -84,8 +82,7 @@ def _require_not_negative(value: float, *, name: str) -> None:
 def _require_corpus(corpus: Any) -> None:
     if not all(hasattr(corpus, name) for name in ("words", "counts", "ids", "sentence")):
         raise TypeError(
-            f"corpus: se esperaba un Corpus, el que da read(frases); llegó "
-            f"{type(corpus).__name__}."
+            f"corpus: se esperaba un Corpus, el que da read(frases); llegó {type(corpus).__name__}."
         )
 
 
@@ -94,9 +91,7 @@ def cooccurrence(corpus: Any, *, window: int = 5, weights: str = "harmonic") -> 
     _require_corpus(corpus)
     require_size(window, name="window")
     if weights not in WEIGHTS:
-        raise ValueError(
-            f"weights: se esperaba una de {', '.join(WEIGHTS)}; llegó {weights!r}."
-        )
+        raise ValueError(f"weights: se esperaba una de {', '.join(WEIGHTS)}; llegó {weights!r}.")
 
 
 def module(self: nn.Module, vocab: int, d_model: int) -> None:

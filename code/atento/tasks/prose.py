@@ -79,7 +79,7 @@ class Prose:
             return list(self.chapters)
         if isinstance(keys, str) or not isinstance(keys, Iterable):
             raise TypeError(
-                f"{name}: se esperaba una lista de capítulos, como [\"04\"]; llegó {keys!r}."
+                f'{name}: se esperaba una lista de capítulos, como ["04"]; llegó {keys!r}.'
             )
         wanted = list(keys)
         strange = [key for key in wanted if key not in self.chapters]

@@ -12,7 +12,9 @@ from hatchling.builders.wheel import WheelBuilder
 from atento.tasks import prose
 
 ROOT = Path(__file__).resolve().parents[3]
-LEFTOVERS = re.compile(r"[$`{}<>|\\@#_=^~\[\]\ufffc\"]|://|www\.|\bimport\b|\btorch\.|\bself\.|\t|  ")
+LEFTOVERS = re.compile(
+    r"[$`{}<>|\\@#_=^~\[\]\ufffc\"]|://|www\.|\bimport\b|\btorch\.|\bself\.|\t|  "
+)
 PAIRS = ("«»", "()", "“”", "¿?", "¡!")
 
 
