@@ -1,12 +1,13 @@
 """Saca la prosa del libro y la guarda, con fecha, donde la lee ``atento.tasks.prose``.
 
-    python tools/prosa.py               guarda la de ahora y repite los capítulos que aprenden de ella
-    python tools/prosa.py --solo-texto  la guarda y solo dice qué capítulos la leen
+    python tools/prosa.py               guarda la de ahora y repite los capítulos que aprenden de
+    ella python tools/prosa.py --solo-texto  la guarda y solo dice qué capítulos la leen
 
-De cada página del índice quedan las frases que se pueden leer enteras en voz alta. El código, las fórmulas, las
-tablas, los títulos y las directivas que no llevan texto no entran; la frase a la que le falta por eso un trozo,
-tampoco. Los términos y los enlaces dejan sus palabras; las citas, sus autores; y los números que calcula una celda,
-el valor de la referencia guardada. Con el mismo libro sale el mismo texto, y la fecha solo cambia si cambia él.
+De cada página del índice quedan las frases que se pueden leer enteras en voz alta. El código, las
+fórmulas, las tablas, los títulos y las directivas que no llevan texto no entran; la frase a la que
+le falta por eso un trozo, tampoco. Los términos y los enlaces dejan sus palabras; las citas, sus
+autores; y los números que calcula una celda, el valor de la referencia guardada. Con el mismo libro
+sale el mismo texto, y la fecha solo cambia si cambia él.
 """
 
 from __future__ import annotations
@@ -209,13 +210,15 @@ def main() -> None:
         return
     palabras = sum(len(p.split()) for x in nuevo["chapters"].values() for p in x["paragraphs"])
     consola.print(
-        f"Guardadas {palabras} palabras de {len(nuevo['chapters'])} páginas en {DESTINO.relative_to(RAIZ)}."
+        f"Guardadas {palabras} palabras de {len(nuevo['chapters'])} páginas en"
+        f" {DESTINO.relative_to(RAIZ)}."
     )
     leen = lectores(capitulos())
     if not leen:
         return
     consola.print(
-        f"La leen los capítulos {', '.join(c.clave for c in leen)}; si guardan semillas, hay que repetirlas."
+        f"La leen los capítulos {', '.join(c.clave for c in leen)}; si guardan semillas, hay que"
+        " repetirlas."
     )
     if not solo_texto:
         from referencias import rehace

@@ -30,9 +30,13 @@ CERCANO = "aábeéghimnñoóuü¿?¡!«»,.·—_#'’-0123½² \n\t\u00a0\u0301
 textos = st.one_of(
     st.text(max_size=60),
     st.text(CERCANO, max_size=60),
-    st.lists(st.sampled_from(["niño", "niña", "atención", "¿Qué?", "2017", "##ni", "▁a", "<pad>", "日本"]),
-             max_size=8).map(" ".join),
-)  # fmt: skip
+    st.lists(
+        st.sampled_from(
+            ["niño", "niña", "atención", "¿Qué?", "2017", "##ni", "▁a", "<pad>", "日本"]
+        ),
+        max_size=8,
+    ).map(" ".join),
+)
 palabras = st.text("abñ", min_size=1, max_size=9)
 corpus_pequenos = st.lists(
     st.text("abcñ ", min_size=1, max_size=25), min_size=1, max_size=5

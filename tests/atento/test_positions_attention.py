@@ -1,4 +1,4 @@
-"""Las posiciones dentro de la atención: los dos caminos, la caché, la cruzada y los lugares dados."""
+"""Las posiciones en la atención: los dos caminos, la caché, la cruzada y los lugares dados."""
 
 import math
 

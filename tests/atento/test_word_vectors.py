@@ -83,7 +83,8 @@ def brute_pairs(ids, sentence, radius):
 
 @given(data=st.data(), n=st.integers(0, 12))
 def test_window_pairs_by_brute_force(data, n):
-    lists = lambda low, high: data.draw(st.lists(st.integers(low, high), min_size=n, max_size=n))  # noqa: E731
+    sized = {"min_size": n, "max_size": n}
+    lists = lambda low, high: data.draw(st.lists(st.integers(low, high), **sized))  # noqa: E731
     ids, radius, sentence = lists(0, 4), lists(0, 4), sorted(lists(0, 3))
     tensors = [torch.tensor(x, dtype=torch.long) for x in (ids, sentence, radius)]
     pairs = wv.window_pairs(*tensors)

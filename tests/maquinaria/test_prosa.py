@@ -20,44 +20,82 @@ def parrafos(texto):
     return prosa.Lectora(SimpleNamespace(referencias=OBRAS), {"c01-tasa": "0.50"}).parrafos(texto)
 
 
-@pytest.mark.parametrize("escrito, leido", [
-    ("Una *frase* **entera** con [enlace](https://ejemplo.es).", "Una frase entera con enlace."),
-    ("Un {term}`modelo` y otra {term}`palabra <término>`, la {en}`mask`.", "Un modelo y otra palabra, la mask."),
-    ("Va en {ref}`la sección <c01-a>` de siempre.", "Va en la sección de siempre."),
-    ("La mitad vale {glue:text}`c01-tasa` justo.", "La mitad vale 0.50 justo."),
-    ("Lo midieron {cite:t}`par2016` de nuevo.", "Lo midieron Par y Dos (2016) de nuevo."),
-    ("Ya se sabía {cite}`uno2015,par2016` de antes.", "Ya se sabía (Uno et al., 2015; Par y Dos, 2016) de antes."),
-    ("Con $n$ palabras hay $4$ letras y\notra línea.", "Con n palabras hay 4 letras y otra línea."),
-    ("**1.** Se empieza por aquí ya.\n\n- b) Se sigue por allá.", "Se empieza por aquí ya.\nSe sigue por allá."),
-    ("Esta se queda aquí. La de $x^2$ se va. Y esta vuelve otra vez.", "Esta se queda aquí. Y esta vuelve otra vez."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "escrito, leido",
+    [
+        (
+            "Una *frase* **entera** con [enlace](https://ejemplo.es).",
+            "Una frase entera con enlace.",
+        ),
+        (
+            "Un {term}`modelo` y otra {term}`palabra <término>`, la {en}`mask`.",
+            "Un modelo y otra palabra, la mask.",
+        ),
+        ("Va en {ref}`la sección <c01-a>` de siempre.", "Va en la sección de siempre."),
+        ("La mitad vale {glue:text}`c01-tasa` justo.", "La mitad vale 0.50 justo."),
+        ("Lo midieron {cite:t}`par2016` de nuevo.", "Lo midieron Par y Dos (2016) de nuevo."),
+        (
+            "Ya se sabía {cite}`uno2015,par2016` de antes.",
+            "Ya se sabía (Uno et al., 2015; Par y Dos, 2016) de antes.",
+        ),
+        (
+            "Con $n$ palabras hay $4$ letras y\notra línea.",
+            "Con n palabras hay 4 letras y otra línea.",
+        ),
+        (
+            "**1.** Se empieza por aquí ya.\n\n- b) Se sigue por allá.",
+            "Se empieza por aquí ya.\nSe sigue por allá.",
+        ),
+        (
+            "Esta se queda aquí. La de $x^2$ se va. Y esta vuelve otra vez.",
+            "Esta se queda aquí. Y esta vuelve otra vez.",
+        ),
+    ],
+)
 def test_lo_que_se_lee(escrito, leido):
     assert "\n".join(parrafos(escrito)) == leido
 
 
-@pytest.mark.parametrize("escrito", [
-    "Se llama a `torch.nn` y listo.", "La tasa de {glue:text}`c01-otra` sube.", "Como dice {eq}`c01-e` antes.",
-    "Esto lo enseña {ref}`c01-a` luego.", "Lo que sigue es código:", "# Un título que acaba en punto.",
-    "| Una celda de la tabla. | Otra |\n|---|---|\n| Esta frase no sale. | Tampoco |", "$$x = 1$$", "Dos palabras.",
-    "```{code-cell} python\nprint('Esto no es una frase.')\n```", "```python\n# Un comentario de los largos.\n```",
-    "```{math}\nx = 1.\n```", "% Un comentario de quien escribe.", "<!-- Una nota que no se ve. -->",
-    "![Una figura de las grandes.](f.svg)", "(una-etiqueta-muy-larga)=", "Abre «unas comillas y no cierra.",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "escrito",
+    [
+        "Se llama a `torch.nn` y listo.",
+        "La tasa de {glue:text}`c01-otra` sube.",
+        "Como dice {eq}`c01-e` antes.",
+        "Esto lo enseña {ref}`c01-a` luego.",
+        "Lo que sigue es código:",
+        "# Un título que acaba en punto.",
+        "| Una celda de la tabla. | Otra |\n|---|---|\n| Esta frase no sale. | Tampoco |",
+        "$$x = 1$$",
+        "Dos palabras.",
+        "```{code-cell} python\nprint('Esto no es una frase.')\n```",
+        "```python\n# Un comentario de los largos.\n```",
+        "```{math}\nx = 1.\n```",
+        "% Un comentario de quien escribe.",
+        "<!-- Una nota que no se ve. -->",
+        "![Una figura de las grandes.](f.svg)",
+        "(una-etiqueta-muy-larga)=",
+        "Abre «unas comillas y no cierra.",
+    ],
+)
 def test_lo_que_no_se_lee(escrito):
     assert parrafos(escrito) == []
 
 
 def test_las_directivas_dejan_su_texto_y_el_glosario_sus_entradas():
     pagina = (
-        "::::{repaso}\nPregunta la de fuera, ¿no?\n\n:::{respuesta}\nResponde la de dentro ahora.\n:::\n::::\n\n"
-        "```{figura} fig-a\nEl pie se lee entero.\n```\n\n"
-        "```{glossary}\nacarreo\n  {en}`carry`. En una suma, lo que pasa.\n\nRNN\n  {en}`RNN`. ReLU con vueltas.\n```\n"
+        "::::{repaso}\nPregunta la de fuera, ¿no?\n\n:::{respuesta}\nResponde la de dentro"
+        " ahora.\n:::\n::::\n\n```{figura} fig-a\nEl pie se lee"
+        " entero.\n```\n\n```{glossary}\nacarreo\n  {en}`carry`. En una suma, lo que pasa.\n\nRNN\n"
+        "  {en}`RNN`. ReLU con vueltas.\n```\n"
     )
     assert parrafos(pagina) == [
-        "Pregunta la de fuera, ¿no?", "Responde la de dentro ahora.", "El pie se lee entero.",
+        "Pregunta la de fuera, ¿no?",
+        "Responde la de dentro ahora.",
+        "El pie se lee entero.",
         "Acarreo: en una suma, lo que pasa.",
         "RNN: ReLU con vueltas.",
-    ]  # fmt: skip
+    ]
 
 
 def test_los_numeros_salen_de_las_referencias():
