@@ -146,9 +146,7 @@ Según {ref}`af-c04-sube` y {eq}`eq-dentro`. Ver {ref}`err-R-002`, {prf:ref}`th-
 )
 
 
-def _construir(
-    carpeta: Path, capitulos: dict[str, str], **variables: str
-) -> tuple[int, str, Path]:
+def _construir(carpeta: Path, capitulos: dict[str, str], **variables: str) -> tuple[int, str, Path]:
     """Construye un libro con una portada y esas páginas; devuelve el estado, lo que se escribió y
     la carpeta.
     """
