@@ -1,4 +1,4 @@
-"""Pone en cada página los enunciados y ecuaciones de otras que cita, para enseñarlos sin ir a ellas.
+"""Pone en cada página enunciados y ecuaciones de otras que cita, para enseñarlos sin ir a ellas.
 
 Los de la propia página los copia el navegador; los de otra viajan dentro, en un bloque de datos:
 así se ven también con el sitio abierto como ficheros, donde no se puede pedir otra página.

@@ -1,4 +1,4 @@
-"""Con una dirección, el sitio dice cuál es, tiene mapa, página 404 e imagen y avisa de lo nuevo; sin
+"""Con dirección, el sitio dice cuál es, tiene mapa, página 404 e imagen y avisa de lo nuevo; sin
 ella, nada de eso aparece."""
 
 from __future__ import annotations
