@@ -182,11 +182,11 @@ class Alibi(nn.Module):
 class ShawRelative(nn.Module):
     """Posición relativa de Shaw: suma a cada clave un vector aprendido de su distancia.
 
-    La puntuación es ``q · (k + a) / √d_head``, con un vector ``a`` por distancia ``clave -
-    consulta``, recortada a ``[-max_distance, max_distance]`` y común a las cabezas. Como depende de
-    la consulta, pide verla (``needs_query``): ``MultiHeadAttention(..., score_bias=ShawRelative(
-    d_head, max_distance))``. No incluye los vectores que el artículo suma también a los valores:
-    su tabla 3 mide que quitarlos no cuesta nada.
+    La puntuación es ``q · (k + a) / √d_head``, con un vector ``a`` por distancia
+    ``clave - consulta``, recortada a ``[-max_distance, max_distance]`` y común a las cabezas. Se
+    usa como ``MultiHeadAttention(..., score_bias=ShawRelative(d_head, max_distance))``; como
+    depende de la consulta, pide verla (``needs_query``). No incluye los vectores que el artículo
+    suma también a los valores: según su tabla 3, quitarlos no cuesta nada.
 
     Errores: ``TypeError`` o ``ValueError`` si ``d_head`` o ``max_distance`` no son enteros
     positivos.
