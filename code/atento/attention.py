@@ -22,7 +22,7 @@ from jaxtyping import Bool, Float, Real
 from torch import Tensor, nn
 
 from atento import masks
-from atento.cache import KVCache
+from atento.cache import KVCache, Memory
 from atento.checks import attention as checks
 from atento.shapes import is_readable, typed
 
@@ -226,7 +226,7 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self,
         query: Float[Tensor, "*batch query d_model"],
-        key: Float[Tensor, "*batch key d_model"] | None = None,
+        key: Float[Tensor, "*batch key d_model"] | Memory | None = None,
         value: Float[Tensor, "*batch key d_model"] | None = None,
         mask: Bool[Tensor, "..."] | None = None,
         *,
@@ -239,7 +239,7 @@ class MultiHeadAttention(nn.Module):
 
         ``output`` es ``(…, query, d_model)``; ``weights`` es ``(…, head, query, key)`` con
         ``need_weights=True`` y ``None`` sin él. Sin ``key``, autoatención; sin ``value``, los
-        valores salen de ``key``. Con ``cache``, las claves y los valores de esta llamada se añaden
+        valores salen de ``key``, que puede ser lo que devolvió :meth:`remember`. Con ``cache``, las claves y los valores de esta llamada se añaden
         a los guardados, y el eje ``key`` los cuenta todos; si algo falla, la caché no crece.
         ``mask`` se difunde hasta ``(…, head, query, key)``.
 
@@ -255,15 +255,16 @@ class MultiHeadAttention(nn.Module):
         """
         if key is None and key_positions is None:
             key_positions = positions
-        key = query if key is None else key
-        value = key if value is None else value
+        remembered = isinstance(key, Memory)  # proyectada ya, y girada
+        if not remembered:
+            key = self._project(query if key is None else key, value)
+        key, value = key  # (…, head, key, d_head)
         query = self._split(self.project_query(query))  # proyectar y repartir en cabezas
-        key = self._split(self.project_key(key))  # (…, head, key, d_head)
-        value = self._split(self.project_value(value))  # (…, head, key, d_head)
         start = 0 if cache is None else len(cache)  # la posición de la primera consulta
         places = self._places(query, key, start, positions, key_positions)
         if self.rotary is not None:
-            query, key = self._turn(query, places[0]), self._turn(key, places[1])
+            query = self._turn(query, places[0])
+            key = key if remembered else self._turn(key, places[1])
         if cache is not None:
             key, value = cache.joined(key, value)
         output, weights = self._mix(query, key, value, mask, places, need_weights)
@@ -272,6 +273,30 @@ class MultiHeadAttention(nn.Module):
         if cache is not None:
             cache.store(key, value)
         return output, weights
+
+    @typed(validate=checks.remember)
+    def remember(
+        self,
+        key: Float[Tensor, "*batch key d_model"],
+        value: Float[Tensor, "*batch key d_model"] | None = None,
+        *,
+        key_positions: Real[Tensor, "..."] | None = None,
+    ) -> Memory:
+        """Proyecta (y gira) una memoria una sola vez, para atenderla en muchas llamadas.
+
+        Devuelve dos tensores ``(…, head, key, d_head)``, que :meth:`forward` acepta como ``key``;
+        ``key_positions``, como allí.
+
+        Errores: ``TypeError`` o ``ValueError`` si los tensores no casan con el módulo.
+        """
+        key, value = self._project(key, value)
+        if self.rotary is not None:
+            key = self._turn(key, self._places(key, key, 0, None, key_positions)[1])
+        return Memory(key, value)
+
+    def _project(self, key: Tensor, value: Tensor | None) -> Memory:
+        value = key if value is None else value
+        return Memory(self._split(self.project_key(key)), self._split(self.project_value(value)))
 
     def _split(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch head n d_head"]:
         return rearrange(x, "... n (head d_head) -> ... head n d_head", d_head=self.d_head)
