@@ -149,7 +149,7 @@ no cambia la forma."""
 
 ScoreBias = Callable[..., Float[Tensor, "*head query key"]]
 """De las posiciones de las consultas, ``(query,)`` o ``(…, query)``, y las de las claves, lo que se
-suma a las puntuaciones. Si tiene ``needs_query = True``, recibe además las consultas."""
+suma a las puntuaciones. Si tiene ``needs_query = True``, recibe además las consultas, sin girar."""
 
 
 class MultiHeadAttention(nn.Module):
@@ -163,7 +163,7 @@ class MultiHeadAttention(nn.Module):
     - ``rotary(x, positions)`` gira consultas y claves, antes de guardarlas (RoPE);
     - ``score_bias(query_positions, key_positions)`` suma a las puntuaciones un sesgo que se difunde
       hasta ``(…, head, query, key)`` (ALiBi, T5); si tiene ``needs_query = True``, recibe además
-      las consultas repartidas en cabezas, ``(…, head, query, d_head)`` (Shaw);
+      las consultas repartidas en cabezas y sin girar, ``(…, head, query, d_head)`` (Shaw);
     - el método :meth:`scores`, que una subclase redefine, puntúa de cualquier otra manera.
 
     Las posiciones de una llamada siguen a las que ya guarda la caché, salvo que se den al llamar.
@@ -262,12 +262,14 @@ class MultiHeadAttention(nn.Module):
         query = self._split(self.project_query(query))  # proyectar y repartir en cabezas
         start = 0 if cache is None else len(cache)  # la posición de la primera consulta
         places = self._places(query, key, start, positions, key_positions)
+        plain = query  # sin girar, para el sesgo
         if self.rotary is not None:
             query = self._turn(query, places[0])
             key = key if remembered else self._turn(key, places[1])
         if cache is not None:
             key, value = cache.joined(key, value)
-        output, weights = self._mix(query, key, value, mask, places, need_weights)
+        bias = self._bias(plain, key, places)
+        output, weights = self._mix(query, key, value, mask, bias, need_weights)
         output = rearrange(output, "... head query d_head -> ... query (head d_head)")  # unir
         output = self.project_output(output)
         if cache is not None:
@@ -315,10 +317,9 @@ class MultiHeadAttention(nn.Module):
         checks.require_turned(turned, x, name="rotary")
         return turned
 
-    def _mix(self, query, key, value, mask, places, need_weights) -> tuple[Tensor, Tensor | None]:
+    def _mix(self, query, key, value, mask, bias, need_weights) -> tuple[Tensor, Tensor | None]:
         """Puntúa, enmascara, normaliza y promedia; fusionado, si nadie necesita los pasos."""
         dropout = self.dropout if self.training else 0.0
-        bias = None if self.score_bias is None else self._bias(query, key, places)
         if need_weights or self._redefines_scores():
             output, weights = self._step_by_step(query, key, value, mask, bias, dropout)
             return output, weights if need_weights else None
@@ -337,7 +338,9 @@ class MultiHeadAttention(nn.Module):
             scores = scores + bias
         return attend.unchecked(scores, value, mask, dropout=dropout)
 
-    def _bias(self, query: Tensor, key: Tensor, places: tuple) -> Float[Tensor, "*head query key"]:
+    def _bias(self, query, key, places) -> Float[Tensor, "*head query key"] | None:
+        if self.score_bias is None:
+            return None
         needs_query = getattr(self.score_bias, "needs_query", False)
         bias = self.score_bias(*places, query) if needs_query else self.score_bias(*places)
         checks.require_bias(bias, self._goal(query, key), query, name="score_bias")

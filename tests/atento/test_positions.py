@@ -75,7 +75,7 @@ def test_frequencies_and_wavelengths_of_the_paper():
     assert len(speed) == 256 and speed[0] == 1
     close(speed[128], torch.tensor(0.01, dtype=F64), 1e-15)
     close(period * speed, torch.full((256,), 2 * math.pi, dtype=F64))
-    assert round(period[-1].item()) == 60612 and period[-1] < 2 * math.pi * 10000
+    assert round(period[-1].item()) == 60611 and period[-1] < 2 * math.pi * 10000
     close(speed[1:] / speed[:-1], speed[1].expand(255))  # progresión geométrica
     assert frequencies(8).dtype == wavelengths(8).dtype == torch.float32
     assert sinusoidal(torch.arange(3), 4).dtype == torch.float32
@@ -112,7 +112,7 @@ def test_no_two_positions_share_a_code(d):
     """Con la primera frecuencia, 1 radián por posición, bastaría: 2π no es racional."""
     code = sinusoidal(torch.arange(3000), d, dtype=F64)
     gap = torch.cdist(code, code).fill_diagonal_(math.inf).min().item()
-    assert gap > 1e-4
+    assert gap > (1e-5 if d == 2 else 1.0)
     assert code.abs().max() <= 1
     close(code.norm(dim=-1), torch.full((3000,), math.sqrt(d / 2), dtype=F64))
 

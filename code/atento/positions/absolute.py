@@ -88,8 +88,8 @@ class Learned(nn.Module):
         return x + rows
 
     @typed(validate=checks.resized)
-    def resized(self, max_len: int) -> "Learned":
-        """Devuelve otra tabla de ``max_len`` filas, interpolada; la primera y la última coinciden.
+    def resized(self, max_len: int) -> nn.Module:
+        """Devuelve otra :class:`Learned` de ``max_len`` filas, interpolada; la primera y la última coinciden.
 
         La fila ``j`` nueva está en ``j · (L - 1) / (max_len - 1)`` de las ``L`` de antes. No es la
         interpolación de posiciones de RoPE, que está en :class:`Rotary`.
