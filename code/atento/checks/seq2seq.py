@@ -92,17 +92,17 @@ def decode(self: nn.Module, target: Tensor, encoded: Any) -> None:
     require_ids(target, self.config.target_vocab, name="target")
     if target.shape[1] == 0:
         raise ValueError(f"target: se esperaba al menos el comienzo; llegó {tuple(target.shape)}.")
-    skip = int(self.config.bos_id == self.config.pad_id)  # T5 y Marian empiezan con el relleno
-    _require_trailing(target[:, skip:], self.config.pad_id, name="target")
     start(self, encoded)
     _require_pairs(target, encoded.states.shape[0], name="target")
 
 
 def forward(self: nn.Module, source: Tensor, target: Tensor) -> None:
-    """Lanza si no hay tantas frases en ``target`` como en ``source``; lo demás se mira dentro."""
-    for name, ids in (("source", source), ("target", target)):
-        require_ids(ids, getattr(self.config, f"{name}_vocab"), name=name)
+    """Lanza si ``target`` lleva relleno en medio; lo demás lo miran ``encode`` y ``decode``."""
+    require_ids(source, self.config.source_vocab, name="source")
+    require_ids(target, self.config.target_vocab, name="target")
     _require_pairs(target, source.shape[0], name="target")
+    skip = int(self.config.bos_id == self.config.pad_id)  # T5 y Marian empiezan con el relleno
+    _require_trailing(target[:, skip:], self.config.pad_id, name="target")
 
 
 def start(self: nn.Module, encoded: Any) -> None:

