@@ -139,13 +139,6 @@ def test_stacks_equal_pytorch(norm, final):
     close(writer(y, [memory, memory], causal, padding), mine)
 
 
-def test_unknown_names_are_not_copied():
-    with pytest.raises(ValueError, match="state: se esperaban los nombres de nn.Transformer"):
-        from_pytorch(nn.MultiheadAttention(4, 2, kdim=3).state_dict() | {"a.b": torch.ones(1)})
-    with pytest.raises(TypeError, match="state: se esperaba el state_dict"):
-        from_pytorch(nn.Linear(2, 2))
-
-
 # --- Caché, memoria y posiciones ------------------------------------------------------------------
 
 SCHEMES = {
