@@ -239,9 +239,10 @@ class MultiHeadAttention(nn.Module):
 
         ``output`` es ``(…, query, d_model)``; ``weights`` es ``(…, head, query, key)`` con
         ``need_weights=True`` y ``None`` sin él. Sin ``key``, autoatención; sin ``value``, los
-        valores salen de ``key``, que puede ser lo que devolvió :meth:`remember`. Con ``cache``, las claves y los valores de esta llamada se añaden
-        a los guardados, y el eje ``key`` los cuenta todos; si algo falla, la caché no crece.
-        ``mask`` se difunde hasta ``(…, head, query, key)``.
+        valores salen de ``key``, que puede ser también lo que devolvió :meth:`remember`. Con
+        ``cache``, las claves y los valores de esta llamada se añaden a los guardados, y el eje
+        ``key`` los cuenta todos; si algo falla, la caché no crece. ``mask`` se difunde hasta
+        ``(…, head, query, key)``.
 
         ``positions`` dice dónde está cada consulta, ``(query,)`` o ``(…, query)``, y
         ``key_positions`` dónde está cada clave, contadas las guardadas. Sin ellas, las posiciones

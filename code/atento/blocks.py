@@ -216,7 +216,9 @@ class Decoder(Stack):
         memory_positions: Real[Tensor, "..."] | None = None,
         caches: Sequence[KVCache] | None = None,
     ) -> Float[Tensor, "*batch n d_model"]:
-        """Pasa ``x`` por cada bloque, con su memoria (la de :meth:`remember`) y su caché.
+        """Pasa ``x``, (…, n, d_model), por cada bloque, con su memoria y su caché.
+
+        ``memories`` es lo que devolvió :meth:`remember`; lo demás, como en :class:`DecoderBlock`.
 
         Errores: los de :meth:`DecoderBlock.forward`, y ``ValueError`` si no hay una memoria o una
         caché por bloque.

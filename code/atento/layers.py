@@ -220,6 +220,7 @@ class Residual(nn.Module):
 
 # --- La entrada -----------------------------------------------------------------------------------
 
+
 class TokenEmbedding(nn.Module):
     """La entrada de una pila: el embedding de cada token, por √d_model, y su posición.
 
@@ -262,6 +263,7 @@ class TokenEmbedding(nn.Module):
         """
         x = self.tokens(ids) * self.d_model**0.5  # (batch, n, d_model)
         if self.positions is not None:
-            where = torch.arange(ids.shape[1], device=ids.device) if positions is None else positions
-            x = checks.require_placed(self.positions(x, where), x)
+            if positions is None:
+                positions = torch.arange(ids.shape[1], device=ids.device)
+            x = checks.require_placed(self.positions(x, positions), x)
         return self.dropout(x)

@@ -226,7 +226,9 @@ def test_a_cache_copied_or_selected_leaves_the_first_alone():
     twin, crossed = cache.copy(), cache.select(torch.tensor([1, 0, 0]))
     layer(x[:, 2:], cache=twin)
     assert (len(cache), len(twin), crossed.key.shape[0]) == (2, 3, 3)
-    assert torch.equal(crossed.key[0], cache.key[1]) and torch.equal(crossed.value[2], cache.value[0])
+    assert torch.equal(crossed.key[0], cache.key[1]) and torch.equal(
+        crossed.value[2], cache.value[0]
+    )
 
 
 # --- Propiedades ----------------------------------------------------------------------------------
@@ -290,7 +292,11 @@ def test_dropout_only_in_training():
             "cross_attention: se esperaba otra atención",
             lambda: (lambda a: DecoderBlock(a, a, FeedForward(D, 4)))(attention()),
         ),
-        (ValueError, "x: el eje «d_model».* mide 5", lambda: encoder_block()(torch.ones(2, 5).double())),
+        (
+            ValueError,
+            "x: el eje «d_model».* mide 5",
+            lambda: encoder_block()(torch.ones(2, 5).double()),
+        ),
         (TypeError, "x: se esperaba un tensor", lambda: encoder_block()([1.0])),
         (TypeError, "memory: se esperaba la salida", lambda: decoder_block()(states(3), None)),
         (
@@ -308,7 +314,9 @@ def test_dropout_only_in_training():
         (
             ValueError,
             "value: no se esperaba, porque key es una memoria",
-            lambda: (lambda a: a(states(2), a.remember(states(4)), states(4)))(attention().double()),
+            lambda: (lambda a: a(states(2), a.remember(states(4)), states(4)))(
+                attention().double()
+            ),
         ),
         (
             ValueError,
@@ -324,7 +332,11 @@ def test_dropout_only_in_training():
         ),
         (TypeError, "blocks: se esperaba una lista", lambda: Encoder(encoder_block())),
         (ValueError, "blocks: se esperaba al menos un bloque", lambda: Decoder([])),
-        (TypeError, r"blocks\[1\]: se esperaba un nn.Module", lambda: Encoder([encoder_block(), 2])),
+        (
+            TypeError,
+            r"blocks\[1\]: se esperaba un nn.Module",
+            lambda: Encoder([encoder_block(), 2]),
+        ),
         (
             ValueError,
             "caches: se esperaba uno por bloque, 1; llegaron 2",

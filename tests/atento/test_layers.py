@@ -8,8 +8,15 @@ from hypothesis import strategies as st
 from torch import nn
 
 from atento import positions
-from atento.layers import FeedForward, LayerNorm, Residual, RMSNorm, TokenEmbedding
-from atento.layers import layer_norm, rms_norm
+from atento.layers import (
+    FeedForward,
+    LayerNorm,
+    Residual,
+    RMSNorm,
+    TokenEmbedding,
+    layer_norm,
+    rms_norm,
+)
 
 F64 = torch.float64
 
@@ -218,7 +225,11 @@ def test_embeddings_enter_with_unit_variance():
         (ValueError, "ids: se esperaban números entre 0 y 8; llegó 9", lambda: _embed([[9]])),
         (TypeError, "ids: se esperaba un tensor de enteros", lambda: _embed([[0.5]])),
         (ValueError, "ids: se esperaba la forma", lambda: _embed([1])),
-        (TypeError, "positions: se esperaba una función", lambda: TokenEmbedding(9, 4, positions=3)),
+        (
+            TypeError,
+            "positions: se esperaba una función",
+            lambda: TokenEmbedding(9, 4, positions=3),
+        ),
         (
             ValueError,
             "positions: se esperaba que devolviera la forma de x",

@@ -36,9 +36,7 @@ def decoder_block(
     dropout: float = 0.0,
 ) -> None:
     """Lanza si las piezas no son módulos de la misma anchura o una opción no existe."""
-    _require_parts(
-        attention=attention, cross_attention=cross_attention, feed_forward=feed_forward
-    )
+    _require_parts(attention=attention, cross_attention=cross_attention, feed_forward=feed_forward)
     if cross_attention is attention:
         raise ValueError(
             "cross_attention: se esperaba otra atención, con sus propias matrices; llegó la misma "

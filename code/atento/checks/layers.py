@@ -107,9 +107,7 @@ def sublayer(self: nn.Module, x: Tensor, sublayer: Callable) -> None:
     """Lanza si ``x`` no es de coma flotante o ``sublayer`` no es una función."""
     require_floating(x, name="x")
     if not callable(sublayer):
-        raise TypeError(
-            f"sublayer: se esperaba una función de x; llegó {type(sublayer).__name__}."
-        )
+        raise TypeError(f"sublayer: se esperaba una función de x; llegó {type(sublayer).__name__}.")
 
 
 def require_update(update: Tensor, x: Tensor) -> None:
@@ -176,7 +174,7 @@ def require_ids(ids: Tensor, vocab: int, *, name: str) -> None:
 
 
 def require_placed(placed: Tensor, x: Tensor) -> Tensor:
-    """Devuelve ``placed``, lo que devolvió la función de las posiciones, o lanza si no es como x."""
+    """Devuelve lo que devolvió la función de las posiciones, o lanza si no tiene la forma de x."""
     require_floating(placed, name="positions")
     if placed.shape != x.shape:
         raise ValueError(

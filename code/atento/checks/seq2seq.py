@@ -1,4 +1,4 @@
-"""La puerta de :mod:`atento.models.seq2seq`: la configuración, las frases y lo que va entre pasos."""
+"""La puerta de :mod:`atento.models.seq2seq`: la configuración, las frases y el estado."""
 
 from typing import Any
 

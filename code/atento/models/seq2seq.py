@@ -1,4 +1,4 @@
-"""Piso 6: el Transformer de 2017, codificador y decodificador, con las opciones que vinieron después.
+"""Piso 6: el Transformer de 2017, con las opciones que vinieron después.
 
 ``encode`` lee la frase de origen y deja una memoria; ``decode`` puntúa, con ella, la palabra que
 sigue a cada posición del destino. Para generar, ``start`` y ``step`` hacen lo mismo paso a paso,
@@ -73,7 +73,9 @@ class Seq2SeqConfig:
         checks.fields(self)
 
     @classmethod
-    def tiny(cls, source_vocab: int, target_vocab: int | None = None, **changes: Any) -> Any:
+    def tiny(
+        cls, source_vocab: int, target_vocab: int | None = None, **changes: Any
+    ) -> "Seq2SeqConfig":
         """Dos capas de anchura 64, con la norma delante: se entrena en segundos en una CPU.
 
         Errores: los de :class:`Seq2SeqConfig`.
@@ -81,7 +83,9 @@ class Seq2SeqConfig:
         return cls(source_vocab, target_vocab, **changes)
 
     @classmethod
-    def base(cls, source_vocab: int = 37_000, target_vocab: int | None = None, **changes: Any) -> Any:
+    def base(
+        cls, source_vocab: int = 37_000, target_vocab: int | None = None, **changes: Any
+    ) -> "Seq2SeqConfig":
         """El modelo «base» de 2017: la norma detrás, atención sin sesgos, una matriz para todo.
 
         Errores: los de :class:`Seq2SeqConfig`.
@@ -95,7 +99,9 @@ class Seq2SeqConfig:
         return replace(original, **changes)
 
     @classmethod
-    def big(cls, source_vocab: int = 37_000, target_vocab: int | None = None, **changes: Any) -> Any:
+    def big(
+        cls, source_vocab: int = 37_000, target_vocab: int | None = None, **changes: Any
+    ) -> "Seq2SeqConfig":
         """El modelo «big» de 2017: el doble de ancho que :meth:`base`, con dropout 0.3.
 
         Errores: los de :class:`Seq2SeqConfig`.
@@ -259,11 +265,12 @@ class Seq2Seq(nn.Module):
         config = self.config
         start = source.new_full((source.shape[0], 1), config.bos_id)
         options = {"eos_id": config.eos_id, "pad_id": config.pad_id, "max_length": max_length}
+        options["state"] = lambda: self.start(self.encode(source))
         with evaluating(self):
-            return greedy(self.step, start, state=lambda: self.start(self.encode(source)), **options)
+            return greedy(self.step, start, **options)
 
     def _write(self, ids: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        """Las puntuaciones de las columnas que ``state`` no ha visto, y el estado que las incluye."""
+        """Las puntuaciones de las columnas que ``state`` no ha visto, y el estado con ellas."""
         seen, n = len(state), ids.shape[1]
         caches = tuple(cache.copy() for cache in state.caches)
         positions = self.places(ids)

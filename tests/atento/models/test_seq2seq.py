@@ -274,7 +274,9 @@ def test_cache_generates_the_same_tokens(own, cross):
 def test_generate_keeps_the_modes():
     net = Seq2Seq(config(dropout=0.5)).train()
     net.encoder.eval()
-    assert net.generate(SOURCE, max_length=4).tolist() == net.generate(SOURCE, max_length=4).tolist()
+    assert (
+        net.generate(SOURCE, max_length=4).tolist() == net.generate(SOURCE, max_length=4).tolist()
+    )
     assert net.training and not net.encoder.training
 
 
@@ -403,7 +405,9 @@ def test_compiled_whole():
     logits, expected = compiled(SOURCE, TARGET), net(SOURCE, TARGET)
     close(logits, expected)
     mine = torch.autograd.grad(weighted(logits), list(net.parameters()))
-    for a, b in zip(mine, torch.autograd.grad(weighted(expected), list(net.parameters())), strict=True):
+    for a, b in zip(
+        mine, torch.autograd.grad(weighted(expected), list(net.parameters())), strict=True
+    ):
         close(a, b)
     torch.compiler.reset()
 
@@ -455,14 +459,30 @@ def test_named_schemes():
             "positions: se esperaba Positions",
             lambda n: Seq2Seq(config(), positions="rotary"),
         ),
-        (ValueError, "source: se esperaban números entre 0 y 10; llegó 12", lambda n: n(SOURCE + 4, TARGET)),
-        (TypeError, "source: se esperaba un tensor de enteros", lambda n: n(SOURCE.float(), TARGET)),
+        (
+            ValueError,
+            "source: se esperaban números entre 0 y 10; llegó 12",
+            lambda n: n(SOURCE + 4, TARGET),
+        ),
+        (
+            TypeError,
+            "source: se esperaba un tensor de enteros",
+            lambda n: n(SOURCE.float(), TARGET),
+        ),
         (ValueError, "source: se esperaba el relleno", lambda n: n(SOURCE.flip(1), TARGET)),
         (ValueError, "target: se esperaba el relleno", lambda n: n(SOURCE, TARGET.flip(1))),
         (ValueError, "target: el eje «batch» mide 1", lambda n: n(SOURCE, TARGET[:1])),
-        (ValueError, "target: se esperaba al menos el comienzo", lambda n: n(SOURCE, TARGET[:, :0])),
+        (
+            ValueError,
+            "target: se esperaba al menos el comienzo",
+            lambda n: n(SOURCE, TARGET[:, :0]),
+        ),
         (ValueError, "target: se esperaba la forma", lambda n: n(SOURCE, TARGET[0])),
-        (TypeError, "encoded: se esperaba lo que devuelve encode", lambda n: n.decode(TARGET, SOURCE)),
+        (
+            TypeError,
+            "encoded: se esperaba lo que devuelve encode",
+            lambda n: n.decode(TARGET, SOURCE),
+        ),
         (TypeError, "encoded: ", lambda n: n.start(SOURCE)),
         (TypeError, "state: se esperaba el estado", lambda n: n.step(TARGET, None)),
         (
@@ -477,7 +497,11 @@ def test_named_schemes():
         ),
         (ValueError, "max_length: ", lambda n: n.generate(SOURCE, max_length=0)),
         (TypeError, "batch: se esperaba la pareja", lambda n: seq2seq_loss(n, SOURCE)),
-        (ValueError, "target: se esperaban al menos dos", lambda n: seq2seq_loss(n, (SOURCE, TARGET[:, :1]))),
+        (
+            ValueError,
+            "target: se esperaban al menos dos",
+            lambda n: seq2seq_loss(n, (SOURCE, TARGET[:, :1])),
+        ),
         (ValueError, "smoothing: ", lambda n: seq2seq_loss(n, (SOURCE, TARGET), smoothing=1.0)),
         (
             ValueError,
