@@ -299,3 +299,9 @@ def require_turned(turned: Tensor, x: Tensor, *, name: str) -> None:
             f"{name}: se esperaba que devolviera la forma que recibe, {tuple(x.shape)}; devolvió "
             f"{tuple(turned.shape)}."
         )
+
+
+def watching(model: nn.Module) -> None:
+    """Lanza ``TypeError`` si ``model`` no es un módulo."""
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model: se esperaba un nn.Module; llegó {type(model).__name__}.")

@@ -58,9 +58,9 @@ def position_wise(self: nn.Module, x: Tensor) -> None:
     """Lanza si ``x`` no es ``(…, d_model)``, del tipo y en el dispositivo de los pesos."""
     _require_last_axis(x)
     require_axis(x, -1, self.d_model, name="x", label="d_model", like="el constructor")
-    parameter = next((p for p in self.parameters() if p.is_floating_point()), None)
-    if parameter is not None:
-        require_same_kind(x, parameter, name="x", reference_name="los pesos")
+    weight = getattr(getattr(self, "expand", self), "weight", None)  # una envuelta puede no tenerlo
+    if isinstance(weight, Tensor) and weight.is_floating_point():
+        require_same_kind(x, weight, name="x", reference_name="los pesos")
 
 
 def require_option(value: str, options: Any, *, name: str) -> None:

@@ -6,10 +6,9 @@ con caché.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -91,12 +90,10 @@ class Seq2SeqConfig:
         Errores: los de :class:`Seq2SeqConfig`.
         Fuente: Vaswani et al. (2017), tabla 3 y § 5.4.
         """
-        original = cls(
-            source_vocab, target_vocab, d_model=512, n_heads=8, d_ff=2048,
-            n_encoder_layers=6, n_decoder_layers=6, dropout=0.1,
-            norm_first=False, final_norm=False, attention_bias=False, tying="all",
-        )  # fmt: skip
-        return replace(original, **changes)
+        sizes = {"d_model": 512, "n_heads": 8, "d_ff": 2048, "dropout": 0.1, "tying": "all"}
+        layers = {"n_encoder_layers": 6, "n_decoder_layers": 6}
+        flags = {"norm_first": False, "final_norm": False, "attention_bias": False}
+        return cls(source_vocab, target_vocab, **{**sizes, **layers, **flags, **changes})
 
     @classmethod
     def big(
