@@ -9,6 +9,7 @@ from atento.numbers import require_number, require_positive, require_size
 from atento.shapes import (
     is_readable,
     require_axis,
+    require_broadcastable,
     require_floating,
     require_integer,
     require_same_kind,
@@ -91,7 +92,9 @@ def _require_real(positions: Tensor, *, name: str) -> None:
         raise ValueError(f"{name}: se esperaba la forma (n,) o (…, n); llegó un número suelto.")
 
 
-def require_places(positions: Tensor, batch: tuple[int, ...], n: int, like: Tensor, name: str):
+def require_places(
+    positions: Tensor, batch: tuple[int, ...], n: int, like: Tensor, name: str
+) -> None:
     """Lanza si ``positions`` no es ``(n,)`` o ``(*batch, n)``, o está en otro dispositivo."""
     _require_real(positions, name=name)
     came, goal = tuple(positions.shape), (*batch, n)
@@ -243,12 +246,7 @@ def rotate(x: Tensor, angles: Tensor, *, layout: str = "interleaved") -> None:
     if x.ndim < 1 or x.shape[-1] % 2:
         raise ValueError(f"x: se esperaba una anchura par; llegó la forma {tuple(x.shape)}.")
     goal = (*x.shape[:-1], x.shape[-1] // 2)
-    tail = goal[len(goal) - angles.ndim :]
-    if angles.ndim > len(goal) or any(a not in (1, g) for a, g in zip(angles.shape, tail)):
-        raise ValueError(
-            f"angles: se esperaba un ángulo por pareja, con una forma que se difunda hasta {goal}; "
-            f"llegó {tuple(angles.shape)}."
-        )
+    require_broadcastable(angles, goal, name="angles", axes="(…, d/2)")
 
 
 def ntk_base(base: float, factor: float, d: int) -> None:
@@ -287,7 +285,7 @@ def rotary(
 
 
 def turned(self: nn.Module, x: Tensor, positions: Tensor) -> None:
-    """Lanza si ``x``, ``(…, head, n, d_head)``, no casa con ``positions``, ``(n,)`` o ``(…, n)``."""
+    """Lanza si ``x``, ``(…, head, n, d_head)``, no casa con ``positions``, ``(…, n)``."""
     require_floating(x, name="x")
     if x.ndim < 2:
         raise ValueError(f"x: se esperaba la forma (…, head, n, d_head); llegó {tuple(x.shape)}.")

@@ -51,7 +51,7 @@ class RawIndex(nn.Module):
         """
         if positions is None:
             positions = torch.arange(x.shape[-2], device=x.device)
-        return x + self.scale * positions.to(x.dtype).unsqueeze(-1)
+        return x.add(positions.to(x.dtype).unsqueeze(-1), alpha=self.scale)
 
     def extra_repr(self) -> str:
         return f"scale={self.scale}"
@@ -89,7 +89,7 @@ class Learned(nn.Module):
 
     @typed(validate=checks.resized)
     def resized(self, max_len: int) -> nn.Module:
-        """Devuelve otra :class:`Learned` de ``max_len`` filas, interpolada; la primera y la última coinciden.
+        """Devuelve otra tabla de ``max_len`` filas, interpolada; las de los extremos coinciden.
 
         La fila ``j`` nueva está en ``j · (L - 1) / (max_len - 1)`` de las ``L`` de antes. No es la
         interpolación de posiciones de RoPE, que está en :class:`Rotary`.

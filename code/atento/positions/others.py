@@ -33,7 +33,7 @@ class Convolutional(nn.Module):
     def forward(
         self, x: Float[Tensor, "*batch n d_model"], positions: Int[Tensor, "..."] | None = None
     ) -> Float[Tensor, "*batch n d_model"]:
-        """Devuelve ``x`` más la convolución de ``x``; ``positions``, ``(n,)``, si se da, es 0…n − 1.
+        """Devuelve ``x`` más su convolución; ``positions``, ``(n,)``, si se da, es 0…n − 1.
 
         Errores: ``TypeError`` o ``ValueError`` si ``x`` no mide ``d_model`` o ``positions`` no
         empieza en 0: lo que hay antes tendría que estar en ``x``.
@@ -90,7 +90,7 @@ class ComplexEmbedding(nn.Module):
     def forward(
         self, ids: Int[Tensor, "*batch n"], positions: Real[Tensor, "..."] | None = None
     ) -> Float[Tensor, "*batch n d_model"]:
-        """Devuelve los embeddings ya situados; ``positions`` es ``(n,)`` o ``(…, n)``, o 0…n − 1.
+        """Devuelve las ondas en ``positions``, ``(n,)`` o ``(…, n)``; sin ellas, en 0…n − 1.
 
         Errores: ``TypeError`` si ``ids`` no es de enteros; ``ValueError`` si alguno no está en el
         vocabulario o ``positions`` no tiene una posición por palabra.

@@ -157,7 +157,8 @@ class Alibi(nn.Module):
     def __init__(self, n_heads: int) -> None:
         super().__init__()
         self.n_heads = n_heads
-        self.register_buffer("exponents", torch.tensor(_exponents(n_heads)), persistent=False)
+        exponents = torch.tensor(_exponents(n_heads)).view(-1, 1, 1)  # (head, 1, 1)
+        self.register_buffer("exponents", exponents, persistent=False)
 
     @typed(validate=checks.bias)
     def forward(
@@ -167,9 +168,8 @@ class Alibi(nn.Module):
 
         Errores: ``TypeError`` o ``ValueError`` si no son números reales o sus lotes no casan.
         """
-        slopes = -torch.exp2(-self.exponents)[:, None, None]  # (head, 1, 1)
         distance = relative_positions.unchecked(query_positions, key_positions).abs()
-        return slopes * distance.to(slopes.dtype).unsqueeze(-3)
+        return torch.exp2(-self.exponents) * -distance.unsqueeze(-3)  # (…, head, query, key)
 
     def extra_repr(self) -> str:
         return f"n_heads={self.n_heads}"

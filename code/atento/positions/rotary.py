@@ -24,15 +24,37 @@ def rotate(
     ``layout`` no existe.
     Fuente: Su et al. (2024), ec. 34.
     """
-    return _turn(x, angles.cos().to(x.dtype), angles.sin().to(x.dtype), layout)
+    return _turn(x, _clock(angles, x.dtype, layout), layout)
 
 
-def _turn(x: Tensor, cos: Tensor, sin: Tensor, layout: str) -> Tensor:
+def _turn(x: Tensor, clock: tuple[Tensor, ...], layout: str) -> Tensor:
+    if len(clock) == 1:
+        return _turn_complex(x, *clock)
+    cos, sin = clock
     if layout == "half":
         a, b = x.chunk(2, dim=-1)
         return torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)
     a, b = x[..., 0::2], x[..., 1::2]
     return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+
+
+def _turn_complex(x: Tensor, spin: Tensor) -> Tensor:
+    """Cada pareja contigua es un complejo, y girarla es multiplicarlo; mucho más rápido."""
+    pairs = x.to(spin.real.dtype).unflatten(-1, (-1, 2))
+    if pairs.storage_offset() % 2 or pairs.stride(-1) != 1 or any(
+        step % 2 for step in pairs.stride()[:-1]
+    ):
+        pairs = pairs.clone(memory_format=torch.contiguous_format)
+    return torch.view_as_real(torch.view_as_complex(pairs) * spin).flatten(-2).to(x.dtype)
+
+
+def _clock(angle: Tensor, dtype: torch.dtype, layout: str) -> tuple[Tensor, ...]:
+    """Coseno y seno; o, con parejas contiguas y donde hay complejos, ``(cos + i sen,)``."""
+    cos, sin = angle.cos(), angle.sin()
+    if layout == "half" or torch.compiler.is_compiling() or angle.device.type == "mps":
+        return cos.to(dtype), sin.to(dtype)
+    wide = torch.promote_types(dtype, torch.float32)  # con 16 bits se gira en 32
+    return (torch.complex(cos.to(wide), sin.to(wide)),)
 
 
 @typed(validate=checks.ntk_base)
@@ -85,18 +107,18 @@ class Rotary(nn.Module):
     def forward(
         self, x: Float[Tensor, "*batch n d_head"], positions: Real[Tensor, "..."]
     ) -> Float[Tensor, "*batch n d_head"]:
-        """Gira ``x``, ``(…, head, n, d_head)``; ``positions`` es ``(n,)`` o ``(…, n)``, sin cabezas.
+        """Gira ``x``, ``(…, head, n, d_head)``, según ``positions``, ``(n,)`` o ``(…, n)``.
 
         Las posiciones pueden ser cualesquiera: negativas, repetidas o fraccionarias.
 
         Errores: ``TypeError`` o ``ValueError`` si ``x`` no mide ``d_head`` o ``positions`` no tiene
         una posición por fila.
         """
-        cos, sin = self._memory.recall(self._clock, positions, dtype=x.dtype)
+        clock = self._memory.recall(self._clock, positions, dtype=x.dtype)
         if self.rotary_dim == self.d_head:
-            return _turn(x, cos, sin, self.layout)
+            return _turn(x, clock, self.layout)
         turning, still = x[..., : self.rotary_dim], x[..., self.rotary_dim :]
-        return torch.cat((_turn(turning, cos, sin, self.layout), still), dim=-1)
+        return torch.cat((_turn(turning, clock, self.layout), still), dim=-1)
 
     @typed(validate=checks.placed)
     def angles(self, positions: Real[Tensor, "*batch n"]) -> Float[Tensor, "*batch n pair"]:
@@ -106,11 +128,11 @@ class Rotary(nn.Module):
         """
         return angles(positions, self.rotary_dim, self.base) / self.interpolation
 
-    def _clock(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    def _clock(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, ...]:
         angle = self.angles(positions)
         if angle.ndim > 2:
             angle = angle.unsqueeze(-3)  # (batch, 1, n, pair): lo mismo en todas las cabezas
-        return angle.cos().to(dtype), angle.sin().to(dtype)
+        return _clock(angle, dtype, self.layout)
 
     def extra_repr(self) -> str:
         return (
