@@ -72,11 +72,11 @@ def model(self: nn.Module, config: Any, *, positions: Any | None = None) -> None
 def encode(self: nn.Module, source: Tensor) -> None:
     """Lanza si ``source`` no es ``(batch, source)`` con el relleno al final."""
     require_ids(source, self.config.source_vocab, name="source")
-    _require_trailing(source, self.config.pad_id, name="source")
+    require_trailing(source, self.config.pad_id, name="source")
 
 
-def _require_trailing(ids: Tensor, pad_id: int, *, name: str) -> None:
-    """El relleno en medio movería las posiciones de lo que va detrás."""
+def require_trailing(ids: Tensor, pad_id: int, *, name: str) -> None:
+    """Lanza si hay relleno en medio: movería las posiciones de lo que va detrás."""
     if not is_readable(ids) or ids.shape[1] < 2:
         return
     valid = ids != pad_id
@@ -102,7 +102,7 @@ def forward(self: nn.Module, source: Tensor, target: Tensor) -> None:
     require_ids(target, self.config.target_vocab, name="target")
     _require_pairs(target, source.shape[0], name="target")
     skip = int(self.config.bos_id == self.config.pad_id)  # T5 y Marian empiezan con el relleno
-    _require_trailing(target[:, skip:], self.config.pad_id, name="target")
+    require_trailing(target[:, skip:], self.config.pad_id, name="target")
 
 
 def start(self: nn.Module, encoded: Any) -> None:
