@@ -135,6 +135,18 @@ def test_sinusoidal_adds_and_has_neither_parameters_nor_limit(shape_checks):
     assert repr(module) == "Sinusoidal(d_model=6, base=10000.0)"
 
 
+def test_rows_grow_and_follow_the_type():
+    module, code = Sinusoidal(4), sinusoidal(torch.arange(9), 4, dtype=F64)
+    with torch.inference_mode():
+        module(torch.zeros(3, 4))
+    x = torch.zeros(9, 4, requires_grad=True)
+    module(x).square().sum().backward()  # lo guardado sin gradientes sirve aquí
+    for n, kind in ((9, torch.float32), (2, torch.float32), (5, F64), (9, F64)):
+        close(module(torch.zeros(n, 4, dtype=kind)), code[:n].to(kind), 0)
+    for other in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+        close(other(torch.zeros(9, 4, dtype=F64)), code, 0)
+
+
 # --- Índice, tabla y nada -------------------------------------------------------------------------
 
 

@@ -24,8 +24,9 @@ class Memory:
 
     def recall(self, compute: Callable, *positions: Tensor, dtype: torch.dtype) -> Any:
         """Devuelve ``compute(*positions, dtype)``, calculado ahora o antes; posiciones (…, n)."""
-        if not all(map(_comparable, positions)):
-            return compute(*positions, dtype)
+        for place in positions:
+            if not _comparable(place):
+                return compute(*positions, dtype)
         for known, kind, result in self._entries:
             if kind == dtype and all(map(_equal, known, positions)):
                 return result
@@ -45,8 +46,8 @@ class Memory:
 
 def _comparable(positions: Tensor) -> bool:
     return (
-        positions.is_cpu
-        and is_readable(positions)
+        is_readable(positions)  # lo primero: al compilar no se puede preguntar lo demás
+        and positions.is_cpu
         and not positions.requires_grad
         and not _functorch.is_functorch_wrapped_tensor(positions)
     )

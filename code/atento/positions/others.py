@@ -68,7 +68,7 @@ class Recurrent(nn.Module):
 
 
 class ComplexEmbedding(nn.Module):
-    """Cada palabra es una onda: ``r · e^(i(ω · pos + θ))``, con amplitud, frecuencia y fase propias.
+    """Cada palabra es una onda, ``r · e^(i(ω · pos + θ))``: su amplitud, su frecuencia, su fase.
 
     Devuelve la parte real y la imaginaria de ``d_model / 2`` complejos, alternas. Las frecuencias
     empiezan siendo las sinusoidales. Moverla ``δ`` posiciones es multiplicarla por ``e^(iωδ)``.

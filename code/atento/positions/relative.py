@@ -157,8 +157,8 @@ class Alibi(nn.Module):
     def __init__(self, n_heads: int) -> None:
         super().__init__()
         self.n_heads = n_heads
-        exponents = torch.tensor(_exponents(n_heads)).view(-1, 1, 1)  # (head, 1, 1)
-        self.register_buffer("exponents", exponents, persistent=False)
+        powers = -torch.tensor(_exponents(n_heads)).view(-1, 1, 1)  # (head, 1, 1)
+        self.register_buffer("powers", powers, persistent=False)
 
     @typed(validate=checks.bias)
     def forward(
@@ -169,7 +169,8 @@ class Alibi(nn.Module):
         Errores: ``TypeError`` o ``ValueError`` si no son números reales o sus lotes no casan.
         """
         distance = relative_positions.unchecked(query_positions, key_positions).abs()
-        return torch.exp2(-self.exponents) * -distance.unsqueeze(-3)  # (…, head, query, key)
+        slopes = torch.exp2(self.powers)  # exactas en cualquier tipo: se guarda el exponente
+        return -slopes * distance.unsqueeze(-3).to(slopes.dtype)  # (…, head, query, key)
 
     def extra_repr(self) -> str:
         return f"n_heads={self.n_heads}"

@@ -40,12 +40,13 @@ def _turn(x: Tensor, clock: tuple[Tensor, ...], layout: str) -> Tensor:
 
 def _turn_complex(x: Tensor, spin: Tensor) -> Tensor:
     """Cada pareja contigua es un complejo, y girarla es multiplicarlo; mucho más rápido."""
-    pairs = x.to(spin.real.dtype).unflatten(-1, (-1, 2))
-    if pairs.storage_offset() % 2 or pairs.stride(-1) != 1 or any(
-        step % 2 for step in pairs.stride()[:-1]
-    ):
-        pairs = pairs.clone(memory_format=torch.contiguous_format)
-    return torch.view_as_real(torch.view_as_complex(pairs) * spin).flatten(-2).to(x.dtype)
+    pairs = x if x.dtype in (torch.float32, torch.float64) else x.float()
+    pairs = pairs.unflatten(-1, (-1, 2))
+    try:
+        numbers = torch.view_as_complex(pairs)
+    except RuntimeError:  # en memoria las parejas no están juntas: se copian
+        numbers = torch.view_as_complex(pairs.clone(memory_format=torch.contiguous_format))
+    return torch.view_as_real(numbers * spin).flatten(-2).to(x.dtype)
 
 
 def _clock(angle: Tensor, dtype: torch.dtype, layout: str) -> tuple[Tensor, ...]:

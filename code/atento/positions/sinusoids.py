@@ -7,8 +7,7 @@ from jaxtyping import Float, Real
 from torch import Tensor, nn
 
 from atento.checks import positions as checks
-from atento.positions.memory import Memory
-from atento.shapes import typed
+from atento.shapes import is_readable, typed
 
 BASE = 10000.0
 
@@ -92,7 +91,7 @@ class Sinusoidal(nn.Module):
     def __init__(self, d_model: int, *, base: float = BASE) -> None:
         super().__init__()
         self.d_model, self.base = d_model, base
-        self._memory = Memory()
+        self._table: Tensor | None = None
 
     @typed(validate=checks.added)
     def forward(
@@ -104,11 +103,19 @@ class Sinusoidal(nn.Module):
         tiene una posición por fila.
         """
         if positions is None:
-            positions = torch.arange(x.shape[-2], device=x.device)
-        return x + self._memory.recall(self._code, positions, dtype=x.dtype)[0]
+            return x + self._rows(x)
+        return x + sinusoidal.unchecked(positions, self.d_model, self.base, dtype=x.dtype)
 
-    def _code(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor]:
-        return (sinusoidal.unchecked(positions, self.d_model, self.base, dtype=dtype),)
+    def _rows(self, x: Tensor) -> Tensor:
+        """Las primeras filas, guardadas de una vez para otra; si no llegan, se calculan más."""
+        n, table, kind = x.shape[-2], self._table, (x.dtype, x.device)
+        if table is None or table.shape[0] < n or (table.dtype, table.device) != kind:
+            with torch.inference_mode(False):  # servirán también al entrenar
+                places = torch.arange(n, device=x.device)
+                table = sinusoidal.unchecked(places, self.d_model, self.base, dtype=x.dtype)
+            if is_readable(x):
+                self._table = table
+        return table[:n]
 
     def extra_repr(self) -> str:
         return f"d_model={self.d_model}, base={self.base}"
