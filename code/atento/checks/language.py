@@ -39,7 +39,7 @@ def model(self: nn.Module, config: Any) -> None:
 
 
 def forward(self: nn.Module, ids: Tensor, mask: Tensor | None = None) -> None:
-    """Lanza si ``ids`` no es ``(batch, n)`` con el relleno al final; la máscara la mira la atención."""
+    """Lanza si ``ids`` no es ``(batch, n)`` con el relleno al final; la atención mira ``mask``."""
     require_ids(ids, self.config.vocab, name="ids")
     if self.config.pad_id is not None:
         require_trailing(ids, self.config.pad_id, name="ids")
