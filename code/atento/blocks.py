@@ -12,18 +12,20 @@ import torch
 from jaxtyping import Bool, Float, Real
 from torch import Tensor, nn
 
-from atento.attention import MultiHeadAttention
 from atento.cache import KVCache, Memory
 from atento.checks import blocks as checks
-from atento.layers import FeedForward, Residual
+from atento.layers import Residual
 from atento.shapes import typed
 
 
 class EncoderBlock(nn.Module):
     """Bloque del codificador: autoatención y red densa por posición.
 
-    ``norm="pre"`` normaliza antes de cada subcapa y ``"post"``, después de cada suma;
-    ``normalization`` es «layer» o «rms»; ``dropout`` se aplica a la salida de cada subcapa.
+    ``attention`` es una :class:`~atento.attention.MultiHeadAttention`, o un módulo con su misma
+    llamada y su ``d_model``; ``feed_forward``, una :class:`~atento.layers.FeedForward`, o cualquier
+    módulo que no cambie la forma, (…, d_model). ``norm="pre"`` normaliza antes de cada subcapa y
+    ``"post"``, después de cada suma; ``normalization`` es «layer» o «rms»; ``dropout`` se aplica a
+    la salida de cada subcapa.
 
     Errores: ``TypeError`` o ``ValueError`` si ``attention`` y ``feed_forward`` no son módulos de la
     misma anchura, o los de :class:`~atento.layers.Residual`.
@@ -33,8 +35,8 @@ class EncoderBlock(nn.Module):
     @typed(validate=checks.encoder_block)
     def __init__(
         self,
-        attention: MultiHeadAttention,
-        feed_forward: FeedForward,
+        attention: nn.Module,
+        feed_forward: nn.Module,
         *,
         norm: str = "pre",
         normalization: str = "layer",
@@ -61,7 +63,7 @@ class EncoderBlock(nn.Module):
         nuevas. ``positions`` dice dónde está cada una, guardadas y nuevas, (n,) o (…, n); sin
         ellas, son 0, 1, 2…
 
-        Errores: los de :meth:`MultiHeadAttention.forward <atento.attention.MultiHeadAttention>`.
+        Errores: los de :meth:`~atento.attention.MultiHeadAttention.forward`.
         """
         own, _ = _places(x, positions, None, cache)
         x = self.add_attention(x, lambda y: self.attention(y, mask=mask, cache=cache, **own)[0])
@@ -78,9 +80,9 @@ class DecoderBlock(nn.Module):
     @typed(validate=checks.decoder_block)
     def __init__(
         self,
-        attention: MultiHeadAttention,
-        cross_attention: MultiHeadAttention,
-        feed_forward: FeedForward,
+        attention: nn.Module,
+        cross_attention: nn.Module,
+        feed_forward: nn.Module,
         *,
         norm: str = "pre",
         normalization: str = "layer",
@@ -113,7 +115,7 @@ class DecoderBlock(nn.Module):
         y (…, head, query, source). ``positions`` y ``cache``, como en :class:`EncoderBlock`;
         ``memory_positions``, (source,) o (…, source), dice dónde está cada parte de la memoria.
 
-        Errores: los de :meth:`MultiHeadAttention.forward <atento.attention.MultiHeadAttention>`;
+        Errores: los de :meth:`~atento.attention.MultiHeadAttention.forward`;
         en la atención cruzada, ``key`` es la memoria.
         """
         own, crossed = _places(x, positions, memory_positions, cache)

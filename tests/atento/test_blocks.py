@@ -247,7 +247,7 @@ def test_rows_without_keys_are_finite_both_ways(norm):
     assert (found[1] == 0).all()  # nadie atendió a la memoria
 
 
-def test_a_subclass_of_attention_and_another_network_fit():
+def test_a_subclass_of_attention_and_another_network_fit(shape_checks):
     class Uniform(MultiHeadAttention):
         def scores(self, query, key):
             return query @ key.mT * 0
