@@ -1,4 +1,4 @@
-"""Los nombres de PyTorch y los del libro; que los pesos valen lo mismo se prueba con los bloques."""
+"""Los nombres de PyTorch y los del libro; que valen lo mismo se prueba con los bloques."""
 
 import pytest
 import torch
