@@ -1,0 +1,31 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Capítulo 6. Varias cabezas
+#
+# Los enunciados están en el capítulo. Se corrige con `atento calificar 6` (o `atento calificar 6.1`).
+
+# %%
+from torch import Tensor
+
+# %% [markdown]
+# ## 6.1 El primero
+
+
+# %%
+def first(x: Tensor) -> Tensor:
+    """El doble de ``x``, con su misma forma (n,).
+
+    Enunciado: ejercicio 6.1 del capítulo.
+    """
+    raise NotImplementedError("Ejercicio 6.1")
