@@ -32,6 +32,10 @@ PASOS = explorers.stepper(
 PROYECTADO = explorers.stepper(
     PALABRAS, *[normal(5, 4)] * 3, projections=tuple(normal(2, 4, d, semilla=d) for d in (3, 3, 2)), name="cabezas"
 )
+UNIDO = explorers.stepper(
+    PALABRAS, *[normal(5, 4)] * 3, projections=tuple(normal(2, 4, d, semilla=d) for d in (3, 3, 2)),
+    output=normal(4, 6, semilla=9), head_names=["sujeto", "objeto"], output_features=list("abcdef"), name="unido",
+)  # fmt: skip
 ANCHO = explorers.stepper(
     ["La", "desafortunada", "investigadora", "perdió", "todos", "sus", "cuadernos", "ayer"],
     *[normal(8, 8, semilla=s) for s in (1, 2, 3)], name="ancho",
@@ -45,7 +49,7 @@ ENVOLVENTE = explorers.plane(
     [[2.0, 1.6], [-1.0, 2.0], [-2.0, -1.0], [0.0, 0.8]], hull=True, move=("query", "value"), name="envolvente",
 )  # fmt: skip
 SOFTMAX = explorers.softmax(8 * normal(3, 5, semilla=7), PALABRAS, queries=PALABRAS[:3], d_k=64, name="softmax")
-TODOS = {"pasos": PASOS, "cabezas": PROYECTADO, "ancho": ANCHO, "plano": PLANO, "envolvente": ENVOLVENTE,
+TODOS = {"pasos": PASOS, "cabezas": PROYECTADO, "unido": UNIDO, "ancho": ANCHO, "plano": PLANO, "envolvente": ENVOLVENTE,
          "softmax": SOFTMAX}  # fmt: skip
 cada_uno = pytest.mark.parametrize("explorador", TODOS.values(), ids=TODOS)
 
@@ -107,7 +111,7 @@ PONER = """([id, [fila, cabeza, mascara, escala, calor]]) => {
 }"""
 
 
-@pytest.mark.parametrize("explorador", [PASOS, PROYECTADO], ids=["pasos", "proyectado"])
+@pytest.mark.parametrize("explorador", [PASOS, PROYECTADO, UNIDO], ids=["pasos", "proyectado", "unido"])
 def test_el_paso_a_paso_calcula_lo_mismo_que_python(abrir, explorador):
     pagina, vistos = abrir(explorador), set()
     temperaturas, mascaras = (-1.0, -0.37, 0.0, 0.8), range(len(explorador.masks()))
@@ -122,6 +126,20 @@ def test_el_paso_a_paso_calcula_lo_mismo_que_python(abrir, explorador):
             _igual(visto["values"][paso], tabla)
         vistos.add(str(visto["values"]["weights"]))
     assert len(vistos) == 2 * len(explorador.masks()) * 8
+
+
+def test_las_cabezas_se_ven_juntas_y_se_unen(abrir):
+    pagina = abrir(UNIDO)
+    botones = pagina.get_by_role("radiogroup", name="Cabeza").get_by_role("radio")
+    assert [botones.nth(k).locator(".mini i").count() for k in range(2)] == [25, 25]
+    for k in range(2):
+        pesos = UNIDO.compute(head=k)["weights"]
+        color = botones.nth(k).locator(".mini i").nth(7).get_attribute("style")
+        assert f"{100 * pesos[1, 2]:.1f}%" in color
+    pagina.get_by_role("radio", name="unir").click()
+    suma = UNIDO.compute()["united"][UNIDO.initial["row"], 0].item()
+    assert base.number(suma) in pagina.locator(".sums").inner_text()
+    assert base.number(suma) in pagina.locator(".total").inner_text()
 
 
 def test_lo_escrito_es_lo_calculado(abrir):

@@ -1,6 +1,7 @@
 """El paso a paso: puntuar → escalar → enmascarar → normalizar → promediar sobre una frase con números de verdad.
 
-Con proyecciones empieza un paso antes, en proyectar; con un eje ``head`` delante aparece un mando para elegir cabeza.
+Con proyecciones empieza un paso antes, en proyectar. Con un eje ``head`` delante aparece un mando que enseña el mapa de
+cada cabeza y deja elegirla; con la matriz de salida, además, hay un último paso, unir.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from atento.explorers.base import (
 
 __all__ = ["STEPS", "StepperExplorer", "stepper"]
 
-STEPS = ("proyectar", "puntuar", "escalar", "enmascarar", "normalizar", "promediar")
-"""Los pasos, con los nombres de todo el libro. «proyectar» solo aparece si hay proyecciones."""
+STEPS = ("proyectar", "puntuar", "escalar", "enmascarar", "normalizar", "promediar", "unir")
+"""Los pasos, con los nombres de todo el libro. «proyectar» pide proyecciones, y «unir», la matriz de salida."""
 
 _MASKS = ("none", "causal", "given")
 _Mask = Literal["none", "causal", "given"]
@@ -51,6 +52,9 @@ class StepperExplorer(Explorer):
     mask: Tensor | None
     mask_label: str
     features: tuple[str, ...]
+    output_matrix: Tensor | None
+    output_features: tuple[str, ...]
+    head_names: tuple[str, ...]
     initial: dict[str, Any]
     controls: tuple[str, ...]
     title: str
@@ -61,7 +65,8 @@ class StepperExplorer(Explorer):
     @property
     def steps(self) -> tuple[str, ...]:
         """Los nombres de los pasos que tiene este explorador."""
-        return STEPS if self.projections is not None else STEPS[1:]
+        steps = STEPS if self.projections is not None else STEPS[1:]
+        return steps if self.output_matrix is not None else steps[:-1]
 
     def masks(self) -> tuple[str, ...]:
         """Las máscaras que se pueden elegir: ``none``, ``causal`` (si es cuadrada) y ``given`` (si se dio)."""
@@ -93,8 +98,17 @@ class StepperExplorer(Explorer):
 
         ``scores``, ``scaled``, ``masked`` y ``weights`` son ``(query, key)``; ``output``, ``(query, d_value)``.
         ``scaled`` divide entre ``√d_k``; ``temperature`` divide además entre sí misma. Una fila con todo tapado da
-        pesos y salida 0, como en :mod:`atento.attention`.
+        pesos y salida 0, como en :mod:`atento.attention`. Con la matriz de salida, ``joined`` ``(query, head · d_value)``
+        son las salidas de todas las cabezas, una tras otra, y ``united`` ``(query, d_model)``, su producto por ella.
         """
+        values = self._attend(head, scaled, mask, temperature)
+        if self.output_matrix is None:
+            return values
+        every = (self._attend(one, scaled, mask, temperature) for one in range(len(self.query)))
+        joined = torch.cat([one["output"] for one in every], dim=-1)
+        return values | {"joined": joined, "united": joined @ self.output_matrix}
+
+    def _attend(self, head: int, scaled: bool, mask: _Mask, temperature: float) -> dict[str, Tensor]:
         scores = self.query[head] @ self.key[head].T
         divided = scores / ((math.sqrt(self.query.shape[-1]) if scaled else 1.0) * temperature)
         masked = divided.masked_fill(~self.allowed(mask), -math.inf)
@@ -122,6 +136,9 @@ class StepperExplorer(Explorer):
             "maskLabel": self.mask_label,
             "masks": self.masks(),
             "features": self.features,
+            "output": None if self.output_matrix is None else self.output_matrix.tolist(),
+            "outputFeatures": self.output_features,
+            "headNames": self.head_names,
             "initial": self.initial,
             "controls": self.controls,
         }
@@ -146,9 +163,24 @@ class StepperExplorer(Explorer):
                 self.queries, values["weights"].tolist(), values["output"].tolist(), strict=True
             )
         ]
-        return first + static_table(
-            "Pesos de cada palabra y lo que recibe", ["", *self.words, "promediar"], every
-        )
+        table = static_table("Pesos de cada palabra y lo que recibe", ["", *self.words, "promediar"], every)
+        return first + table + self._static_heads(row)
+
+    def _static_heads(self, row: int) -> str:
+        """La fila inicial en todas las cabezas, si hay varias."""
+        if len(self.query) == 1:
+            return ""
+        options = {name: self.initial[name] for name in ("scaled", "mask", "temperature")}
+        names = self.head_names or [f"cabeza {head + 1}" for head in range(len(self.query))]
+        rows = []
+        for head, name in enumerate(names):
+            values = self.compute(head=head, **options)
+            rows.append([name, *map(number, values["weights"][row]), " · ".join(map(number, values["output"][row]))])
+        if self.output_matrix is not None:
+            united = " · ".join(map(number, values["united"][row]))
+            rows.append(["unir", *[""] * len(self.words), united])
+        title = f"«{self.queries[row]}» en cada cabeza"
+        return static_table(title, ["", *self.words, "promediar"], rows)
 
     def summary(self) -> str:
         """Una línea para la terminal."""
@@ -175,6 +207,9 @@ def stepper(
     scale: bool = True,
     temperature: float = 1.0,
     features: Sequence[str] | None = None,
+    output: Tensor | None = None,
+    output_features: Sequence[str] | None = None,
+    head_names: Sequence[str] | None = None,
     row: int = 0,
     step: str | None = None,
     head: int = 0,
@@ -192,7 +227,9 @@ def stepper(
 
     ``words`` rotula las claves y ``queries`` las consultas (si no se dan, son las mismas). ``mask`` es ``None``,
     ``"causal"`` o una tabla booleana ``(query, key)`` con ``True`` donde se puede atender; ``mask_label`` dice cómo se
-    llama esa tabla en el mando. ``features`` rotula las componentes de los valores. ``scale``, ``temperature``,
+    llama esa tabla en el mando. ``features`` rotula las componentes de los valores. ``output``, ``(head · d_v, d_model)``, es
+    la matriz de salida: con ella hay un último paso, unir, y ``output_features`` rotula sus columnas; ``head_names``
+    rotula las cabezas. ``scale``, ``temperature``,
     ``row``, ``step`` y ``head`` son el estado inicial, y ``controls``, los mandos que se ofrecen. ``question`` se lee
     arriba y ``answer`` queda plegada.
 
@@ -205,8 +242,12 @@ def stepper(
     given, start = _mask(mask, (len(queries), len(words)))
     features = check_labels(features or (), "features", v.shape[2] if features else 0, "componente de value")
     initial = {"scaled": bool(scale), "mask": start, "temperature": _temperature(temperature)}
+    matrix = _output(output, v)
+    columns = 0 if matrix is None or not output_features else matrix.shape[1]
+    united = check_labels(output_features or (), "output_features", columns, "columna de output")
+    heads = check_labels(head_names or (), "head_names", len(q) if head_names else 0, "cabeza")
     explorer = StepperExplorer(
-        words, queries, q, k, v, inputs, matrices, given, str(mask_label), features,
+        words, queries, q, k, v, inputs, matrices, given, str(mask_label), features, matrix, united, heads,
         initial | {"row": row, "head": head, "step": step}, _controls(controls), title, question, answer,
         check_name(name),
     )  # fmt: skip
@@ -296,6 +337,16 @@ def _mask(mask: Any, shape: tuple[int, int]) -> tuple[Tensor | None, _Mask]:
             f"mask: llegó {table.dtype} {tuple(table.shape)}; se esperaba una tabla booleana {shape}"
         )
     return table.cpu(), "given"
+
+
+def _output(output: Any, value: Tensor) -> Tensor | None:
+    """La matriz de salida, si se dio: tantas filas como componentes reúnen las cabezas."""
+    if output is None:
+        return None
+    matrix, rows = check_table(output, "output", "(head · d_v, d_model)", (2,)), len(value) * value.shape[2]
+    if len(matrix) != rows:
+        raise ValueError(f"output: llegaron {len(matrix)} filas; se esperaban head · d_v = {rows}")
+    return matrix
 
 
 def _temperature(temperature: float) -> float:
