@@ -96,7 +96,7 @@ def recovered(weights: Float[Tensor, "h m"]) -> Float[Tensor, " m"]:
 
 
 # %%
-def heads_needed(targets: list[set[int]]) -> int:
+def heads_needed(targets: list[list[int]]) -> int:
     """El menor número de cabezas con el que todas las consultas leen lo que piden.
 
     Enunciado: ejercicio 6.6 del capítulo.

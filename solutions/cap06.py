@@ -42,16 +42,16 @@ def kept_by_hand() -> dict[str, float]:
 # %% [markdown]
 # ## 6.2 La hoja equivocada
 #
-# La segunda hoja empieza en el número 21, contando desde 0. Cada palabra ocupa seis, así que es el cuarto de la palabra
-# de índice 3: la segunda mitad de «vio».
+# Antes de la última fila de la segunda hoja hay 13 filas de dos números: 26. Cada palabra ocupa seis, así que son el
+# tercero y el cuarto de la palabra de índice 4: «el».
 
 
 # %%
 def mixed_word() -> str:
     """La respuesta, calculada."""
     words = ["las", "niñas", "que", "vio", "el", "perro", "corren"]
-    first_number = 7 * 3  # una hoja: siete filas de tres
-    return words[first_number // 6]
+    before = (2 * 7 - 1) * 2  # dos hojas de siete filas de dos, menos la última
+    return words[before // 6]
 
 
 # %% [markdown]
@@ -122,7 +122,7 @@ def recovered(weights: Float[Tensor, "h m"]) -> Float[Tensor, " m"]:
 
 
 # %%
-def heads_needed(targets: list[set[int]]) -> int:
+def heads_needed(targets: list[list[int]]) -> int:
     """El menor número de cabezas con el que todas las consultas leen lo que piden."""
     return max(1, max(len(wanted) for wanted in targets))
 
