@@ -492,10 +492,11 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
   /* Al tocar un mando se salta al paso en que se nota, si aún no se había llegado. */
   const reach = (step) => STEPS[Math.max(STEPS.indexOf(state.step), STEPS.indexOf(step))];
   const named = (label, control) => h("div", {class: "named"}, h("span", null, label), control.node);
-  const controls = h(
-    "div",
-    {class: "controls"},
+  const choosing =
     heads > 1 &&
+    h(
+      "div",
+      {class: "controls"},
       named(
         "Cabeza",
         choice({
@@ -506,9 +507,13 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
             h("span", null, data.headNames[k] ?? String(k + 1)),
             h("span", {class: "mini", style: `--n:${words.length}`, "aria-hidden": "true"}, cells.flat()),
           ]),
-          describe: (k) => `cabeza ${k + 1}`,
+          describe: (k) => `cabeza ${k + 1} ${data.headNames[k] ?? ""}`,
         }),
       ),
+    );
+  const controls = h(
+    "div",
+    {class: "controls"},
     wants("mask") &&
       data.masks.length > 1 &&
       named(
@@ -543,6 +548,7 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
     sum = h("div", {class: "sums"}),
     read = reading();
   stage.append(
+    choosing || "",
     h("div", {class: "bar-of-steps"}, steps.node),
     h("div", {class: "move"}, back, explain, next),
     h("div", {class: "scene"}, board, matrix, sum),

@@ -227,11 +227,10 @@ def stepper(
 
     ``words`` rotula las claves y ``queries`` las consultas (si no se dan, son las mismas). ``mask`` es ``None``,
     ``"causal"`` o una tabla booleana ``(query, key)`` con ``True`` donde se puede atender; ``mask_label`` dice cómo se
-    llama esa tabla en el mando. ``features`` rotula las componentes de los valores. ``output``, ``(head · d_v, d_model)``, es
-    la matriz de salida: con ella hay un último paso, unir, y ``output_features`` rotula sus columnas; ``head_names``
-    rotula las cabezas. ``scale``, ``temperature``,
-    ``row``, ``step`` y ``head`` son el estado inicial, y ``controls``, los mandos que se ofrecen. ``question`` se lee
-    arriba y ``answer`` queda plegada.
+    llama esa tabla en el mando. ``features`` rotula las componentes de los valores y ``head_names``, las cabezas.
+    ``output``, ``(head · d_v, d_model)``, es la matriz de salida: con ella hay un último paso, unir, y
+    ``output_features`` rotula sus columnas. ``scale``, ``temperature``, ``row``, ``step`` y ``head`` son el estado
+    inicial, y ``controls``, los mandos que se ofrecen. ``question`` se lee arriba y ``answer`` queda plegada.
 
     Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o si el estado inicial no
     existe.
@@ -240,12 +239,10 @@ def stepper(
     words = check_labels(words, "words", k.shape[1], "clave")
     queries = _queries(queries, words, q.shape[1])
     given, start = _mask(mask, (len(queries), len(words)))
-    features = check_labels(features or (), "features", v.shape[2] if features else 0, "componente de value")
+    features = _optional(features, "features", v.shape[2], "componente de value")
     initial = {"scaled": bool(scale), "mask": start, "temperature": _temperature(temperature)}
-    matrix = _output(output, v)
-    columns = 0 if matrix is None or not output_features else matrix.shape[1]
-    united = check_labels(output_features or (), "output_features", columns, "columna de output")
-    heads = check_labels(head_names or (), "head_names", len(q) if head_names else 0, "cabeza")
+    matrix, united = _output(output, v, output_features)
+    heads = _optional(head_names, "head_names", len(q), "cabeza")
     explorer = StepperExplorer(
         words, queries, q, k, v, inputs, matrices, given, str(mask_label), features, matrix, united, heads,
         initial | {"row": row, "head": head, "step": step}, _controls(controls), title, question, answer,
@@ -339,14 +336,19 @@ def _mask(mask: Any, shape: tuple[int, int]) -> tuple[Tensor | None, _Mask]:
     return table.cpu(), "given"
 
 
-def _output(output: Any, value: Tensor) -> Tensor | None:
-    """La matriz de salida, si se dio: tantas filas como componentes reúnen las cabezas."""
+def _optional(labels: Sequence[str] | None, name: str, count: int, what: str) -> tuple[str, ...]:
+    """Los rótulos, comprobados; o ninguno, si no se dieron."""
+    return check_labels(labels, name, count, what) if labels else ()
+
+
+def _output(output: Any, value: Tensor, features: Any) -> tuple[Tensor | None, tuple[str, ...]]:
+    """La matriz de salida y los rótulos de sus columnas: tiene tantas filas como componentes reúnen las cabezas."""
     if output is None:
-        return None
+        return None, _optional(features, "output_features", 0, "columna de output")
     matrix, rows = check_table(output, "output", "(head · d_v, d_model)", (2,)), len(value) * value.shape[2]
     if len(matrix) != rows:
         raise ValueError(f"output: llegaron {len(matrix)} filas; se esperaban head · d_v = {rows}")
-    return matrix
+    return matrix, _optional(features, "output_features", matrix.shape[1], "columna de output")
 
 
 def _temperature(temperature: float) -> float:

@@ -221,8 +221,9 @@ def _casos_necesarias(rng: Any) -> list[Caso]:
         orden = permutacion(rng, n)
         return Caso(propiedad, ([permutacion(rng, m)[: cuantas[i]] for i in orden],))
 
-    pocas, muchas, nadie = "pocas consultas", "muchas consultas", "nadie pide nada"
-    return [caso(pocas, 3, 2), caso(pocas, 5, 4), caso(muchas, 3000, 7), Caso(nadie, ([[], []],))]
+    pocas, muchas = "pocas consultas", "muchas consultas"
+    nadie = Caso(pocas, ([[], []],))
+    return [caso(pocas, 3, 2), caso(pocas, 5, entero(rng, 3, 5)), nadie, caso(muchas, 3000, 7), caso(muchas, 2000, 6)]
 
 
 _NECESARIAS = Ejercicio(
@@ -231,9 +232,8 @@ _NECESARIAS = Ejercicio(
     casos=_casos_necesarias,
     ejemplo=lambda: Caso("ejemplo", ([[0, 1], [1]],)),
     propiedades={
-        "pocas consultas": (2, "Cada cabeza tiene una fila por consulta: lo que pide una no le quita nada a otra."),
+        "pocas consultas": (3, "Cada cabeza tiene una fila por consulta: lo que pide una no le quita nada a otra."),
         "muchas consultas": (1, "El número no depende de cuántas consultas haya."),
-        "nadie pide nada": (1, "Una capa tiene al menos una cabeza."),
     },
     pistas=(
         "El teorema habla de una consulta. ¿Comparten las consultas su fila de pesos?",
@@ -390,8 +390,8 @@ def _casos_grupos(rng: Any) -> list[Caso]:
         cabezas = grupos * en_cada
         return Caso(propiedad, (normal(rng, *[cabezas * entero(rng, 2, 3)] * 2), cabezas, grupos))
 
-    uno, varios, igual = "un grupo", "varios grupos", "un grupo por cabeza"
-    return [caso(uno, 1, 3), caso(uno, 1, 2), caso(varios, 2, 2), caso(varios, 3, 2), caso(varios, 2, 3), caso(igual, 3, 1)]
+    uno, varios = "un grupo", "varios grupos"
+    return [caso(uno, 1, 3), caso(uno, 1, 2), caso(varios, 2, 2), caso(varios, 3, 2), caso(varios, 2, 3), caso(varios, 3, 1)]
 
 
 _GRUPOS = Ejercicio(
@@ -401,8 +401,7 @@ _GRUPOS = Ejercicio(
     ejemplo=lambda: Caso("ejemplo", (tensor([[1.0, 3.0], [5.0, 7.0]]), 2, 1)),
     propiedades={
         "un grupo": (2, "Con un grupo, cada columna es la media de la misma columna de todas las cabezas."),
-        "varios grupos": (3, "Las cabezas de un grupo son seguidas."),
-        "un grupo por cabeza": (1, "Si cada cabeza es su grupo, la matriz no cambia."),
+        "varios grupos": (4, "Las cabezas de un grupo son seguidas; si cada cabeza es su grupo, la matriz no cambia."),
     },
     pistas=(
         "Las columnas tienen tres coordenadas: grupo, cabeza dentro del grupo y componente.",
@@ -436,14 +435,13 @@ def _casos_parejas(rng: Any) -> list[Caso]:
         if propiedad == "con ruido":
             segundos = (segundos + ruido * normal(rng, h, n, m).abs())
             segundos = segundos / segundos.sum(-1, keepdim=True)
-        if propiedad == "casi iguales":  # la primera y la segunda se disputan la misma pareja
-            primeros[1] = 0.9 * primeros[0] + 0.1 * primeros[1]
-            segundos = torch.stack([0.95 * primeros[0] + 0.05 * primeros[2], primeros[2], 0.7 * primeros[0] + 0.3 * primeros[2]])
-            primeros[2] = primeros[2].roll(1, 0) * 0.1 + primeros[2] * 0.9
+        if propiedad == "casi iguales":  # la primera prefiere a la pareja de la segunda, que la necesita más
+            mezcla = 0.55 * primeros[1] + 0.45 * primeros[0]
+            segundos, primeros = primeros[orden], torch.cat([mezcla[None], primeros[1:]])
         return Caso(propiedad, (primeros, segundos))
 
     iguales, ruido, disputa, muchas = "los mismos mapas", "con ruido", "casi iguales", "muchas cabezas"
-    return [caso(iguales, 3), caso(iguales, 4), caso(ruido, 4, 0.1), caso(disputa, 3), caso(disputa, 3), caso(muchas, 40)]
+    return [caso(iguales, 3), caso(iguales, 4), caso(ruido, 4, 0.1), caso(disputa, 4), caso(disputa, 5), caso(muchas, 40)]
 
 
 def _comprueba_parejas(caso: Caso, obtenido: Any, esperado: Any) -> str | None:

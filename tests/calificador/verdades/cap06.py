@@ -23,6 +23,29 @@ def _de_pytorch(x, z, w, cabezas, mascara=None):
     return salida.reshape(*lote, *salida.shape[-2:])
 
 
+@verdad("6.1")
+def _(caso, valor, funcion):
+    """Se sortean contenidos, se mezclan y se lee cada uno por regresión."""
+
+    def se_lee(*pesos):
+        c = torch.randn(200_000, len(pesos), generator=GEN).double()
+        o = c @ torch.tensor(pesos).double()
+        return torch.corrcoef(torch.stack([o, *c.T]))[0, 1:].square().tolist()
+
+    medido = dict(zip(("large", "small"), se_lee(3 / 4, 1 / 4), strict=True))
+    medido["third"] = se_lee(1 / 3, 1 / 3, 1 / 3)[0]
+    medido["heads"] = torch.linalg.matrix_rank(torch.eye(9)[[0, 2, 3, 5, 8]]).item()
+    return valor.keys() == medido.keys() and all(abs(valor[k] - medido[k]) < 0.01 for k in medido)
+
+
+@verdad("6.2")
+def _(caso, valor, funcion):
+    """Se reparte de verdad, con el nombre de la palabra en cada celda."""
+    frase = ["las", "niñas", "que", "vio", "el", "perro", "corren"]
+    hoja = torch.arange(7)[:, None].expand(7, 6).contiguous().view(3, 7, 2)[1]
+    return hoja[-1].unique().numel() == 1 and valor == frase[hoja[-1, 0]]
+
+
 @verdad("6.3")
 def _(caso, valor, funcion):
     """Se construye la capa y se cuentan sus productos con el contador de PyTorch."""
