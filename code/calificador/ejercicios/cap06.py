@@ -477,7 +477,7 @@ _PAREJAS = Ejercicio(
     pistas=(
         "Empieza por la tabla de costes: cada cabeza del primero con cada una del segundo.",
         "Tomar lo mejor de cada fila puede repetir pareja.",
-        "Elegir una casilla por fila y por columna con la menor suma es la asignación que resuelve el algoritmo húngaro; scipy lo trae.",
+        "Elegir una casilla por fila y por columna con la menor suma es la asignación que resuelve el algoritmo húngaro, que está en `scipy.optimize`.",
     ),
     mutantes=(
         cambia("lo mejor de cada fila", "Se repiten parejas: cada cabeza del segundo modelo se usa una vez.",
