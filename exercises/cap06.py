@@ -13,7 +13,8 @@
 # %% [markdown]
 # # Capítulo 6. Varias cabezas
 #
-# Los enunciados están en el capítulo. Se corrige con `atento calificar 6` (o `atento calificar 6.2`).
+# Los enunciados están en el capítulo. Se corrige con `atento calificar 6` (o `atento calificar
+# 6.2`).
 
 # %%
 import math
@@ -127,16 +128,23 @@ class BrokenHeads(nn.Module):
 
     def split(self, y: Float[Tensor, "*batch n d_model"]) -> Float[Tensor, "*batch head n d_head"]:
         """Reparte las columnas entre las cabezas."""
-        raise NotImplementedError("Ejercicio 6.7: borra esta línea y arregla las tres faltas de la clase")
+        raise NotImplementedError(
+            "Ejercicio 6.7: borra esta línea y arregla las tres faltas de la clase"
+        )
         *batch, n, d_model = y.shape
         return y.reshape(*batch, self.n_heads, n, d_model // self.n_heads)
 
     def forward(self, x: Float[Tensor, "*batch n d_model"]) -> Float[Tensor, "*batch n d_model"]:
         """Autoatención."""
-        query, key, value = self.split(self.query(x)), self.split(self.key(x)), self.split(self.value(x))
+        query, key, value = (
+            self.split(self.query(x)),
+            self.split(self.key(x)),
+            self.split(self.value(x)),
+        )
         scores = query @ key.transpose(-2, -1) / math.sqrt(x.shape[-1])
         mixed = scores.softmax(dim=-1) @ value
         return self.output(mixed.reshape(x.shape))
+
 
 # %% [markdown]
 # ## 6.8 Podar de verdad

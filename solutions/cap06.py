@@ -24,8 +24,10 @@ from torch import Tensor, nn
 # %% [markdown]
 # ## 6.1 Una fila, varias palabras
 #
-# De un contenido con peso $\alpha$ se lee $\alpha^2$ entre la suma de los cuadrados. Con $3/4$ y $1/4$ son $9/10$ y
-# $1/10$; con tres tercios, $1/3$ cada uno. Cinco contenidos enteros suman 5, y el techo es el número de cabezas.
+# De un contenido con peso $\alpha$ se lee $\alpha^2$ entre la suma de los cuadrados. Con $3/4$ y
+# $1/4$ son $9/10$ y
+# $1/10$; con tres tercios, $1/3$ cada uno. Cinco contenidos enteros suman 5, y el techo es el
+# número de cabezas.
 
 
 # %%
@@ -42,7 +44,8 @@ def kept_by_hand() -> dict[str, float]:
 # %% [markdown]
 # ## 6.2 La hoja equivocada
 #
-# Antes de la última fila de la segunda hoja hay 13 filas de dos números: 26. Cada palabra ocupa seis, así que son el
+# Antes de la última fila de la segunda hoja hay 13 filas de dos números: 26. Cada palabra ocupa
+# seis, así que son el
 # tercero y el cuarto de la palabra de índice 4: «el».
 
 
@@ -57,7 +60,8 @@ def mixed_word() -> str:
 # %% [markdown]
 # ## 6.3 Contar sin ejecutar
 #
-# Cuatro matrices $d \times d$ y cuatro sesgos. Las cuatro proyecciones cuestan $4nd^2$; puntuar y promediar, $n^2 d$ cada
+# Cuatro matrices $d \times d$ y cuatro sesgos. Las cuatro proyecciones cuestan $4nd^2$; puntuar y
+# promediar, $n^2 d$ cada
 # uno, entre todas las cabezas. Solo las celdas dependen de $h$.
 
 
@@ -73,7 +77,8 @@ def layer_cost(n: int, d_model: int, n_heads: int) -> tuple[int, int, int]:
 # %% [markdown]
 # ## 6.4 La función central
 #
-# Proyectar, repartir (partir las columnas y adelantar las cabezas), los pasos de siempre y unir. La máscara ``(n, m)`` se
+# Proyectar, repartir (partir las columnas y adelantar las cabezas), los pasos de siempre y unir. La
+# máscara ``(n, m)`` se
 # difunde sobre lote y cabezas.
 
 
@@ -90,9 +95,12 @@ def multi_head_attention(
 ) -> Float[Tensor, "*batch n d"]:
     """Atención multicabeza de ``x`` sobre ``z``."""
     query, key, value = (  # proyectar y repartir en cabezas: (…, head, n, d_head)
-        (y @ w).unflatten(-1, (n_heads, -1)).transpose(-2, -3) for y, w in ((x, w_query), (z, w_key), (z, w_value))
+        (y @ w).unflatten(-1, (n_heads, -1)).transpose(-2, -3)
+        for y, w in ((x, w_query), (z, w_key), (z, w_value))
     )
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # puntuar y escalar: (…, head, n, m)
+    scores = (
+        query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    )  # puntuar y escalar: (…, head, n, m)
     if mask is not None:
         scores = scores.masked_fill(~mask, float("-inf"))  # enmascarar
     mixed = scores.softmax(dim=-1) @ value  # normalizar y promediar: (…, head, n, d_head)
@@ -102,7 +110,8 @@ def multi_head_attention(
 # %% [markdown]
 # ## 6.5 Cuánto se lee de cada palabra
 #
-# Es la diagonal de la proyección sobre el espacio de las filas. Con $A = U\Sigma V^\T$, ese espacio lo generan las filas de
+# Es la diagonal de la proyección sobre el espacio de las filas. Con $A = U\Sigma V^\T$, ese espacio
+# lo generan las filas de
 # $V^\T$ cuyo valor singular no es cero; contarlas es lo que se olvida cuando una fila se repite.
 
 
@@ -117,8 +126,10 @@ def recovered(weights: Float[Tensor, "h m"]) -> Float[Tensor, " m"]:
 # %% [markdown]
 # ## 6.6 Cuántas cabezas hacen falta
 #
-# El techo vale consulta a consulta: cada una necesita tantas cabezas como contenidos pide, y todas comparten las cabezas
-# de la capa porque cada cabeza tiene una fila por consulta. Hacen falta, y bastan, las de la consulta que más pide.
+# El techo vale consulta a consulta: cada una necesita tantas cabezas como contenidos pide, y todas
+# comparten las cabezas
+# de la capa porque cada cabeza tiene una fila por consulta. Hacen falta, y bastan, las de la
+# consulta que más pide.
 
 
 # %%
@@ -130,7 +141,8 @@ def heads_needed(targets: list[list[int]]) -> int:
 # %% [markdown]
 # ## 6.7 Una clase averiada
 #
-# Las tres faltas: la vista que no adelanta las cabezas, la escala con ``d_model`` y la unión sin deshacer el reparto.
+# Las tres faltas: la vista que no adelanta las cabezas, la escala con ``d_model`` y la unión sin
+# deshacer el reparto.
 
 
 # %%
@@ -152,7 +164,11 @@ class BrokenHeads(nn.Module):
 
     def forward(self, x: Float[Tensor, "*batch n d_model"]) -> Float[Tensor, "*batch n d_model"]:
         """Autoatención."""
-        query, key, value = self.split(self.query(x)), self.split(self.key(x)), self.split(self.value(x))
+        query, key, value = (
+            self.split(self.query(x)),
+            self.split(self.key(x)),
+            self.split(self.value(x)),
+        )
         scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
         mixed = scores.softmax(dim=-1) @ value
         return self.output(mixed.transpose(-2, -3).reshape(x.shape))
@@ -161,7 +177,8 @@ class BrokenHeads(nn.Module):
 # %% [markdown]
 # ## 6.8 Podar de verdad
 #
-# La capa es una suma de cabezas: se quedan las columnas de las tres primeras matrices y las filas de la última que les
+# La capa es una suma de cabezas: se quedan las columnas de las tres primeras matrices y las filas
+# de la última que les
 # tocan, en el mismo orden en las cuatro.
 
 
@@ -196,7 +213,8 @@ def group_heads(w: Float[Tensor, "d d"], n_heads: int, n_kv_heads: int) -> Float
 # %% [markdown]
 # ## 6.10 Emparejar cabezas de dos semillas
 #
-# Es un problema de asignación: una tabla de costes de todas con todas y el algoritmo húngaro. Tomar para cada cabeza su
+# Es un problema de asignación: una tabla de costes de todas con todas y el algoritmo húngaro. Tomar
+# para cada cabeza su
 # mejor pareja puede repetir.
 
 

@@ -1,4 +1,6 @@
-"""Los exploradores sin navegador: el gemelo en Python, lo que se entrega a la página y lo que se rechaza."""
+"""Los exploradores sin navegador: el gemelo en Python, lo que se entrega a la página y lo que se
+rechaza.
+"""
 
 import itertools
 import json
@@ -52,7 +54,7 @@ MAKERS = {"stepper": make_stepper, "plane": make_plane, "softmax": make_softmax}
 every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 
-# --- Lo común --------------------------------------------------------------------------------------------------------
+# --- Lo común -------------------------------------------------------------------------------------
 
 
 @every_explorer
@@ -161,7 +163,7 @@ def test_bad_input_is_named_at_the_door(make, changes, names):
         make(**changes)
 
 
-# --- El paso a paso --------------------------------------------------------------------------------------------------
+# --- El paso a paso -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mask", ["none", "causal", "given"])
@@ -195,7 +197,9 @@ def test_projections_add_a_step_and_heads():
 
 def test_the_last_step_joins_the_heads_as_the_library_does():
     x, w, w_o = normal(5, 6), [normal(6, 6, seed=s) / 4 for s in (1, 2, 3)], normal(6, 6, seed=4)
-    split = tuple(matrix.unflatten(1, (2, 3)).transpose(0, 1) for matrix in w)  # (head, d_model, d_head)
+    split = tuple(
+        matrix.unflatten(1, (2, 3)).transpose(0, 1) for matrix in w
+    )  # (head, d_model, d_head)
     explorer = explorers.stepper(WORDS, x, x, x, projections=split, output=w_o, name="union")
     layer = attention.MultiHeadAttention(6, 2, bias=False).double()
     layers = (layer.project_query, layer.project_key, layer.project_value, layer.project_output)
@@ -238,7 +242,7 @@ def test_without_javascript_the_stepper_is_its_tables():
         assert all(f"<td>{base.number(number)}</td>" in page for number in values[step][1])
 
 
-# --- El plano --------------------------------------------------------------------------------------------------------
+# --- El plano -------------------------------------------------------------------------------------
 
 
 def test_the_plane_weighs_and_mixes():
@@ -265,7 +269,7 @@ def test_the_output_never_leaves_the_hull():
         assert x >= 0 and y >= 0 and x + y <= 1 + 1e-12
 
 
-# --- La softmax ------------------------------------------------------------------------------------------------------
+# --- La softmax -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(5))

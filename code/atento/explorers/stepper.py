@@ -1,7 +1,9 @@
-"""El paso a paso: puntuar → escalar → enmascarar → normalizar → promediar sobre una frase con números de verdad.
+"""El paso a paso: puntuar → escalar → enmascarar → normalizar → promediar sobre una frase con
+números de verdad.
 
-Con proyecciones empieza un paso antes, en proyectar. Con un eje ``head`` delante aparece un mando que enseña el mapa de
-cada cabeza y deja elegirla; con la matriz de salida, además, hay un último paso, unir.
+Con proyecciones empieza un paso antes, en proyectar. Con un eje ``head`` delante aparece un mando
+que enseña el mapa de cada cabeza y deja elegirla; con la matriz de salida, además, hay un último
+paso, unir.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ from atento.explorers.base import (
 __all__ = ["STEPS", "StepperExplorer", "stepper"]
 
 STEPS = ("proyectar", "puntuar", "escalar", "enmascarar", "normalizar", "promediar", "unir")
-"""Los pasos, con los nombres de todo el libro. «proyectar» pide proyecciones, y «unir», la matriz de salida."""
+"""Los pasos, con los nombres de todo el libro. «proyectar» pide proyecciones, y «unir», la
+matriz de salida."""
 
 _MASKS = ("none", "causal", "given")
 _Mask = Literal["none", "causal", "given"]
@@ -37,7 +40,8 @@ _Mask = Literal["none", "causal", "given"]
 class StepperExplorer(Explorer):
     """El explorador de la atención paso a paso. Se construye con :func:`stepper`.
 
-    ``query``, ``key`` y ``value`` tienen la forma ``(head, posiciones, d)`` y ya están proyectados; ``inputs`` y
+    ``query``, ``key`` y ``value`` tienen la forma ``(head, posiciones, d)`` y ya están proyectados;
+    ``inputs`` y
     ``projections`` guardan de dónde salen, si salen de algún sitio.
     """
 
@@ -69,7 +73,9 @@ class StepperExplorer(Explorer):
         return steps if self.output_matrix is not None else steps[:-1]
 
     def masks(self) -> tuple[str, ...]:
-        """Las máscaras que se pueden elegir: ``none``, ``causal`` (si es cuadrada) y ``given`` (si se dio)."""
+        """Las máscaras que se pueden elegir: ``none``, ``causal`` (si es cuadrada) y ``given`` (si
+        se dio).
+        """
         square = len(self.queries) == len(self.words)
         return (
             "none",
@@ -96,10 +102,12 @@ class StepperExplorer(Explorer):
     ) -> dict[str, Tensor]:
         """Lo que muestra la página en cada paso: el gemelo en Python, en float64.
 
-        ``scores``, ``scaled``, ``masked`` y ``weights`` son ``(query, key)``; ``output``, ``(query, d_value)``.
-        ``scaled`` divide entre ``√d_k``; ``temperature`` divide además entre sí misma. Una fila con todo tapado da
-        pesos y salida 0, como en :mod:`atento.attention`. Con la matriz de salida, ``joined`` ``(query, head · d_value)``
-        son las salidas de todas las cabezas, una tras otra, y ``united`` ``(query, d_model)``, su producto por ella.
+        ``scores``, ``scaled``, ``masked`` y ``weights`` son ``(query, key)``; ``output``, ``(query,
+        d_value)``.
+        ``scaled`` divide entre ``√d_k``; ``temperature`` divide además entre sí misma. Una fila con
+        todo tapado da pesos y salida 0, como en :mod:`atento.attention`. Con la matriz de salida,
+        ``joined`` ``(query, head · d_value)`` son las salidas de todas las cabezas, una tras otra,
+        y ``united`` ``(query, d_model)``, su producto por ella.
         """
         values = self._attend(head, scaled, mask, temperature)
         if self.output_matrix is None:
@@ -108,7 +116,9 @@ class StepperExplorer(Explorer):
         joined = torch.cat([one["output"] for one in every], dim=-1)
         return values | {"joined": joined, "united": joined @ self.output_matrix}
 
-    def _attend(self, head: int, scaled: bool, mask: _Mask, temperature: float) -> dict[str, Tensor]:
+    def _attend(
+        self, head: int, scaled: bool, mask: _Mask, temperature: float
+    ) -> dict[str, Tensor]:
         scores = self.query[head] @ self.key[head].T
         divided = scores / ((math.sqrt(self.query.shape[-1]) if scaled else 1.0) * temperature)
         masked = divided.masked_fill(~self.allowed(mask), -math.inf)
@@ -163,7 +173,9 @@ class StepperExplorer(Explorer):
                 self.queries, values["weights"].tolist(), values["output"].tolist(), strict=True
             )
         ]
-        table = static_table("Pesos de cada palabra y lo que recibe", ["", *self.words, "promediar"], every)
+        table = static_table(
+            "Pesos de cada palabra y lo que recibe", ["", *self.words, "promediar"], every
+        )
         return first + table + self._static_heads(row)
 
     def _static_heads(self, row: int) -> str:
@@ -175,7 +187,13 @@ class StepperExplorer(Explorer):
         rows = []
         for head, name in enumerate(names):
             values = self.compute(head=head, **options)
-            rows.append([name, *map(number, values["weights"][row]), " · ".join(map(number, values["output"][row]))])
+            rows.append(
+                [
+                    name,
+                    *map(number, values["weights"][row]),
+                    " · ".join(map(number, values["output"][row])),
+                ]
+            )
         if self.output_matrix is not None:
             united = " · ".join(map(number, values["united"][row]))
             rows.append(["unir", *[""] * len(self.words), united])
@@ -191,7 +209,7 @@ class StepperExplorer(Explorer):
         )
 
 
-# --- Construir -------------------------------------------------------------------------------------------------------
+# --- Construir ------------------------------------------------------------------------------------
 
 
 def stepper(
@@ -221,19 +239,25 @@ def stepper(
 ) -> StepperExplorer:
     """Devuelve el explorador de la atención paso a paso.
 
-    ``query`` ``(query, d_k)``, ``key`` ``(key, d_k)`` y ``value`` ``(key, d_v)``, o las tres con un eje ``head``
-    delante: entonces se puede elegir cabeza. Con ``projections = (W_Q, W_K, W_V)``, cada una ``(d_model, d)`` o
-    ``(head, d_model, d)``, las tres tablas son las entradas ``(posiciones, d_model)`` y hay un primer paso, proyectar.
+    ``query`` ``(query, d_k)``, ``key`` ``(key, d_k)`` y ``value`` ``(key, d_v)``, o las tres con un
+    eje ``head`` delante: entonces se puede elegir cabeza. Con ``projections = (W_Q, W_K, W_V)``,
+    cada una ``(d_model, d)`` o
+    ``(head, d_model, d)``, las tres tablas son las entradas ``(posiciones, d_model)`` y hay un
+    primer paso, proyectar.
 
-    ``words`` rotula las claves y ``queries`` las consultas (si no se dan, son las mismas). ``mask`` es ``None``,
-    ``"causal"`` o una tabla booleana ``(query, key)`` con ``True`` donde se puede atender; ``mask_label`` dice cómo se
-    llama esa tabla en el mando. ``features`` rotula las componentes de los valores y ``head_names``, las cabezas.
-    ``output``, ``(head · d_v, d_model)``, es la matriz de salida: con ella hay un último paso, unir, y
-    ``output_features`` rotula sus columnas. ``scale``, ``temperature``, ``row``, ``step`` y ``head`` son el estado
-    inicial, y ``controls``, los mandos que se ofrecen. ``question`` se lee arriba y ``answer`` queda plegada.
+    ``words`` rotula las claves y ``queries`` las consultas (si no se dan, son las mismas). ``mask``
+    es ``None``,
+    ``"causal"`` o una tabla booleana ``(query, key)`` con ``True`` donde se puede atender;
+    ``mask_label`` dice cómo se llama esa tabla en el mando. ``features`` rotula las componentes de
+    los valores y ``head_names``, las cabezas.
+    ``output``, ``(head · d_v, d_model)``, es la matriz de salida: con ella hay un último paso,
+    unir, y
+    ``output_features`` rotula sus columnas. ``scale``, ``temperature``, ``row``, ``step`` y
+    ``head`` son el estado inicial, y ``controls``, los mandos que se ofrecen. ``question`` se lee
+    arriba y ``answer`` queda plegada.
 
-    Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o si el estado inicial no
-    existe.
+    Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o si el
+    estado inicial no existe.
     """
     inputs, matrices, (q, k, v) = _projected((query, key, value), projections)
     words = check_labels(words, "words", k.shape[1], "clave")
@@ -244,10 +268,26 @@ def stepper(
     matrix, united = _output(output, v, output_features)
     heads = _optional(head_names, "head_names", len(q), "cabeza")
     explorer = StepperExplorer(
-        words, queries, q, k, v, inputs, matrices, given, str(mask_label), features, matrix, united, heads,
-        initial | {"row": row, "head": head, "step": step}, _controls(controls), title, question, answer,
+        words,
+        queries,
+        q,
+        k,
+        v,
+        inputs,
+        matrices,
+        given,
+        str(mask_label),
+        features,
+        matrix,
+        united,
+        heads,
+        initial | {"row": row, "head": head, "step": step},
+        _controls(controls),
+        title,
+        question,
+        answer,
         check_name(name),
-    )  # fmt: skip
+    )
     _settle(explorer, row, head, step)
     return explorer
 
@@ -268,7 +308,9 @@ def _queries(queries: Sequence[str] | None, words: tuple[str, ...], count: int) 
     if queries is not None:
         return check_labels(queries, "queries", count, "consulta")
     if count != len(words):
-        raise ValueError(f"queries: hay {count} consultas y {len(words)} claves; hacen falta sus rótulos")
+        raise ValueError(
+            f"queries: hay {count} consultas y {len(words)} claves; hacen falta sus rótulos"
+        )
     return words
 
 
@@ -314,7 +356,8 @@ def _check_projected(query: Tensor, key: Tensor, value: Tensor) -> None:
         )
     if not len(query) == len(key) == len(value):
         raise ValueError(
-            f"query, key y value: llegaron {len(query)}, {len(key)} y {len(value)} cabezas; deben coincidir"
+            f"query, key y value: llegaron {len(query)}, {len(key)} y {len(value)} cabezas; deben"
+            " coincidir"
         )
 
 
@@ -325,13 +368,15 @@ def _mask(mask: Any, shape: tuple[int, int]) -> tuple[Tensor | None, _Mask]:
     if isinstance(mask, str):
         if mask != "causal" or shape[0] != shape[1]:
             raise ValueError(
-                f"mask: llegó {mask!r}; se esperaba una tabla booleana {shape} o, si es cuadrada, 'causal'"
+                f"mask: llegó {mask!r}; se esperaba una tabla booleana {shape} o, si es cuadrada,"
+                " 'causal'"
             )
         return None, "causal"
     table = torch.as_tensor(mask)
     if table.dtype != torch.bool or tuple(table.shape) != shape:
         raise ValueError(
-            f"mask: llegó {table.dtype} {tuple(table.shape)}; se esperaba una tabla booleana {shape}"
+            f"mask: llegó {table.dtype} {tuple(table.shape)}; se esperaba una tabla booleana"
+            f" {shape}"
         )
     return table.cpu(), "given"
 
@@ -342,10 +387,15 @@ def _optional(labels: Sequence[str] | None, name: str, count: int, what: str) ->
 
 
 def _output(output: Any, value: Tensor, features: Any) -> tuple[Tensor | None, tuple[str, ...]]:
-    """La matriz de salida y los rótulos de sus columnas: tiene tantas filas como componentes reúnen las cabezas."""
+    """La matriz de salida y los rótulos de sus columnas: tiene tantas filas como componentes reúnen
+    las cabezas.
+    """
     if output is None:
         return None, _optional(features, "output_features", 0, "columna de output")
-    matrix, rows = check_table(output, "output", "(head · d_v, d_model)", (2,)), len(value) * value.shape[2]
+    matrix, rows = (
+        check_table(output, "output", "(head · d_v, d_model)", (2,)),
+        len(value) * value.shape[2],
+    )
     if len(matrix) != rows:
         raise ValueError(f"output: llegaron {len(matrix)} filas; se esperaban head · d_v = {rows}")
     return matrix, _optional(features, "output_features", matrix.shape[1], "columna de output")

@@ -133,7 +133,8 @@ def _(caso, valor, funcion):
 
 @verdad("6.10")
 def _(caso, valor, funcion):
-    """Por fuerza bruta si caben las permutaciones; si no, la que se usó para barajar, de coste 0."""
+    """Por fuerza bruta si caben las permutaciones; si no, la que se usó para barajar, de coste
+    0."""
     primeros, segundos = caso.args
 
     def coste(p):
