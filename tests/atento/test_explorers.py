@@ -131,6 +131,9 @@ def test_comments_and_indents_stay_at_home():
     (make_stepper, {"step": "proyectar"}, "step"),
     (make_stepper, {"temperature": 0.0}, "temperature"),
     (make_stepper, {"controls": ("todo",)}, "controls"),
+    (make_stepper, {"output": normal(3, 2)}, "output"),
+    (make_stepper, {"output": normal(4, 2), "output_features": ["una"]}, "output_features"),
+    (make_stepper, {"head_names": ["una"]}, "head_names"),
     (make_stepper, {"name": "con espacios"}, "name"),
     (make_stepper, {"projections": (1, 2)}, "query"),
     (make_plane, {"query": [1.0, 2.0, 3.0]}, "query"),
@@ -187,9 +190,31 @@ def test_scale_and_temperature_divide():
 def test_projections_add_a_step_and_heads():
     x, projections = normal(5, 4), tuple(normal(2, 4, d, seed=d) for d in (3, 3, 2))
     explorer = explorers.stepper(WORDS, x, x, x, projections=projections)
-    assert explorer.steps == STEPS and len(explorer.query) == 2
+    assert explorer.steps == STEPS[:-1] and len(explorer.query) == 2
     assert torch.allclose(explorer.key[1], x @ projections[1][1], atol=1e-5)
     assert "2 cabezas" in repr(explorer)
+
+
+def test_the_last_step_joins_the_heads_as_the_library_does():
+    x, w, w_o = normal(5, 6), [normal(6, 6, seed=s) / 4 for s in (1, 2, 3)], normal(6, 6, seed=4)
+    split = tuple(
+        matrix.unflatten(1, (2, 3)).transpose(0, 1) for matrix in w
+    )  # (head, d_model, d_head)
+    explorer = explorers.stepper(WORDS, x, x, x, projections=split, output=w_o, name="union")
+    layer = attention.MultiHeadAttention(6, 2, bias=False).double()
+    layers = (layer.project_query, layer.project_key, layer.project_value, layer.project_output)
+    with torch.no_grad():
+        for linear, matrix in zip(layers, (*w, w_o), strict=True):
+            linear.weight.copy_(matrix.T)
+        output, weights = layer(x, need_weights=True)
+    assert explorer.steps == STEPS
+    for head in (0, 1):
+        values = explorer.compute(head=head)
+        assert torch.allclose(values["weights"], weights[head], atol=1e-12)
+        assert torch.allclose(values["united"], output, atol=1e-12)
+    page = explorer._repr_html_()
+    assert page.count("<table>") == 3
+    assert " · ".join(base.number(number) for number in output[0].tolist()) in page
 
 
 @pytest.mark.parametrize("size", ["projections", "heads"])
@@ -209,10 +234,10 @@ def test_cross_attention_has_its_own_words_and_no_causal_mask():
         explorer.compute(mask="causal")
 
 
-def test_without_javascript_the_stepper_is_two_tables():
+def test_without_javascript_the_stepper_is_its_tables():
     explorer = make_stepper(row=1)
     values, page = explorer.compute(), explorer._repr_html_()
-    assert page.count("<table>") == 2
+    assert page.count("<table>") == 3  # una más que con una cabeza sola: la fila en todas
     for step in ("scores", "scaled", "weights"):
         assert all(f"<td>{base.number(number)}</td>" in page for number in values[step][1])
 

@@ -37,6 +37,15 @@ PROYECTADO = explorers.stepper(
     projections=tuple(normal(2, 4, d, semilla=d) for d in (3, 3, 2)),
     name="cabezas",
 )
+UNIDO = explorers.stepper(
+    PALABRAS,
+    *[normal(5, 4)] * 3,
+    projections=tuple(normal(2, 4, d, semilla=d) for d in (3, 3, 2)),
+    output=normal(4, 6, semilla=9),
+    head_names=["sujeto", "objeto"],
+    output_features=list("abcdef"),
+    name="unido",
+)
 ANCHO = explorers.stepper(
     ["La", "desafortunada", "investigadora", "perdió", "todos", "sus", "cuadernos", "ayer"],
     *[normal(8, 8, semilla=s) for s in (1, 2, 3)], name="ancho",
@@ -66,6 +75,7 @@ SOFTMAX = explorers.softmax(
 TODOS = {
     "pasos": PASOS,
     "cabezas": PROYECTADO,
+    "unido": UNIDO,
     "ancho": ANCHO,
     "plano": PLANO,
     "envolvente": ENVOLVENTE,
@@ -97,8 +107,7 @@ def abrir(navegador, tmp_path: Path):
             f"<!doctype html><html lang=es data-theme={tema}><meta charset=utf-8><title>x</title>"
             f"<meta name=viewport content='width=device-width'><style>{plots.css()}"
             " body{margin:8px;"
-            "color:var(--atento-ink);background:var(--atento-paper)}</style>"
-            f"<body><main><h1>Prueba</h1>{cuerpo}"
+            f"color:var(--atento-ink);background:var(--atento-paper)}}</style><body><main><h1>Prueba</h1>{cuerpo}"
             "</main></html>",
             "utf8",
         )
@@ -138,7 +147,9 @@ PONER = """([id, [fila, cabeza, mascara, escala, calor]]) => {
 }"""
 
 
-@pytest.mark.parametrize("explorador", [PASOS, PROYECTADO], ids=["pasos", "proyectado"])
+@pytest.mark.parametrize(
+    "explorador", [PASOS, PROYECTADO, UNIDO], ids=["pasos", "proyectado", "unido"]
+)
 def test_el_paso_a_paso_calcula_lo_mismo_que_python(abrir, explorador):
     pagina, vistos = abrir(explorador), set()
     temperaturas, mascaras = (-1.0, -0.37, 0.0, 0.8), range(len(explorador.masks()))
@@ -153,6 +164,20 @@ def test_el_paso_a_paso_calcula_lo_mismo_que_python(abrir, explorador):
             _igual(visto["values"][paso], tabla)
         vistos.add(str(visto["values"]["weights"]))
     assert len(vistos) == 2 * len(explorador.masks()) * 8
+
+
+def test_las_cabezas_se_ven_juntas_y_se_unen(abrir):
+    pagina = abrir(UNIDO)
+    botones = pagina.get_by_role("radiogroup", name="Cabeza").get_by_role("radio")
+    assert [botones.nth(k).locator(".mini i").count() for k in range(2)] == [25, 25]
+    for k in range(2):
+        pesos = UNIDO.compute(head=k)["weights"]
+        color = botones.nth(k).locator(".mini i").nth(7).get_attribute("style")
+        assert f"{100 * pesos[1, 2]:.1f}%" in color
+    pagina.get_by_role("radio", name="unir").click()
+    suma = UNIDO.compute()["united"][UNIDO.initial["row"], 0].item()
+    assert base.number(suma) in pagina.locator(".sums").inner_text()
+    assert base.number(suma) in pagina.locator(".total").inner_text()
 
 
 def test_lo_escrito_es_lo_calculado(abrir):
@@ -300,9 +325,9 @@ def test_se_recorre_con_el_teclado(abrir):
         "puntuar",
         "puntuar",
     ]
+    pagina.keyboard.press("Shift+Tab")  # las cabezas se eligen antes que el paso
     orden = []
-    for _ in range(8):
-        pagina.keyboard.press("Tab")
+    for _ in range(9):
         orden.append(
             pagina.evaluate(
                 "(document.activeElement.closest('[role=radiogroup]') ??"
@@ -310,10 +335,12 @@ def test_se_recorre_con_el_teclado(abrir):
                 " ?? document.activeElement.localName"
             )
         )
-    assert orden[1:] == [
+        pagina.keyboard.press("Tab")
+    assert orden[:2] + orden[3:] == [
+        "Cabeza",
+        "Paso",
         "Palabra que consulta",
         "Clave de la que se ve la cuenta",
-        "Cabeza",
         "Máscara",
         "checkbox",
         "Temperatura",

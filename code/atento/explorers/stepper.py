@@ -1,8 +1,9 @@
 """El paso a paso: puntuar → escalar → enmascarar → normalizar → promediar sobre una frase con
 números de verdad.
 
-Con proyecciones empieza un paso antes, en proyectar; con un eje ``head`` delante aparece un mando
-para elegir cabeza.
+Con proyecciones empieza un paso antes, en proyectar. Con un eje ``head`` delante aparece un mando
+que enseña el mapa de cada cabeza y deja elegirla; con la matriz de salida, además, hay un último
+paso, unir.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from atento.explorers.base import (
 
 __all__ = ["STEPS", "StepperExplorer", "stepper"]
 
-STEPS = ("proyectar", "puntuar", "escalar", "enmascarar", "normalizar", "promediar")
-"""Los pasos, con los nombres de todo el libro. «proyectar» solo aparece si hay proyecciones."""
+STEPS = ("proyectar", "puntuar", "escalar", "enmascarar", "normalizar", "promediar", "unir")
+"""Los pasos, con los nombres de todo el libro. «proyectar» pide proyecciones, y «unir», la
+matriz de salida."""
 
 _MASKS = ("none", "causal", "given")
 _Mask = Literal["none", "causal", "given"]
@@ -54,6 +56,9 @@ class StepperExplorer(Explorer):
     mask: Tensor | None
     mask_label: str
     features: tuple[str, ...]
+    output_matrix: Tensor | None
+    output_features: tuple[str, ...]
+    head_names: tuple[str, ...]
     initial: dict[str, Any]
     controls: tuple[str, ...]
     title: str
@@ -64,7 +69,8 @@ class StepperExplorer(Explorer):
     @property
     def steps(self) -> tuple[str, ...]:
         """Los nombres de los pasos que tiene este explorador."""
-        return STEPS if self.projections is not None else STEPS[1:]
+        steps = STEPS if self.projections is not None else STEPS[1:]
+        return steps if self.output_matrix is not None else steps[:-1]
 
     def masks(self) -> tuple[str, ...]:
         """Las máscaras que se pueden elegir: ``none``, ``causal`` (si es cuadrada) y ``given`` (si
@@ -99,8 +105,20 @@ class StepperExplorer(Explorer):
         ``scores``, ``scaled``, ``masked`` y ``weights`` son ``(query, key)``; ``output``, ``(query,
         d_value)``.
         ``scaled`` divide entre ``√d_k``; ``temperature`` divide además entre sí misma. Una fila con
-        todo tapado da pesos y salida 0, como en :mod:`atento.attention`.
+        todo tapado da pesos y salida 0, como en :mod:`atento.attention`. Con la matriz de salida,
+        ``joined`` ``(query, head · d_value)`` son las salidas de todas las cabezas, una tras otra,
+        y ``united`` ``(query, d_model)``, su producto por ella.
         """
+        values = self._attend(head, scaled, mask, temperature)
+        if self.output_matrix is None:
+            return values
+        every = (self._attend(one, scaled, mask, temperature) for one in range(len(self.query)))
+        joined = torch.cat([one["output"] for one in every], dim=-1)
+        return values | {"joined": joined, "united": joined @ self.output_matrix}
+
+    def _attend(
+        self, head: int, scaled: bool, mask: _Mask, temperature: float
+    ) -> dict[str, Tensor]:
         scores = self.query[head] @ self.key[head].T
         divided = scores / ((math.sqrt(self.query.shape[-1]) if scaled else 1.0) * temperature)
         masked = divided.masked_fill(~self.allowed(mask), -math.inf)
@@ -128,6 +146,9 @@ class StepperExplorer(Explorer):
             "maskLabel": self.mask_label,
             "masks": self.masks(),
             "features": self.features,
+            "output": None if self.output_matrix is None else self.output_matrix.tolist(),
+            "outputFeatures": self.output_features,
+            "headNames": self.head_names,
             "initial": self.initial,
             "controls": self.controls,
         }
@@ -152,9 +173,32 @@ class StepperExplorer(Explorer):
                 self.queries, values["weights"].tolist(), values["output"].tolist(), strict=True
             )
         ]
-        return first + static_table(
+        table = static_table(
             "Pesos de cada palabra y lo que recibe", ["", *self.words, "promediar"], every
         )
+        return first + table + self._static_heads(row)
+
+    def _static_heads(self, row: int) -> str:
+        """La fila inicial en todas las cabezas, si hay varias."""
+        if len(self.query) == 1:
+            return ""
+        options = {name: self.initial[name] for name in ("scaled", "mask", "temperature")}
+        names = self.head_names or [f"cabeza {head + 1}" for head in range(len(self.query))]
+        rows = []
+        for head, name in enumerate(names):
+            values = self.compute(head=head, **options)
+            rows.append(
+                [
+                    name,
+                    *map(number, values["weights"][row]),
+                    " · ".join(map(number, values["output"][row])),
+                ]
+            )
+        if self.output_matrix is not None:
+            united = " · ".join(map(number, values["united"][row]))
+            rows.append(["unir", *[""] * len(self.words), united])
+        title = f"«{self.queries[row]}» en cada cabeza"
+        return static_table(title, ["", *self.words, "promediar"], rows)
 
     def summary(self) -> str:
         """Una línea para la terminal."""
@@ -181,6 +225,9 @@ def stepper(
     scale: bool = True,
     temperature: float = 1.0,
     features: Sequence[str] | None = None,
+    output: Tensor | None = None,
+    output_features: Sequence[str] | None = None,
+    head_names: Sequence[str] | None = None,
     row: int = 0,
     step: str | None = None,
     head: int = 0,
@@ -202,9 +249,12 @@ def stepper(
     es ``None``,
     ``"causal"`` o una tabla booleana ``(query, key)`` con ``True`` donde se puede atender;
     ``mask_label`` dice cómo se llama esa tabla en el mando. ``features`` rotula las componentes de
-    los valores. ``scale``, ``temperature``,
-    ``row``, ``step`` y ``head`` son el estado inicial, y ``controls``, los mandos que se ofrecen.
-    ``question`` se lee arriba y ``answer`` queda plegada.
+    los valores y ``head_names``, las cabezas.
+    ``output``, ``(head · d_v, d_model)``, es la matriz de salida: con ella hay un último paso,
+    unir, y
+    ``output_features`` rotula sus columnas. ``scale``, ``temperature``, ``row``, ``step`` y
+    ``head`` son el estado inicial, y ``controls``, los mandos que se ofrecen. ``question`` se lee
+    arriba y ``answer`` queda plegada.
 
     Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o si el
     estado inicial no existe.
@@ -213,10 +263,10 @@ def stepper(
     words = check_labels(words, "words", k.shape[1], "clave")
     queries = _queries(queries, words, q.shape[1])
     given, start = _mask(mask, (len(queries), len(words)))
-    features = check_labels(
-        features or (), "features", v.shape[2] if features else 0, "componente de value"
-    )
+    features = _optional(features, "features", v.shape[2], "componente de value")
     initial = {"scaled": bool(scale), "mask": start, "temperature": _temperature(temperature)}
+    matrix, united = _output(output, v, output_features)
+    heads = _optional(head_names, "head_names", len(q), "cabeza")
     explorer = StepperExplorer(
         words,
         queries,
@@ -228,6 +278,9 @@ def stepper(
         given,
         str(mask_label),
         features,
+        matrix,
+        united,
+        heads,
         initial | {"row": row, "head": head, "step": step},
         _controls(controls),
         title,
@@ -326,6 +379,26 @@ def _mask(mask: Any, shape: tuple[int, int]) -> tuple[Tensor | None, _Mask]:
             f" {shape}"
         )
     return table.cpu(), "given"
+
+
+def _optional(labels: Sequence[str] | None, name: str, count: int, what: str) -> tuple[str, ...]:
+    """Los rótulos, comprobados; o ninguno, si no se dieron."""
+    return check_labels(labels, name, count, what) if labels else ()
+
+
+def _output(output: Any, value: Tensor, features: Any) -> tuple[Tensor | None, tuple[str, ...]]:
+    """La matriz de salida y los rótulos de sus columnas: tiene tantas filas como componentes reúnen
+    las cabezas.
+    """
+    if output is None:
+        return None, _optional(features, "output_features", 0, "columna de output")
+    matrix, rows = (
+        check_table(output, "output", "(head · d_v, d_model)", (2,)),
+        len(value) * value.shape[2],
+    )
+    if len(matrix) != rows:
+        raise ValueError(f"output: llegaron {len(matrix)} filas; se esperaban head · d_v = {rows}")
+    return matrix, _optional(features, "output_features", matrix.shape[1], "columna de output")
 
 
 def _temperature(temperature: float) -> float:
