@@ -85,7 +85,7 @@ class MaskExplorer(Explorer):
         return steps
 
     def dead(self, allowed: Tensor) -> list[int]:
-        """Las filas que no pueden mirar a nadie."""
+        """Las filas de ``allowed`` ``(n, n)`` que no pueden mirar a nadie."""
         return (~allowed.any(-1)).nonzero().flatten().tolist()
 
     def data(self) -> dict[str, Any]:
