@@ -66,7 +66,8 @@ def leaky_line() -> str:
 # ## 7.3 La softmax con máscara
 #
 # Las filas sin nadie se quitan **antes** de la softmax (con ceros, que no dan NaN ni hacia atrás) y se ponen a 0
-# después. Ponerlas a 0 solo al final deja NaN en el gradiente: 0 · NaN es NaN.
+# después. Si se tapa sumando −∞ y se ponen a 0 solo al final, el gradiente es NaN: 0 · NaN es NaN. (`masked_fill`
+# se libra, porque su gradiente vale 0 en lo tapado, venga lo que venga.)
 
 
 # %%

@@ -90,21 +90,24 @@ _SOFTMAX = Ejercicio(
     prohibido=SIN_ATENCION,
     pistas=(
         "Primero una fila corriente: ¿qué puntuación da un peso de cero exacto?",
-        "Una fila de −∞ da NaN hacia delante y hacia atrás: conviene que la softmax no la vea.",
+        "Una fila de −∞ da NaN, y según cómo se tape, también en el gradiente: conviene que la softmax no la vea.",
         "Las filas sin nadie se reconocen en la máscara, se cambian por algo inofensivo antes y se anulan después.",
     ),
     mutantes=(
         cambia("filas NaN", "Una fila tapada entera da NaN: es 0/0.",
                ".masked_fill(alone, 0.0)\n    return hidden.softmax(dim=-1).masked_fill(alone, 0.0)",
                "\n    return hidden.softmax(dim=-1)"),
-        cambia("NaN en el gradiente", "Los pesos salen bien, pero el gradiente de las filas sin nadie es NaN.",
-               ".masked_fill(alone, 0.0)\n    return", "\n    return"),
+        cuerpo("NaN en el gradiente", "Los pesos salen bien, pero el gradiente de las filas sin nadie es NaN.", """
+            added = scores + torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(~mask, float("-inf"))
+            alone = ~mask.any(dim=-1, keepdim=True)
+            return added.softmax(dim=-1).masked_fill(alone, 0.0)"""),
         cambia("reparte", "Una fila tapada entera reparte sus pesos: debe dar ceros.",
                "softmax(dim=-1).masked_fill(alone, 0.0)", "softmax(dim=-1)"),
         cambia("mil millones", "−10⁹ no es −∞: con puntuaciones aún menores, lo tapado gana.",
                'float("-inf")', "-1e9"),
         cambia("al revés", "La máscara está al revés: True es «puede mirar».",
-               "~mask.any(dim=-1, keepdim=True)", "mask.all(dim=-1, keepdim=True)", "masked_fill(~mask,", "masked_fill(mask,"),
+               "~mask.any(dim=-1, keepdim=True)", "mask.all(dim=-1, keepdim=True)",
+               "masked_fill(~mask,", "masked_fill(mask,"),
         cambia("cero en lugar de infinito", "Una puntuación de 0 no tapa nada, porque e⁰ = 1.", 'float("-inf")', "0.0"),
         cuerpo("multiplica después", "Se ha multiplicado después de normalizar: las filas no suman 1.",
                "return scores.softmax(dim=-1) * mask"),
@@ -133,7 +136,8 @@ _ALCANCE = Ejercicio(
         cambia("ventana entera", "Cada capa añade cuatro posiciones nuevas, no cinco: la propia ya se conocía.",
                "back = 5 - 1", "back = 5"),
         cambia("sin la propia", "Falta contar la propia posición.", "1 + 3 * back", "3 * back"),
-        cambia("hacia abajo", "Con siete capas no se llega: se redondea hacia arriba.", "math.ceil(29 / back)", "29 // back"),
+        cambia("hacia abajo", "Con siete capas no se llega: se redondea hacia arriba.",
+               "math.ceil(29 / back)", "29 // back"),
         cambia("treinta pasos, en coma", "El número de capas es un entero.", "math.ceil(29 / back)", "29 / back"),
         cambia("prefijo causal", "La posición 4 está dentro del prefijo y lo ve entero, también lo que viene después.",
                "max(4, 10)", "4"),
@@ -182,7 +186,8 @@ _TRADUCTOR = Ejercicio(
         "La del decodificador es la única que lleva el triángulo.",
     ),
     mutantes=(
-        cambia("cruzada con lo escrito", "En la atención cruzada las claves son de la fuente: tapa su relleno, no el de lo escrito.",
+        cambia("cruzada con lo escrito",
+               "En la atención cruzada las claves son de la fuente: tapa su relleno, no el de lo escrito.",
                "return encoder, decoder, encoder", "return encoder, decoder, (target != pad_id)[:, None, None, :]"),
         cambia("sin causal", "Falta el triángulo en la del decodificador.", " & causal", " & torch.ones_like(causal)"),
         cambia("sin relleno", "La del decodificador debe tapar también el relleno de lo escrito.",
@@ -262,7 +267,8 @@ _FUGAS = Ejercicio(
             known = torch.linalg.matrix_power(step, len(layer_masks)) > 0
             return [tuple(pair) for pair in known.triu(1).nonzero().tolist()]"""),
         cambia("con la diagonal", "Sobra la diagonal: saber de una misma no es una fuga.", ".triu(1)", ".triu()"),
-        cambia("el pasado", "Son las parejas con j > i, por encima de la diagonal: eso es el pasado.", ".triu(1)", ".tril(-1)"),
+        cambia("el pasado", "Son las parejas con j > i, por encima de la diagonal: eso es el pasado.",
+               ".triu(1)", ".tril(-1)"),
         cambia("parejas al revés", "Las parejas están al revés: primero quien sabe, después de quién.",
                "tuple(pair)", "tuple(pair[::-1])"),
     ),
@@ -323,7 +329,8 @@ _PERDIDA = Ejercicio(
 def _casos_traducir(rng: Any) -> list[Caso]:
     def caso(destino: str) -> Caso:
         n, m = distintos(rng, 2, 7, 2)
-        return Caso(destino, (mascara(rng, n, m, 0.5), destino))
+        propiedad = "booleanas" if destino in ("sdpa", "nn") else "con números"
+        return Caso(propiedad, (mascara(rng, n, m, 0.5), destino))
 
     return [caso(destino) for destino in ("sdpa", "nn", "additive", "int") for _ in range(2)]
 
@@ -348,8 +355,8 @@ _TRADUCIR = Ejercicio(
     casos=_casos_traducir,
     ejemplo=lambda: Caso("ejemplo", (tensor([[1.0, 0.0]]).bool(), "nn")),
     propiedades={
-        "sdpa": (1, "True permite."), "nn": (1, "True tapa."),
-        "additive": (1, "Lo permitido suma 0."), "int": (1, "1 permite, en enteros."),
+        "booleanas": (2, "En una True permite y en la otra tapa."),
+        "con números": (2, "En la aditiva lo permitido suma 0; en la de enteros, 1 permite."),
     },
     comprueba=_comprueba_traducir,
     invariante=lambda valor: valor,
@@ -368,7 +375,8 @@ _TRADUCIR = Ejercicio(
                '(~mask).double() * float("-inf")'),
         cambia("enteros al revés", "El 1 permite: están al revés.", "return mask.long()", "return (~mask).long()"),
         cambia("mil millones", "Se pide −∞, no un número muy negativo.", 'float("-inf")', "-1e9"),
-        cambia("sdpa negada", "Para sdpa, True permite: no hay que negar nada.", "return mask.clone()", "return ~mask.clone()"),
+        cambia("sdpa negada", "Para sdpa, True permite: no hay que negar nada.",
+               "return mask.clone()", "return ~mask.clone()"),
     ),
 )  # fmt: skip
 
@@ -422,7 +430,8 @@ _ATENCION = Ejercicio(
         cambia("falta el eje", "Se tapan las consultas de relleno, y lo que hay que tapar son las claves.",
                "& valid[:, None, None, :]", "& (valid[:, None, :, None] | torch.eye(n).bool())"),
         cambia("sin relleno", "El relleno se sigue mirando: no se usa valid.", " & valid[:, None, None, :]", ""),
-        cambia("sin causal", "Se ve el futuro: falta el triángulo.", "torch.ones(n, n).tril().bool()", "torch.ones(n, n).bool()"),
+        cambia("sin causal", "Se ve el futuro: falta el triángulo.",
+               "torch.ones(n, n).tril().bool()", "torch.ones(n, n).bool()"),
         cambia("consultas fuera", "Las posiciones de relleno también preguntan: su salida no es 0.",
                "return weights @ value", "return (weights @ value) * valid[:, None, :, None]"),
     ),
@@ -438,7 +447,8 @@ def _casos_filas(rng: Any) -> list[Caso]:
         n, frases = entero(rng, 7, 10), entero(rng, 2, 4)
         cortes = torch.rand(2, n, generator=rng).argsort(-1)[:, :frases]
         orden = torch.rand(2, n, generator=rng).argsort(-1)  # números de frase, sin orden
-        ids = torch.stack([o[torch.zeros(n).index_fill(0, c, 1.0).long().cumsum(0)] for o, c in zip(orden, cortes, strict=True)])
+        tramos = [torch.zeros(n).index_fill(0, corte, 1.0).long().cumsum(0) for corte in cortes]
+        ids = torch.stack([numeros[tramo] for numeros, tramo in zip(orden, tramos, strict=True)])
         if repite:  # una frase que sigue después de otra
             ids[:, -2:] = ids[:, :1]
         if huecos:
@@ -467,7 +477,8 @@ _FILAS = Ejercicio(
     ),
     mutantes=(
         cambia("el relleno es una frase", "Las posiciones de relleno se miran entre sí: −1 es igual a −1.", " & words", ""),
-        cambia("sin causal", "Se ve el futuro dentro de cada frase: falta el triángulo.", "same & causal & words", "same & words"),
+        cambia("sin causal", "Se ve el futuro dentro de cada frase: falta el triángulo.",
+               "same & causal & words", "same & words"),
         cambia("todo junto", "Las frases se ven entre sí: falta comparar sus números.",
                "same & causal & words", "causal & words & words.transpose(1, 2)"),
         cambia("sin la diagonal", "Cada palabra se mira también a sí misma.", ".tril()", ".tril(-1)"),
