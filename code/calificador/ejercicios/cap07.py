@@ -414,7 +414,7 @@ _ATENCION = Ejercicio(
     pistas=(
         "Prueba con una frase sin relleno y mira cuánto suman las filas de pesos.",
         "La escala no depende del largo de la frase.",
-        "valid dice qué claves se pueden mirar: ¿en qué eje están las claves?",
+        "El cuarto argumento dice qué claves se pueden mirar: ¿en qué eje están las claves?",
     ),
     mutantes=(
         cuerpo("sin arreglar", "Es la función averiada: las filas de pesos no suman 1.", """
@@ -429,7 +429,7 @@ _ATENCION = Ejercicio(
                'scores.masked_fill(~allowed, float("-inf")).softmax(dim=-1)', "scores.softmax(dim=-1) * allowed"),
         cambia("falta el eje", "Se tapan las consultas de relleno, y lo que hay que tapar son las claves.",
                "& valid[:, None, None, :]", "& (valid[:, None, :, None] | torch.eye(n).bool())"),
-        cambia("sin relleno", "El relleno se sigue mirando: no se usa valid.", " & valid[:, None, None, :]", ""),
+        cambia("sin relleno", "El relleno se sigue mirando: no se usa el cuarto argumento.", " & valid[:, None, None, :]", ""),
         cambia("sin causal", "Se ve el futuro: falta el triángulo.",
                "torch.ones(n, n).tril().bool()", "torch.ones(n, n).bool()"),
         cambia("consultas fuera", "Las posiciones de relleno también preguntan: su salida no es 0.",
