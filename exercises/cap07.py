@@ -13,7 +13,8 @@
 # %% [markdown]
 # # Capítulo 7. Máscaras
 #
-# Los enunciados están en el capítulo. Se corrige con `atento calificar 7` (o `atento calificar 7.3`).
+# Los enunciados están en el capítulo. Se corrige con `atento calificar 7` (o `atento calificar
+# 7.3`).
 
 # %%
 import math

@@ -23,7 +23,8 @@ from torch import Tensor
 # %% [markdown]
 # ## 7.1 La máscara, a mano
 #
-# Las exponenciales son 1, 3, 4 y 8: suman 16; con la causal, 8; sin «el», 7. Multiplicar después no cambia el peso
+# Las exponenciales son 1, 3, 4 y 8: suman 16; con la causal, 8; sin «el», 7. Multiplicar después no
+# cambia el peso
 # de una casilla permitida, y por eso la fila deja de sumar 1.
 
 
@@ -43,7 +44,8 @@ def masked_by_hand() -> dict[str, float]:
 # %% [markdown]
 # ## 7.2 ¿Cuál tiene una fuga?
 #
-# La «d» normaliza con el futuro dentro del denominador. La «b» resta un millón: su exponencial es 0 exacto en
+# La «d» normaliza con el futuro dentro del denominador. La «b» resta un millón: su exponencial es 0
+# exacto en
 # `float64`. La «c» suma solo lo permitido.
 
 
@@ -59,14 +61,18 @@ def leaky_line() -> str:
     }
     before, after = torch.zeros(3, 3).double(), torch.zeros(3, 3).double()
     after[0, 2] = 1.0  # el futuro de la primera fila
-    return next(name for name, line in lines.items() if not torch.equal(line(before)[0], line(after)[0]))
+    return next(
+        name for name, line in lines.items() if not torch.equal(line(before)[0], line(after)[0])
+    )
 
 
 # %% [markdown]
 # ## 7.3 La softmax con máscara
 #
-# Las filas sin nadie se quitan **antes** de la softmax (con ceros, que no dan NaN ni hacia atrás) y se ponen a 0
-# después. Si se tapa sumando −∞ y se ponen a 0 solo al final, el gradiente es NaN: 0 · NaN es NaN. (`masked_fill`
+# Las filas sin nadie se quitan **antes** de la softmax (con ceros, que no dan NaN ni hacia atrás) y
+# se ponen a 0
+# después. Si se tapa sumando −∞ y se ponen a 0 solo al final, el gradiente es NaN: 0 · NaN es NaN.
+# (`masked_fill`
 # se libra, porque su gradiente vale 0 en lo tapado, venga lo que venga.)
 
 
@@ -83,8 +89,10 @@ def masked_softmax(
 # %% [markdown]
 # ## 7.4 Hasta dónde llega
 #
-# Cada capa retrocede $w - 1 = 4$ posiciones: con 3 capas, $1 + 3 \cdot 4 = 13$. De la 30 a la 1 hay 29 pasos y
-# $29 / 4$ se redondea hacia arriba. La 4 está dentro del prefijo y lo ve entero; la 30 ve todo lo anterior.
+# Cada capa retrocede $w - 1 = 4$ posiciones: con 3 capas, $1 + 3 \cdot 4 = 13$. De la 30 a la 1 hay
+# 29 pasos y
+# $29 / 4$ se redondea hacia arriba. La 4 está dentro del prefijo y lo ve entero; la 30 ve todo lo
+# anterior.
 
 
 # %%
@@ -102,7 +110,8 @@ def reach_by_hand() -> dict[str, int]:
 # %% [markdown]
 # ## 7.5 Las tres máscaras de un traductor
 #
-# El relleno se mira en las claves. En la atención cruzada las claves son de la fuente, aunque pregunte lo escrito.
+# El relleno se mira en las claves. En la atención cruzada las claves son de la fuente, aunque
+# pregunte lo escrito.
 
 
 # %%
@@ -120,7 +129,8 @@ def translator_masks(
 # %% [markdown]
 # ## 7.6 Buscar la fuga
 #
-# Se multiplican las máscaras con la identidad sumada, la de la última capa delante. Lo que quede por encima de la
+# Se multiplican las máscaras con la identidad sumada, la de la última capa delante. Lo que quede
+# por encima de la
 # diagonal es futuro del que se puede saber.
 
 
@@ -137,7 +147,8 @@ def leaks(layer_masks: Bool[Tensor, "layer n n"]) -> list[tuple[int, int]]:
 # %% [markdown]
 # ## 7.7 La pérdida de un lote con relleno
 #
-# Se suma sobre las palabras de verdad y se divide entre cuántas son, en todo el lote: no es la media de las medias.
+# Se suma sobre las palabras de verdad y se divide entre cuántas son, en todo el lote: no es la
+# media de las medias.
 
 
 # %%
@@ -172,7 +183,8 @@ def translate_mask(mask: Bool[Tensor, "..."], target: str) -> Tensor:
 # %% [markdown]
 # ## 7.9 Una atención con fugas
 #
-# Las tres faltas: escalaba con la raíz de $n$; tapaba las **consultas** de relleno en lugar de las claves; y
+# Las tres faltas: escalaba con la raíz de $n$; tapaba las **consultas** de relleno en lugar de las
+# claves; y
 # multiplicaba los pesos después de la softmax, con el futuro en el denominador.
 
 
@@ -203,7 +215,8 @@ def masked_attention(
 # %% [markdown]
 # ## 7.10 Varias frases en una fila
 #
-# Dos posiciones son de la misma frase si llevan el mismo número. El relleno lleva −1, y hay que quitarlo aparte:
+# Dos posiciones son de la misma frase si llevan el mismo número. El relleno lleva −1, y hay que
+# quitarlo aparte:
 # −1 es igual a −1.
 
 

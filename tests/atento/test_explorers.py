@@ -1,4 +1,6 @@
-"""Los exploradores sin navegador: el gemelo en Python, lo que se entrega a la página y lo que se rechaza."""
+"""Los exploradores sin navegador: el gemelo en Python, lo que se entrega a la página y lo que se
+rechaza.
+"""
 
 import itertools
 import json
@@ -57,7 +59,7 @@ MAKERS = {"stepper": make_stepper, "plane": make_plane, "softmax": make_softmax,
 every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 
-# --- Lo común --------------------------------------------------------------------------------------------------------
+# --- Lo común -------------------------------------------------------------------------------------
 
 
 @every_explorer
@@ -103,7 +105,8 @@ def test_colours_come_from_the_tokens_of_the_book():
 
 def test_a_page_with_several_keeps_one_copy_of_what_is_shared():
     page = "".join(
-        make()._repr_html_() for make in (make_stepper, make_plane, make_plane, make_softmax, make_mask)
+        make()._repr_html_()
+        for make in (make_stepper, make_plane, make_plane, make_softmax, make_mask)
     )
     lean = explorers.deduplicate(page)
     parts = re.findall(r'data-atento-part="([a-z]+)-', lean)
@@ -173,7 +176,7 @@ def test_bad_input_is_named_at_the_door(make, changes, names):
         make(**changes)
 
 
-# --- El paso a paso --------------------------------------------------------------------------------------------------
+# --- El paso a paso -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mask", ["none", "causal", "given"])
@@ -230,7 +233,7 @@ def test_without_javascript_the_stepper_is_two_tables():
         assert all(f"<td>{base.number(number)}</td>" in page for number in values[step][1])
 
 
-# --- El plano --------------------------------------------------------------------------------------------------------
+# --- El plano -------------------------------------------------------------------------------------
 
 
 def test_the_plane_weighs_and_mixes():
@@ -257,7 +260,7 @@ def test_the_output_never_leaves_the_hull():
         assert x >= 0 and y >= 0 and x + y <= 1 + 1e-12
 
 
-# --- La softmax ------------------------------------------------------------------------------------------------------
+# --- La softmax -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -291,7 +294,7 @@ def test_the_data_are_what_the_page_receives():
         assert json.loads(found) == json.loads(json.dumps(make().data()))
 
 
-# --- La máscara ------------------------------------------------------------------------------------------------------
+# --- La máscara -----------------------------------------------------------------------------------
 
 
 def test_the_presets_are_what_their_names_say():

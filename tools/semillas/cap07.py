@@ -1,4 +1,5 @@
-"""Capítulo 7: diez semillas de la fuga y del relleno, y la polaridad de la biblioteca transformers."""
+"""Capítulo 7: diez semillas de la fuga y del relleno, y la polaridad de la biblioteca
+transformers."""
 
 from __future__ import annotations
 
@@ -19,14 +20,24 @@ VOCAB = ["·", "▸", "▢", "con", ".", "el", "los", "la", "las",
          *(verb + end for end in ("", "n") for verb in VERBS), *ADVERBS]  # fmt: skip
 PAD, START, GAP, WITH, STOP = range(5)
 RECIPE_07: dict[str, Any] = {
-    "width": 32, "heads": 2, "layers": 2, "batch_size": 64, "rate": 1e-2, "steps": 300, "steps_gap": 400,
-    "test_size": 1024, "generated": 500, "split_seed": 7, "dtype": "float32",
+    "width": 32,
+    "heads": 2,
+    "layers": 2,
+    "batch_size": 64,
+    "rate": 1e-2,
+    "steps": 300,
+    "steps_gap": 400,
+    "test_size": 1024,
+    "generated": 500,
+    "split_seed": 7,
+    "dtype": "float32",
 }
 LEAKS_07 = ("sin máscara", "sin desplazar", "prefijos sueltos", "con máscara")
 
 
 def write(choice: Tensor) -> Tensor:
-    """Frases ``(batch, n)`` a partir de lo elegido: nombres, verbo y adverbio; como en el capítulo."""
+    """Frases ``(batch, n)`` a partir de lo elegido: nombres, verbo y adverbio; como en el
+    capítulo."""
     *nouns, verb, adverb = choice.unbind(1)
     ids = [5 + nouns[0] // 4, 9 + nouns[0]]
     for extra in nouns[1:]:
@@ -43,17 +54,23 @@ def every(extras: int) -> Tensor:
 def draw(extras: int, batch: int, generator: torch.Generator) -> Tensor:
     """Frases al azar con ``extras`` complementos."""
     sizes = [16] * (extras + 1) + [4, 4]
-    return write(torch.stack([torch.randint(size, (batch,), generator=generator) for size in sizes], dim=1))
+    return write(
+        torch.stack([torch.randint(size, (batch,), generator=generator) for size in sizes], dim=1)
+    )
 
 
 class TinyModel(nn.Module):
-    """Palabras ``(batch, n)`` → puntuaciones de cada palabra del vocabulario, ``(batch, n, vocab)``."""
+    """Palabras ``(batch, n)`` → puntuaciones de cada palabra del vocabulario, ``(batch, n,
+    vocab)``.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         width, heads = RECIPE_07["width"], RECIPE_07["heads"]
         self.word, self.place = nn.Embedding(len(VOCAB), width), nn.Embedding(12, width)
-        self.layers = nn.ModuleList(MultiHeadAttention(width, heads) for _ in range(RECIPE_07["layers"]))
+        self.layers = nn.ModuleList(
+            MultiHeadAttention(width, heads) for _ in range(RECIPE_07["layers"])
+        )
         self.read = nn.Linear(width, len(VOCAB))
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -72,8 +89,12 @@ def shift(target: Tensor) -> Tensor:
 def prefix_loss(model: nn.Module, target: Tensor, causal: bool) -> Tensor:
     """La pérdida con cada prefijo por separado: no hay futuro que mirar."""
     ids, n = shift(target), target.shape[1]
-    losses = [F.cross_entropy(model(ids[:, :k], masks.causal_mask(k) if causal else None)[:, -1], target[:, k - 1])
-              for k in range(1, n + 1)]  # fmt: skip
+    losses = [
+        F.cross_entropy(
+            model(ids[:, :k], masks.causal_mask(k) if causal else None)[:, -1], target[:, k - 1]
+        )
+        for k in range(1, n + 1)
+    ]
     return sum(losses) / n
 
 
@@ -91,8 +112,15 @@ def make_loss(name: str):
 
 
 def _fit(model: nn.Module, batches, loss, steps: int) -> training.History:
-    return training.fit(model, batches, loss, steps=steps, schedule=lambda step: 1 - step / steps, progress=False,
-                        optimizer=lambda parameters: torch.optim.Adam(parameters, lr=RECIPE_07["rate"]))  # fmt: skip
+    return training.fit(
+        model,
+        batches,
+        loss,
+        steps=steps,
+        schedule=lambda step: 1 - step / steps,
+        progress=False,
+        optimizer=lambda parameters: torch.optim.Adam(parameters, lr=RECIPE_07["rate"]),
+    )
 
 
 @torch.no_grad()
@@ -112,11 +140,18 @@ def run_leak(name: str, seed: int) -> dict[str, Any]:
     test, learn = phrases[order[: RECIPE_07["test_size"]]], phrases[order[RECIPE_07["test_size"] :]]
     rng.seed_all(seed)
     model, generator, loss = TinyModel(), rng.generator(seed), make_loss(name)
-    _fit(model, lambda step: learn[torch.randint(len(learn), (64,), generator=generator)], loss, RECIPE_07["steps"])
+    _fit(
+        model,
+        lambda step: learn[torch.randint(len(learn), (64,), generator=generator)],
+        loss,
+        RECIPE_07["steps"],
+    )
     causal = name in ("con máscara", "sin desplazar")
     with torch.no_grad():
         apparent, honest = loss(model, test).item(), prefix_loss(model, test, causal).item()
-    written = [tuple(line) for line in generate(model, RECIPE_07["generated"], causal, generator).tolist()]
+    written = [
+        tuple(line) for line in generate(model, RECIPE_07["generated"], causal, generator).tolist()
+    ]
     good, fresh = set(map(tuple, phrases.tolist())), set(map(tuple, test.tolist()))
     return {"model": name, "seed": seed, "loss": round(apparent, 4), "honest": round(honest, 3),
             "valid": sum(line in good for line in written) / len(written),
@@ -124,7 +159,9 @@ def run_leak(name: str, seed: int) -> dict[str, Any]:
             "cpu_seconds": round(time.process_time() - clock, 1)}  # fmt: skip
 
 
-def _gap_batch(extras: int, batch: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+def _gap_batch(
+    extras: int, batch: int, generator: torch.Generator
+) -> tuple[Tensor, Tensor, Tensor]:
     """Frases con un hueco, dónde está y la palabra que había."""
     target = draw(extras, batch, generator)
     place = torch.randint(target.shape[1] - 1, (batch,), generator=generator)
@@ -134,7 +171,9 @@ def _gap_batch(extras: int, batch: int, generator: torch.Generator) -> tuple[Ten
 
 
 def run_gap(seed: int) -> dict[str, Any]:
-    """Entrena a rellenar huecos sin relleno en los lotes y mide las frases cortas, solas y acompañadas."""
+    """Entrena a rellenar huecos sin relleno en los lotes y mide las frases cortas, solas y
+    acompañadas.
+    """
     clock = time.process_time()
     rng.seed_all(seed)
     model, generator = TinyModel(), rng.generator(seed)
@@ -159,19 +198,32 @@ def run_gap(seed: int) -> dict[str, Any]:
     alone, hits = measure(ids, None)
     with_mask, hits_mask = measure(padded, masks.padding_mask(padded))
     without, hits_without = measure(padded, None)
-    return {"model": "relleno", "seed": seed, "alone": hits, "with_mask": hits_mask, "without_mask": hits_without,
-            "change_with": float(f"{(with_mask - alone).abs().max().item():.1e}"),
-            "change_without": round((without - alone).abs().sum(-1).mean().item() / 2, 3),
-            "cpu_seconds": round(time.process_time() - clock, 1)}  # fmt: skip
+    return {
+        "model": "relleno",
+        "seed": seed,
+        "alone": hits,
+        "with_mask": hits_mask,
+        "without_mask": hits_without,
+        "change_with": float(f"{(with_mask - alone).abs().max().item():.1e}"),
+        "change_without": round((without - alone).abs().sum(-1).mean().item() / 2, 3),
+        "cpu_seconds": round(time.process_time() - clock, 1),
+    }
 
 
 def transformers_polarity() -> dict[str, Any]:
-    """Qué quieren decir el 1 y el 0 de ``attention_mask`` en la biblioteca transformers, con pesos al azar."""
+    """Qué quieren decir el 1 y el 0 de ``attention_mask`` en la biblioteca transformers, con pesos
+    al azar.
+    """
     import transformers
 
     rng.seed_all(0)
-    config = transformers.BertConfig(vocab_size=9, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
-                                     intermediate_size=16)  # fmt: skip
+    config = transformers.BertConfig(
+        vocab_size=9,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+    )
     model = transformers.BertModel(config).eval()
     ids, other = torch.tensor([[1, 2, 3, 4]]), torch.tensor([[1, 2, 3, 5]])  # cambia la última
     moved = {}
@@ -179,7 +231,10 @@ def transformers_polarity() -> dict[str, Any]:
         for value in (0, 1):
             mask = torch.full((1, 4), 1 - value)
             mask[0, 3] = value
-            outputs = [model(input_ids=x, attention_mask=mask).last_hidden_state[0, 0] for x in (ids, other)]
+            outputs = [
+                model(input_ids=x, attention_mask=mask).last_hidden_state[0, 0]
+                for x in (ids, other)
+            ]
             moved[value] = (outputs[0] - outputs[1]).abs().max().item() > 1e-6
     return {"version": transformers.__version__, "one_is_seen": moved[1], "zero_is_seen": moved[0]}
 

@@ -1,12 +1,16 @@
-"""Los dibujos del libro: lo que pasa, dibujado a partir de los datos y los rótulos, sin coordenadas a mano.
+"""Los dibujos del libro: lo que pasa, dibujado a partir de los datos y los rótulos, sin coordenadas
+a mano.
 
-Cada función devuelve una figura de matplotlib de 360 puntos de ancho que se muestra con :func:`atento.plots.show`, como
-cualquier otra: en claro y en oscuro, con las letras como texto y legible en un teléfono. Los rótulos admiten índices:
-``d_k``, ``W^Q``, ``h_{t−1}``. La consulta, la clave y el valor llevan su tinte, su trazo y su forma en todas; los pesos
-de atención, el violeta del libro.
+Cada función devuelve una figura de matplotlib de 360 puntos de ancho que se muestra con
+:func:`atento.plots.show`, como cualquier otra: en claro y en oscuro, con las letras como texto y
+legible en un teléfono. Los rótulos admiten índices:
+``d_k``, ``W^Q``, ``h_{t−1}``. La consulta, la clave y el valor llevan su tinte, su trazo y su forma
+en todas; los pesos de atención, el violeta del libro.
 
-``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas · ``arcs``, ``shuffle``,
-``triangle``: quién atiende a quién · ``blocks``, ``phases``, ``encoder_decoder``, ``recurrent_cell``: piezas y cables ·
+``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas ·
+``arcs``, ``shuffle``,
+``triangle``: quién atiende a quién · ``blocks``, ``phases``, ``encoder_decoder``,
+``recurrent_cell``: piezas y cables ·
 ``timeline``, ``history``: tiempo · ``roles``, ``room``, ``histograms``: escenas.
 """
 
@@ -20,6 +24,23 @@ from atento.diagrams.times import history, timeline
 from atento.diagrams.vectors import vectors
 
 __all__ = [
-    "PHASES", "Matrix", "Person", "arcs", "blocks", "encoder_decoder", "histograms", "history", "mixture", "phases",
-    "product", "recurrent_cell", "roles", "room", "shuffle", "tensor", "timeline", "triangle", "vectors",
-]  # fmt: skip
+    "PHASES",
+    "Matrix",
+    "Person",
+    "arcs",
+    "blocks",
+    "encoder_decoder",
+    "histograms",
+    "history",
+    "mixture",
+    "phases",
+    "product",
+    "recurrent_cell",
+    "roles",
+    "room",
+    "shuffle",
+    "tensor",
+    "timeline",
+    "triangle",
+    "vectors",
+]

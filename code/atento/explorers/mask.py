@@ -30,8 +30,8 @@ PRESETS = ("todo", "causal", "relleno", "ventana", "prefijo", "bloque")
 class MaskExplorer(Explorer):
     """El explorador de las máscaras. Se construye con :func:`mask`.
 
-    ``scores`` ``(n, n)`` son las puntuaciones ya escaladas; ``padding``, ``window`` y ``prefix``, los tamaños de las
-    máscaras de partida; ``preset``, con cuál se empieza.
+    ``scores`` ``(n, n)`` son las puntuaciones ya escaladas; ``padding``, ``window`` y ``prefix``,
+    los tamaños de las máscaras de partida; ``preset``, con cuál se empieza.
     """
 
     kind: ClassVar[str] = "mask"
@@ -50,8 +50,8 @@ class MaskExplorer(Explorer):
     def presets(self) -> dict[str, Tensor]:
         """Las máscaras de partida, ``(n, n)`` booleanas: ``True`` es «puede mirar».
 
-        La ventana deja ver las ``window`` últimas posiciones, contando la propia; el prefijo se ve entero a sí mismo
-        y lo demás es causal; los bloques son dos mitades que no se ven entre sí.
+        La ventana deja ver las ``window`` últimas posiciones, contando la propia; el prefijo se ve
+        entero a sí mismo y lo demás es causal; los bloques son dos mitades que no se ven entre sí.
         """
         n = len(self.words)
         everything, causal = torch.ones(n, n, dtype=torch.bool), masks.causal_mask(n)
@@ -131,13 +131,14 @@ def mask(
 ) -> MaskExplorer:
     """Devuelve el explorador de las máscaras sobre puntuaciones ``(n, n)`` ya escaladas.
 
-    Cada casilla se pinta con el ratón, el dedo o el teclado: consulta en la fila, clave en la columna. Se ven los
-    pesos o, capa a capa, de qué posiciones puede saber cada una; avisa de las filas que no ven a nadie. ``padding`` es
-    cuántas posiciones finales son relleno; ``window`` y ``prefix``, el ancho de la ventana y el largo del prefijo;
+    Cada casilla se pinta con el ratón, el dedo o el teclado: consulta en la fila, clave en la
+    columna. Se ven los pesos o, capa a capa, de qué posiciones puede saber cada una; avisa de las
+    filas que no ven a nadie. ``padding`` es cuántas posiciones finales son relleno; ``window`` y
+    ``prefix``, el ancho de la ventana y el largo del prefijo;
     ``layers``, hasta cuántas capas llega el mando.
 
-    Errores: ``ValueError`` si no hay de 2 a 8 palabras, si ``scores`` no es cuadrada y finita, si ``preset`` no es una
-    de :data:`PRESETS` o si un tamaño se sale de la frase.
+    Errores: ``ValueError`` si no hay de 2 a 8 palabras, si ``scores`` no es cuadrada y finita, si
+    ``preset`` no es una de :data:`PRESETS` o si un tamaño se sale de la frase.
     """
     table = check_table(scores, "scores", "(n, n)", (2,))
     if table.shape[0] != table.shape[1] or not 2 <= len(table) <= 8:

@@ -16,7 +16,9 @@ def _(caso, valor, funcion):
     causal, ambas = fila.clone(), fila.clone()
     causal[3] = ambas[3] = ambas[0] = -math.inf
     ciertas = {"free": fila, "causal": causal, "both": ambas, "late": fila}
-    return set(valor) == set(ciertas) and all(cerca(valor[k], float(v.softmax(0)[1])) for k, v in ciertas.items())
+    return set(valor) == set(ciertas) and all(
+        cerca(valor[k], float(v.softmax(0)[1])) for k, v in ciertas.items()
+    )
 
 
 @verdad("7.2")
@@ -68,8 +70,12 @@ def _(caso, valor, funcion):
         return j <= i or (i <= 10 and j <= 10)
 
     capas = next(n for n in range(40) if 1 in conocidas(30, n, ventana))
-    ciertas = {"three": len(conocidas(30, 3, ventana)), "layers": capas,
-               "prefix": len(conocidas(4, 1, prefijo)), "late": len(conocidas(30, 1, prefijo))}  # fmt: skip
+    ciertas = {
+        "three": len(conocidas(30, 3, ventana)),
+        "layers": capas,
+        "prefix": len(conocidas(4, 1, prefijo)),
+        "late": len(conocidas(30, 1, prefijo)),
+    }
     return valor == ciertas
 
 
@@ -121,7 +127,9 @@ def _(caso, valor, funcion):
     mascara, destino = caso.args
     n, m = mascara.shape
     if destino == "int":
-        return valor.dtype == torch.int64 and valor.tolist() == [[1 if x else 0 for x in fila] for fila in mascara.tolist()]
+        return valor.dtype == torch.int64 and valor.tolist() == [
+            [1 if x else 0 for x in fila] for fila in mascara.tolist()
+        ]
     torch.manual_seed(0)
     q, k, v = (torch.randn(1, largo, 4, dtype=torch.float64) for largo in (n, m, m))
     cierto = torch.where(mascara, q @ k.mT / 2, -math.inf).softmax(-1) @ v
@@ -146,5 +154,8 @@ def _(caso, valor, funcion):
 def _(caso, valor, funcion):
     frases = caso.args[0].tolist()
     n = len(frases[0])
-    cierta = [[[[fila[i] == fila[j] != -1 and j <= i for j in range(n)] for i in range(n)]] for fila in frases]
+    cierta = [
+        [[[fila[i] == fila[j] != -1 and j <= i for j in range(n)] for i in range(n)]]
+        for fila in frases
+    ]
     return valor.dtype == torch.bool and valor.tolist() == cierta
