@@ -50,7 +50,12 @@ def make_softmax(**changes):
     return explorers.softmax(**(given | changes))
 
 
-MAKERS = {"stepper": make_stepper, "plane": make_plane, "softmax": make_softmax}
+def make_mask(**changes):
+    given = {"words": WORDS, "scores": normal(5, 5, seed=9), "name": "prueba"}
+    return explorers.mask(**(given | changes))
+
+
+MAKERS = {"stepper": make_stepper, "plane": make_plane, "softmax": make_softmax, "mask": make_mask}
 every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 
@@ -75,7 +80,7 @@ def test_the_page_is_small_repeatable_and_offline(make):
 @every_explorer
 def test_a_label_cannot_break_out_of_the_page(make):
     hostile = "</script><b>&"
-    label = {"stepper": "words", "plane": "words", "softmax": "keys"}[make().kind]
+    label = {"stepper": "words", "plane": "words", "softmax": "keys", "mask": "words"}[make().kind]
     count = len(getattr(make(), label))
     page = make(**{label: [hostile] * count}, question=hostile, title=hostile)._repr_html_()
     assert "<b>" not in page and page.count("</script>") == make()._repr_html_().count("</script>")
@@ -100,12 +105,13 @@ def test_colours_come_from_the_tokens_of_the_book():
 
 def test_a_page_with_several_keeps_one_copy_of_what_is_shared():
     page = "".join(
-        make()._repr_html_() for make in (make_stepper, make_plane, make_plane, make_softmax)
+        make()._repr_html_()
+        for make in (make_stepper, make_plane, make_plane, make_softmax, make_mask)
     )
     lean = explorers.deduplicate(page)
     parts = re.findall(r'data-atento-part="([a-z]+)-', lean)
-    assert sorted(parts) == sorted(2 * ["base", "stepper", "plane", "softmax"])
-    assert lean.count("data-atento-explorer=") == 4 and explorers.deduplicate(lean) == lean
+    assert sorted(parts) == sorted(2 * ["base", "stepper", "plane", "softmax", "mask"])
+    assert lean.count("data-atento-explorer=") == 5 and explorers.deduplicate(lean) == lean
 
 
 def test_comments_and_indents_stay_at_home():
@@ -157,6 +163,16 @@ def test_comments_and_indents_stay_at_home():
     (make_softmax, {"d_k": 0}, "d_k"),
     (make_softmax, {"target": 0.2}, "target"),
     (make_softmax, {"target": 1.0}, "target"),
+    (make_mask, {"scores": normal(5, 4)}, "scores"),
+    (make_mask, {"scores": normal(9, 9), "words": ["a"] * 9}, "scores"),
+    (make_mask, {"scores": torch.full((5, 5), float("inf"))}, "scores"),
+    (make_mask, {"words": WORDS[:4]}, "words"),
+    (make_mask, {"preset": "otra"}, "preset"),
+    (make_mask, {"padding": 5}, "padding"),
+    (make_mask, {"window": 0}, "window"),
+    (make_mask, {"prefix": 6}, "prefix"),
+    (make_mask, {"layers": 0}, "layers"),
+    (make_mask, {"name": "con espacios"}, "name"),
 ])  # fmt: skip
 def test_bad_input_is_named_at_the_door(make, changes, names):
     with pytest.raises(ValueError, match=f"^{re.escape(names)}"):
@@ -301,3 +317,45 @@ def test_the_data_are_what_the_page_receives():
         page = make()._repr_html_()
         found = re.search(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)[1]
         assert json.loads(found) == json.loads(json.dumps(make().data()))
+
+
+# --- La máscara -----------------------------------------------------------------------------------
+
+
+def test_the_presets_are_what_their_names_say():
+    tables = make_mask(padding=2, window=2, prefix=3).presets()
+    allowed = {
+        "todo": lambda i, j: True,
+        "causal": lambda i, j: j <= i,
+        "relleno": lambda i, j: j < 3,
+        "ventana": lambda i, j: i - 1 <= j <= i,
+        "prefijo": lambda i, j: j <= i or j < 3,
+        "bloque": lambda i, j: (i < 3) == (j < 3),
+    }
+    assert list(tables) == list(allowed)
+    for name, rule in allowed.items():
+        expected = [[rule(i, j) for j in range(5)] for i in range(5)]
+        assert tables[name].tolist() == expected, name
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_painted_weights_and_reach_are_those_of_the_library_and_of_the_paths(seed):
+    explorer = make_mask()
+    allowed = torch.rand(5, 5, generator=torch.Generator().manual_seed(seed)) > 0.6
+    expected = attention.attend(explorer.scores, torch.eye(5, dtype=torch.float64), allowed)[1]
+    assert torch.allclose(explorer.weights(allowed), expected, atol=1e-12)
+    steps = explorer.steps(allowed)
+    for i, j in itertools.product(range(5), range(5)):
+        paths = (p for k in range(4) for p in itertools.product(range(5), repeat=k))
+        lengths = [
+            len(p) + 1
+            for p in paths
+            if all(allowed[a, b] for a, b in itertools.pairwise((i, *p, j)))
+        ]
+        assert steps[i, j] == (0 if i == j else min(lengths, default=-1))
+    assert explorer.dead(allowed) == [i for i in range(5) if not allowed[i].any()]
+
+
+def test_a_window_learns_one_step_per_layer():
+    explorer = make_mask(window=2)
+    assert explorer.steps(explorer.presets()["ventana"])[4].tolist() == [4, 3, 2, 1, 0]

@@ -37,15 +37,6 @@ PROYECTADO = explorers.stepper(
     projections=tuple(normal(2, 4, d, semilla=d) for d in (3, 3, 2)),
     name="cabezas",
 )
-UNIDO = explorers.stepper(
-    PALABRAS,
-    *[normal(5, 4)] * 3,
-    projections=tuple(normal(2, 4, d, semilla=d) for d in (3, 3, 2)),
-    output=normal(4, 6, semilla=9),
-    head_names=["sujeto", "objeto"],
-    output_features=list("abcdef"),
-    name="unido",
-)
 ANCHO = explorers.stepper(
     ["La", "desafortunada", "investigadora", "perdió", "todos", "sus", "cuadernos", "ayer"],
     *[normal(8, 8, semilla=s) for s in (1, 2, 3)], name="ancho",
@@ -72,14 +63,17 @@ ENVOLVENTE = explorers.plane(
 SOFTMAX = explorers.softmax(
     8 * normal(3, 5, semilla=7), PALABRAS, queries=PALABRAS[:3], d_k=64, name="softmax"
 )
+PINTADA = explorers.mask(
+    PALABRAS, normal(5, 5, semilla=9), padding=2, window=2, prefix=3, name="pintada"
+)
 TODOS = {
     "pasos": PASOS,
     "cabezas": PROYECTADO,
-    "unido": UNIDO,
     "ancho": ANCHO,
     "plano": PLANO,
     "envolvente": ENVOLVENTE,
     "softmax": SOFTMAX,
+    "pintada": PINTADA,
 }
 cada_uno = pytest.mark.parametrize("explorador", TODOS.values(), ids=TODOS)
 
@@ -305,6 +299,71 @@ def test_la_pregunta_de_la_softmax_se_contesta_en_todas_las_filas(abrir, fila, e
     assert "Conseguido" in pagina.locator(".verdict").inner_text()
 
 
+def _igual_pintada(pagina, allowed: torch.Tensor) -> dict:
+    """La página tiene esa máscara y ha contado lo mismo que Python."""
+    visto = _leer(pagina, PINTADA)
+    assert visto["state"]["allowed"] == allowed.tolist()
+    pasos = PINTADA.steps(allowed)
+    _igual(visto["values"]["weights"], PINTADA.weights(allowed))
+    assert visto["values"]["steps"] == pasos.tolist()
+    assert visto["values"]["reach"] == ((pasos >= 0) & (pasos <= visto["state"]["layers"])).tolist()
+    assert visto["values"]["dead"] == PINTADA.dead(allowed)
+    assert pagina.locator(".alarm").is_visible() == bool(PINTADA.dead(allowed))
+    return visto
+
+
+def test_la_mascara_pintada_calcula_lo_mismo_que_python(abrir):
+    pagina = abrir(PINTADA)
+    azar = torch.Generator().manual_seed(1)
+    for nombre, partida in PINTADA.presets().items():
+        pagina.get_by_role("radio", name=nombre, exact=True).click()
+        _igual_pintada(pagina, partida)
+        allowed = partida.clone()
+        for casilla in torch.randperm(25, generator=azar)[:9].tolist():
+            pagina.get_by_role("gridcell").nth(casilla).click()
+            allowed.view(-1)[casilla] ^= True
+        pagina.get_by_role("slider").fill(str(1 + casilla % 4))
+        visto = _igual_pintada(pagina, allowed)
+        assert visto["state"]["view"] == "qué sabe"
+        pagina.get_by_role("radio", name="los pesos").click()
+        escritos = pagina.locator(".paint tbody td").all_inner_texts()
+        assert escritos == [f"{w:.2f}" for w in PINTADA.weights(allowed).flatten().tolist()]
+
+
+def test_la_mascara_se_pinta_con_teclado_con_raton_y_con_el_dedo(abrir):
+    pagina, allowed = abrir(PINTADA), PINTADA.presets()["causal"].clone()
+    pagina.get_by_role("gridcell").nth(20).focus()
+    for tecla, toca in (
+        ("ArrowUp", None),
+        ("End", None),
+        (" ", (3, 4)),
+        ("ArrowLeft", None),
+        ("Enter", (3, 3)),
+    ):
+        pagina.keyboard.press(tecla)
+        if toca:
+            allowed[toca] ^= True
+    _igual_pintada(pagina, allowed)
+    pagina.mouse.move(*_centro(pagina, pagina.get_by_role("gridcell").nth(5)))
+    pagina.mouse.down()
+    for casilla in (6, 7, 8):
+        pagina.mouse.move(*_centro(pagina, pagina.get_by_role("gridcell").nth(casilla)), steps=4)
+    pagina.mouse.up()
+    pagina.mouse.move(*_centro(pagina, pagina.get_by_role("gridcell").nth(9)))
+    allowed[1, :4] = False  # la primera estaba pintada: se borra todo lo que se recorre
+    _igual_pintada(pagina, allowed)
+    assert "«banco»" in pagina.locator(".alarm").inner_text()
+    movil = abrir(PINTADA, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    causal = PINTADA.presets()["causal"].clone()
+    movil.get_by_role("gridcell").nth(4).tap()
+    causal[0, 4] = True
+    _igual_pintada(movil, causal)
+    medidas = movil.locator(".paint tbody td").evaluate_all(
+        "celdas => celdas.map(c => c.getBoundingClientRect()).map(r => [r.width, r.height])"
+    )
+    assert min(min(medida) for medida in medidas) >= 43.5
+
+
 # --- Manejo ---------------------------------------------------------------------------------------
 
 
@@ -325,7 +384,6 @@ def test_se_recorre_con_el_teclado(abrir):
         "puntuar",
         "puntuar",
     ]
-    pagina.keyboard.press("Shift+Tab")  # las cabezas se eligen antes que el paso
     orden = []
     for _ in range(9):
         orden.append(
@@ -336,11 +394,17 @@ def test_se_recorre_con_el_teclado(abrir):
             )
         )
         pagina.keyboard.press("Tab")
-    assert orden[:2] + orden[3:] == [
-        "Cabeza",
-        "Paso",
+        orden.append(
+            pagina.evaluate(
+                "(document.activeElement.closest('[role=radiogroup]') ??"
+                " document.activeElement).getAttribute('aria-label') ?? document.activeElement.type"
+                " ?? document.activeElement.localName"
+            )
+        )
+    assert orden[1:] == [
         "Palabra que consulta",
         "Clave de la que se ve la cuenta",
+        "Cabeza",
         "Máscara",
         "checkbox",
         "Temperatura",
@@ -476,12 +540,8 @@ def test_ninguna_clase_es_del_tema_del_sitio():
     ajenas |= _clases(
         (Path(__file__).resolve().parents[2] / "book" / "_static" / "libro.css").read_text("utf8")
     )
-    propias = set().union(
-        *(
-            _clases(base._read(f"{nombre}.css"))
-            for nombre in ("base", "stepper", "plane", "softmax")
-        )
-    )
+    hojas = ("base", "stepper", "plane", "softmax", "mask")
+    propias = set().union(*(_clases(base._read(f"{nombre}.css")) for nombre in hojas))
     assert "row" in ajenas and "probe" in propias
     assert not propias & ajenas
 
