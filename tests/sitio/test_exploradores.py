@@ -69,6 +69,7 @@ PINTADA = explorers.mask(
 TODOS = {
     "pasos": PASOS,
     "cabezas": PROYECTADO,
+    "unido": UNIDO,
     "ancho": ANCHO,
     "plano": PLANO,
     "envolvente": ENVOLVENTE,

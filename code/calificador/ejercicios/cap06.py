@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calificador.generadores import distintos, elige, entero, normal, permutacion, tensor
+from calificador.generadores import distintos, entero, normal, permutacion, tensor
 from calificador.registro import Caso, Ejercicio, cambia, cuerpo
 
 SIN_ATENCION = (

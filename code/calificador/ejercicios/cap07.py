@@ -192,7 +192,8 @@ _SOFTMAX = Ejercicio(
             "NaN en el gradiente",
             "Los pesos salen bien, pero el gradiente de las filas sin nadie es NaN.",
             """
-            added = scores + torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(~mask, float("-inf"))
+            zeros = torch.zeros(mask.shape, dtype=scores.dtype)
+            added = scores + zeros.masked_fill(~mask, float("-inf"))
             alone = ~mask.any(dim=-1, keepdim=True)
             return added.softmax(dim=-1).masked_fill(alone, 0.0)""",
         ),
