@@ -5,13 +5,13 @@ cualquier otra: en claro y en oscuro, con las letras como texto y legible en un 
 ``d_k``, ``W^Q``, ``h_{t−1}``. La consulta, la clave y el valor llevan su tinte, su trazo y su forma en todas; los pesos
 de atención, el violeta del libro.
 
-``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas · ``arcs``, ``shuffle``,
-``triangle``: quién atiende a quién · ``blocks``, ``phases``, ``encoder_decoder``, ``recurrent_cell``: piezas y cables ·
+``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas · ``arcs``, ``reach``,
+``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``, ``encoder_decoder``, ``recurrent_cell``: piezas y cables ·
 ``timeline``, ``history``: tiempo · ``roles``, ``room``, ``histograms``: escenas.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
-from atento.diagrams.links import arcs, shuffle, triangle
+from atento.diagrams.links import arcs, reach, reach_of, shuffle, triangle
 from atento.diagrams.mixtures import mixture
 from atento.diagrams.recurrent import encoder_decoder, recurrent_cell
 from atento.diagrams.scenes import Person, histograms, roles, room
@@ -21,5 +21,6 @@ from atento.diagrams.vectors import vectors
 
 __all__ = [
     "PHASES", "Matrix", "Person", "arcs", "blocks", "encoder_decoder", "histograms", "history", "mixture", "phases",
-    "product", "recurrent_cell", "roles", "room", "shuffle", "tensor", "timeline", "triangle", "vectors",
+    "product", "reach", "reach_of", "recurrent_cell", "roles", "room", "shuffle", "tensor", "timeline", "triangle",
+    "vectors",
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 Cada función recibe números que el capítulo ha calculado y devuelve un objeto que un cuaderno sabe mostrar:
 
 - :func:`stepper`: la atención paso a paso sobre una frase, con sus números.
+- :func:`paths`: de una palabra a otra, por una recurrencia, una convolución y una atención.
 - :func:`plane`: vectores en un plano que se mueven con la mano.
 - :func:`softmax`: de puntuaciones a pesos, con temperatura y escala.
 
@@ -11,11 +12,12 @@ inicial.
 """
 
 from atento.explorers.base import Explorer, deduplicate
+from atento.explorers.paths import PathsExplorer, paths
 from atento.explorers.plane import PlaneExplorer, plane
 from atento.explorers.softmax import SoftmaxExplorer, softmax
 from atento.explorers.stepper import StepperExplorer, stepper
 
 __all__ = [
-    "Explorer", "PlaneExplorer", "SoftmaxExplorer", "StepperExplorer",
-    "deduplicate", "plane", "softmax", "stepper",
+    "Explorer", "PathsExplorer", "PlaneExplorer", "SoftmaxExplorer", "StepperExplorer",
+    "deduplicate", "paths", "plane", "softmax", "stepper",
 ]  # fmt: skip
