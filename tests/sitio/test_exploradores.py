@@ -45,8 +45,9 @@ ENVOLVENTE = explorers.plane(
     [[2.0, 1.6], [-1.0, 2.0], [-2.0, -1.0], [0.0, 0.8]], hull=True, move=("query", "value"), name="envolvente",
 )  # fmt: skip
 SOFTMAX = explorers.softmax(8 * normal(3, 5, semilla=7), PALABRAS, queries=PALABRAS[:3], d_k=64, name="softmax")
+CAMINOS = explorers.paths(PALABRAS, kernel=2, goal=2, name="caminos", question="¿Con qué filtro?", answer="Con tres.")
 TODOS = {"pasos": PASOS, "cabezas": PROYECTADO, "ancho": ANCHO, "plano": PLANO, "envolvente": ENVOLVENTE,
-         "softmax": SOFTMAX}  # fmt: skip
+         "softmax": SOFTMAX, "caminos": CAMINOS}  # fmt: skip
 cada_uno = pytest.mark.parametrize("explorador", TODOS.values(), ids=TODOS)
 
 ATENTO = "nombre => document.getElementById(nombre).atento"
@@ -426,3 +427,36 @@ def test_en_papel_quedan_los_numeros_y_no_los_mandos(abrir):
     assert not any(m.is_visible() for m in pagina.locator(".controls, .probe, .move").all())
     fondo = pagina.locator(".atento-exp").first.evaluate("e => getComputedStyle(e).backgroundColor")
     assert fondo == "rgb(255, 255, 255)"
+
+
+# --- Los caminos -------------------------------------------------------------------------------------------------------
+
+
+def test_los_caminos_son_los_de_python_con_todas_las_palabras(abrir):
+    pagina = abrir(CAMINOS)
+    for inicio, fin, filtro in [(0, 4, 2), (1, 4, 3), (0, 1, 5), (2, 4, 2), (0, 3, 4)]:
+        visto = pagina.evaluate(
+            """([id, inicio, fin, filtro]) => {
+              const raiz = document.getElementById(id), grupo = (nombre, i) =>
+                raiz.querySelector(`[aria-label="${nombre}"]`).children[i].click();
+              grupo("Desde", inicio); grupo("Hasta", fin); grupo("Desde", inicio);
+              const mando = raiz.querySelector("[type=range]");
+              mando.value = filtro; mando.dispatchEvent(new Event("input"));
+              return raiz.atento;
+            }""", [CAMINOS.element_id, inicio, fin, filtro],
+        )  # fmt: skip
+        assert visto["state"] == {"start": inicio, "end": fin, "kernel": filtro}
+        assert {k: visto["values"][k] for k in ("recurrencia", "convolución", "atención")} == CAMINOS.route(inicio, fin, filtro)
+        assert visto["values"]["reached"] == CAMINOS.reached(inicio, fin, filtro)
+
+
+def test_la_pregunta_de_los_caminos_se_contesta_con_el_teclado(abrir):
+    pagina = abrir(CAMINOS)
+    mando = pagina.get_by_role("slider")
+    mando.focus()
+    assert "✓" not in pagina.locator(".verdict").inner_text()
+    mando.press("ArrowRight")
+    assert _leer(pagina, CAMINOS)["values"]["reached"] and "✓" in pagina.locator(".verdict").inner_text()
+    pagina.get_by_role("radiogroup", name="Hasta").get_by_role("radio").first.click()  # no se cruzan
+    estado = _leer(pagina, CAMINOS)["state"]
+    assert (estado["start"], estado["end"]) == (0, 1)

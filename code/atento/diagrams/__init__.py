@@ -11,7 +11,7 @@ de atención, el violeta del libro.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
-from atento.diagrams.links import arcs, reach, reach_of, shuffle, triangle
+from atento.diagrams.links import arcs, reach, shuffle, triangle
 from atento.diagrams.mixtures import mixture
 from atento.diagrams.recurrent import encoder_decoder, recurrent_cell
 from atento.diagrams.scenes import Person, histograms, roles, room
@@ -21,6 +21,6 @@ from atento.diagrams.vectors import vectors
 
 __all__ = [
     "PHASES", "Matrix", "Person", "arcs", "blocks", "encoder_decoder", "histograms", "history", "mixture", "phases",
-    "product", "reach", "reach_of", "recurrent_cell", "roles", "room", "shuffle", "tensor", "timeline", "triangle",
+    "product", "reach", "recurrent_cell", "roles", "room", "shuffle", "tensor", "timeline", "triangle",
     "vectors",
 ]  # fmt: skip

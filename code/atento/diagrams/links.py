@@ -276,7 +276,7 @@ def _edge(
 
 
 
-def reach_of(words: int, start: int, end: int, kernel: int) -> dict[str, list[int]]:
+def _routes(words: int, start: int, end: int, kernel: int) -> dict[str, list[int]]:
     """Por qué posiciones pasa lo que va de ``start`` a ``end``: en una recurrencia, una convolución y una atención.
 
     words: cuántas hay; la convolución mira, en cada capa, la propia palabra y las ``kernel − 1`` de delante.
@@ -302,7 +302,7 @@ def reach(words: Sequence[str], start: int, end: int, *, kernel: int = 3) -> Fig
     Ejemplo: ``diagrams.reach(["la", "llave", "del", "cajón", "está", "oxidada"], 1, 5)``.
     """
     names = as_words(words, "words")
-    lanes = reach_of(len(names), start, end, kernel)
+    lanes = _routes(len(names), start, end, kernel)
     centers, turned = _spots(names)
     canvas, y = Canvas(), 12.0
     for lane, path in lanes.items():

@@ -11,7 +11,7 @@ from atento.explorers.base import Explorer, check_labels, check_name, static_tab
 _LANES = ("recurrencia", "convolución", "atención")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class PathsExplorer(Explorer):
     """Lo que devuelve :func:`paths`. ``route(start, end, kernel)`` hace la misma cuenta que la página."""
 

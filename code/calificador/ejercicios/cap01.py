@@ -173,9 +173,10 @@ def _casos_cadena(rng: Any) -> list[Caso]:
     cadena = [[] if i == 0 else [i - 1] for i in range(n)]
     sueltas = [[] for _ in range(n)]
     abanico = [[] for _ in range(n)] + [list(range(n))]
-    tardia = [[], [0], [1], *([] for _ in range(n)), [2]]
+    tardia = [[], [0], [1], [0, 2], *([] for _ in range(n))]
+    desigual = [[], [0], [1], [], [2, 3]]
     return [Caso("conocidas", (cadena,)), Caso("conocidas", (sueltas,)), Caso("conocidas", (abanico,)),
-            Caso("conocidas", ([],)), Caso("cualesquiera", (tardia,)), *(Caso("cualesquiera", (azar(entero(rng, 9, 14)),))
+            Caso("conocidas", ([],)), Caso("cualesquiera", (tardia,)), Caso("cualesquiera", (desigual,)), *(Caso("cualesquiera", (azar(entero(rng, 9, 14)),))
                                                                       for _ in range(3))]
 
 
