@@ -22,8 +22,8 @@ from torch import Tensor
 # %% [markdown]
 # ## 1.1 Cuatro pesos con lápiz
 #
-# Al preguntar con (1, 0) solo cuenta el primer número de cada palabra: 0, 2, 0 y 1. El género no se pregunta y, aun así, sale
-# algo en el segundo: viaja con las palabras que ganan.
+# Al preguntar con (1, 0) solo cuenta el primer número de cada palabra: 0, 2, 0 y 1. El género no se pregunta y, aun así,
+# sale algo en el segundo: viaja con las palabras que ganan.
 
 
 # %%
@@ -112,8 +112,8 @@ def match_widths(d: int, reach: int, width: int) -> tuple[int, int]:
 # %% [markdown]
 # ## 1.7 Una atención que hace de convolución
 #
-# El logaritmo deshace la exponencial de la softmax, y −∞ da un peso 0. La división de la softmax reparte sola lo que falta al
-# principio.
+# El logaritmo deshace la exponencial de la softmax, y −∞ da un peso 0. La división de la softmax reparte sola lo que falta
+# al principio.
 
 
 # %%

@@ -446,7 +446,8 @@ def test_los_caminos_son_los_de_python_con_todas_las_palabras(abrir):
             }""", [CAMINOS.element_id, inicio, fin, filtro],
         )  # fmt: skip
         assert visto["state"] == {"start": inicio, "end": fin, "kernel": filtro}
-        assert {k: visto["values"][k] for k in ("recurrencia", "convolución", "atención")} == CAMINOS.route(inicio, fin, filtro)
+        caminos = CAMINOS.route(inicio, fin, filtro)
+        assert {nombre: visto["values"][nombre] for nombre in caminos} == caminos
         assert visto["values"]["reached"] == CAMINOS.reached(inicio, fin, filtro)
 
 

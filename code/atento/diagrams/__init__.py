@@ -6,8 +6,8 @@ cualquier otra: en claro y en oscuro, con las letras como texto y legible en un 
 de atención, el violeta del libro.
 
 ``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas · ``arcs``, ``reach``,
-``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``, ``encoder_decoder``, ``recurrent_cell``: piezas y cables ·
-``timeline``, ``history``: tiempo · ``roles``, ``room``, ``histograms``: escenas.
+``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``, ``encoder_decoder``, ``recurrent_cell``:
+piezas y cables · ``timeline``, ``history``: tiempo · ``roles``, ``room``, ``histograms``: escenas.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases

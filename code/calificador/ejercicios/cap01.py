@@ -175,9 +175,11 @@ def _casos_cadena(rng: Any) -> list[Caso]:
     abanico = [[] for _ in range(n)] + [list(range(n))]
     tardia = [[], [0], [1], [0, 2], *([] for _ in range(n))]
     desigual = [[], [0], [1], [], [2, 3]]
-    return [Caso("conocidas", (cadena,)), Caso("conocidas", (sueltas,)), Caso("conocidas", (abanico,)),
-            Caso("conocidas", ([],)), Caso("cualesquiera", (tardia,)), Caso("cualesquiera", (desigual,)), *(Caso("cualesquiera", (azar(entero(rng, 9, 14)),))
-                                                                      for _ in range(3))]
+    al_azar = [azar(entero(rng, 9, 14)) for _ in range(3)]
+    return [
+        *(Caso("conocidas", (red,)) for red in (cadena, sueltas, abanico, [])),
+        *(Caso("cualesquiera", (red,)) for red in (tardia, desigual, *al_azar)),
+    ]
 
 
 _CADENA = Ejercicio(
@@ -186,7 +188,7 @@ _CADENA = Ejercicio(
     casos=_casos_cadena,
     ejemplo=lambda: Caso("ejemplo", ([[], [0], [], [1, 2]],)),
     propiedades={
-        "conocidas": (2, "Una recurrencia es una cadena; una suma de muchas, un abanico; sin operaciones no se espera nada."),
+        "conocidas": (2, "Una recurrencia es una cadena; una suma, un abanico; sin operaciones no se espera nada."),
         "cualesquiera": (3, "La última operación de la lista no es siempre la que acaba más tarde."),
     },
     pistas=(
