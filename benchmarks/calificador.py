@@ -1,9 +1,11 @@
-"""Las cifras del calificador: lo que tarda un ejercicio, un lote con entregas hostiles y lo que resiste.
+"""Las cifras del calificador: lo que tarda un ejercicio, un lote con entregas hostiles y lo que
+resiste.
 
     python benchmarks/calificador.py [--rapido] [--otter]
 
-``--otter`` instala otter-grader en un entorno propio y corrige con él la misma tarea. Las cifras dependen de la
-máquina: se dan con el número de núcleos y la carga, y conviene medir sin otro trabajo.
+``--otter`` instala otter-grader en un entorno propio y corrige con él la misma tarea. Las cifras
+dependen de la máquina: se dan con el número de núcleos y la carga, y conviene medir sin otro
+trabajo.
 """
 
 from __future__ import annotations
@@ -26,15 +28,25 @@ from rich.table import Table
 RAIZ = Path(__file__).resolve().parents[1]
 CURSO = RAIZ / "tests" / "calificador" / "curso"
 ATAQUES = RAIZ / "tests" / "calificador" / "ataques"
-HOSTILES = ("bucle al importar", "50 procesos con setsid", "200 MiB de salida", "os._exit en llamada", "2 GiB de golpe")
+HOSTILES = (
+    "bucle al importar",
+    "50 procesos con setsid",
+    "200 MiB de salida",
+    "os._exit en llamada",
+    "2 GiB de golpe",
+)
 SIN_CURSO = {k: v for k, v in os.environ.items() if k != "ATENTO_CURSO"}
 consola = Console()
-sys.path[:] = [r for r in sys.path if Path(r).resolve() != RAIZ / "benchmarks"]  # este fichero se llama como el paquete
+sys.path[:] = [
+    r for r in sys.path if Path(r).resolve() != RAIZ / "benchmarks"
+]  # este fichero se llama como el paquete
 
 
 def ataques() -> dict[str, str]:
     """Los de la lista de las pruebas, por nombre."""
-    secciones = [s for f in sorted(ATAQUES.glob("*.txt")) for s in f.read_text("utf-8").split("# %% ")[1:]]
+    secciones = [
+        s for f in sorted(ATAQUES.glob("*.txt")) for s in f.read_text("utf-8").split("# %% ")[1:]
+    ]
     datos = "CEBO = '/nada'\nVEDADOS = RUTAS = []\nPADRE = 1\nPUERTO = 9\n"
     return {s.partition("\n")[0]: datos + s.partition("\n")[2] for s in secciones}
 
@@ -50,7 +62,9 @@ def mediana(funcion, veces: int) -> float:
 
 
 def cpu_de(orden: list[str], carpeta: str | Path) -> float:
-    """Segundos de procesador de una orden y de todo lo que lanza; no dependen de lo que haga la máquina a la vez."""
+    """Segundos de procesador de una orden y de todo lo que lanza; no dependen de lo que haga la
+    máquina a la vez.
+    """
     antes = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(orden, cwd=carpeta, capture_output=True, timeout=600, env=SIN_CURSO)
     despues = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -108,10 +122,20 @@ def cien_por_ocho(tabla: Table, cuantas: int) -> None:
         buena = (RAIZ / "solutions" / "cap04.py").read_text("utf-8")
         for i in range(cuantas):
             (entregas / f"p{i:03d}_cap04.py").write_text(f"{buena}\n# {i}\n", "utf-8")
-        orden = [sys.executable, "-m", "calificador.uso.ordenes", "lote", str(entregas), "--salida", f"{raiz}/N"]
+        orden = [
+            sys.executable,
+            "-m",
+            "calificador.uso.ordenes",
+            "lote",
+            str(entregas),
+            "--salida",
+            f"{raiz}/N",
+        ]
         orden += [p for n in range(1, 9) for p in ("--ejercicio", f"4.{n}")]
         cpu = cpu_de([*orden, "--trabajos", "1", "--semilla", "s", "--nivel", "media"], raiz)
-    tabla.add_row(f"{cuantas} entregas de 8 ejercicios, 1 trabajador", f"{cpu:.1f} s de CPU", "≤ 25 s (100)")
+    tabla.add_row(
+        f"{cuantas} entregas de 8 ejercicios, 1 trabajador", f"{cpu:.1f} s de CPU", "≤ 25 s (100)"
+    )
 
 
 def prepara_lote(carpeta: Path, cuantas: int) -> None:
@@ -125,7 +149,15 @@ def prepara_lote(carpeta: Path, cuantas: int) -> None:
 
 def orden_de_lote(entregas: Path, salida: Path) -> list[str]:
     """La orden que corrige un ejercicio con dos trabajadores."""
-    orden = [sys.executable, "-m", "calificador.uso.ordenes", "lote", str(entregas), "--salida", str(salida)]
+    orden = [
+        sys.executable,
+        "-m",
+        "calificador.uso.ordenes",
+        "lote",
+        str(entregas),
+        "--salida",
+        str(salida),
+    ]
     return orden + ["--ejercicio", "91.1", "--trabajos", "2", "--semilla", "s", "--nivel", "media"]
 
 
@@ -146,18 +178,28 @@ def un_lote(tabla: Table, cuantas: int) -> None:
         tardanza = time.perf_counter() - comienzo
         for _ in range(3):
             with subprocess.Popen(
-                orden_de_lote(entregas, cortado), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                orden_de_lote(entregas, cortado),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
             ) as proceso:
                 time.sleep(tardanza / 4)
                 proceso.kill()
         subprocess.run(orden_de_lote(entregas, cortado), capture_output=True)
         notas = puntos(seguido)
-        tabla.add_row(f"{cuantas} entregas, 5 % hostiles, 2 trabajadores", f"{tardanza:.1f} s", "≤ 25 s (300)")
+        tabla.add_row(
+            f"{cuantas} entregas, 5 % hostiles, 2 trabajadores", f"{tardanza:.1f} s", "≤ 25 s (300)"
+        )
         falsas = sum(p > 0 for i, p in enumerate(notas.values()) if i % 20 == 7)
         honradas = sum(p == 4 for i, p in enumerate(notas.values()) if i % 20 != 7)
         tabla.add_row("  hostiles con puntos", str(falsas), "0")
-        tabla.add_row("  honradas con todo", f"{honradas}/{cuantas - len(range(7, cuantas, 20))}", "todas")
-        tabla.add_row("  tras tres kill -9, las mismas notas", "sí" if puntos(cortado) == notas else "NO", "sí")
+        tabla.add_row(
+            "  honradas con todo", f"{honradas}/{cuantas - len(range(7, cuantas, 20))}", "todas"
+        )
+        tabla.add_row(
+            "  tras tres kill -9, las mismas notas",
+            "sí" if puntos(cortado) == notas else "NO",
+            "sí",
+        )
 
 
 def los_ataques(tabla: Table) -> None:
@@ -173,8 +215,12 @@ def los_ataques(tabla: Table) -> None:
         if canal.prueba_nivel(nivel):
             continue
         with Corrector(nivel, 1, del_curso=curso, limites=limites) as corrector:
-            notas = [corrector.califica(curso.ejercicios["91.1"], a).puntos for a in ataques().values()]
-        tabla.add_row(f"ataques con algún punto, {nivel}", f"{sum(n > 0 for n in notas)} de {len(notas)}", "0")
+            notas = [
+                corrector.califica(curso.ejercicios["91.1"], a).puntos for a in ataques().values()
+            ]
+        tabla.add_row(
+            f"ataques con algún punto, {nivel}", f"{sum(n > 0 for n in notas)} de {len(notas)}", "0"
+        )
 
 
 def los_correctores(tabla: Table) -> None:
@@ -183,16 +229,31 @@ def los_correctores(tabla: Table) -> None:
     from calificador.correccion.examen import prepara
     from calificador.correccion.oraculo import verifica
 
-    bien = {"referencias con todo": [0, 0], "esqueletos con nada": [0, 0], "mutantes con su pista": [0, 0]}
+    bien = {
+        "referencias con todo": [0, 0],
+        "esqueletos con nada": [0, 0],
+        "mutantes con su pista": [0, 0],
+    }
     libro = carga.curso_en("")
     for ejercicio in libro.ejercicios.values():
         for semilla in range(5):
             examen = prepara(libro, ejercicio, semilla)
-            solucion, esqueleto = libro.solucion(ejercicio.capitulo), libro.esqueleto(ejercicio.capitulo)
+            solucion, esqueleto = (
+                libro.solucion(ejercicio.capitulo),
+                libro.esqueleto(ejercicio.capitulo),
+            )
             hechos = [
-                ("referencias con todo", verifica(ejercicio, solucion, semilla, examen=examen).estado == "superado")
+                (
+                    "referencias con todo",
+                    verifica(ejercicio, solucion, semilla, examen=examen).estado == "superado",
+                )
             ]
-            hechos += [("esqueletos con nada", verifica(ejercicio, esqueleto, semilla, examen=examen).puntos == 0)]
+            hechos += [
+                (
+                    "esqueletos con nada",
+                    verifica(ejercicio, esqueleto, semilla, examen=examen).puntos == 0,
+                )
+            ]
             for mutante in ejercicio.mutantes:
                 resultado = verifica(ejercicio, examen.codigo(mutante), semilla, examen=examen)
                 acierto = resultado.pista == mutante.pista and resultado.puntos < ejercicio.puntos
@@ -204,17 +265,22 @@ def los_correctores(tabla: Table) -> None:
         tabla.add_row(nombre, f"{si} de {total}", "todos")
 
 
-# --- otter-grader, al lado --------------------------------------------------------------------------------------------
+# --- otter-grader, al lado ------------------------------------------------------------------------
 
 PRUEBA_DE_OTTER = """OK_FORMAT = True
 test = {"name": "q1", "points": 1, "suites": [{"type": "doctest", "scored": True, "cases": [
     {"code": ">>> output_shape(2, 3, 4) == (2, 4)\\nTrue", "hidden": False, "locked": False}]}]}
 """
-TRAMPA = "class T(tuple):\n    def __eq__(self, o): return True\ndef output_shape(a, b, c):\n    return T()\n"
+TRAMPA = (
+    "class T(tuple):\n    def __eq__(self, o): return True\ndef output_shape(a, b, c):\n    return"
+    " T()\n"
+)
 
 
 def con_otter(tabla: Table) -> None:
-    """La misma función, corregida por otter en su propio entorno: tiempo, y si una trampa de dos líneas le vale."""
+    """La misma función, corregida por otter en su propio entorno: tiempo, y si una trampa de dos
+    líneas le vale.
+    """
     with tempfile.TemporaryDirectory() as raiz:
         base = Path(raiz)
         python = base / "venv" / "bin" / "python"
@@ -227,18 +293,26 @@ def con_otter(tabla: Table) -> None:
             return
         (base / "tests").mkdir()
         (base / "tests" / "q1.py").write_text(PRUEBA_DE_OTTER)
-        for nombre, codigo in (("honrada", "def output_shape(a, b, c):\n    return (a, c)\n"), ("trampa", TRAMPA)):
+        for nombre, codigo in (
+            ("honrada", "def output_shape(a, b, c):\n    return (a, c)\n"),
+            ("trampa", TRAMPA),
+        ):
             guion = (
-                f"import time, json, otter\n{codigo}\nc = time.perf_counter()\ng = otter.Notebook(tests_dir='tests')\n"
-                "r = g.check('q1', global_env=globals())\n"
-                "print(json.dumps([time.perf_counter() - c, r.grade if hasattr(r, 'grade') else float(r.score)]))\n"
+                f"import time, json, otter\n{codigo}\nc = time.perf_counter()\ng ="
+                " otter.Notebook(tests_dir='tests')\nr = g.check('q1',"
+                " global_env=globals())\nprint(json.dumps([time.perf_counter() - c, r.grade if"
+                " hasattr(r, 'grade') else float(r.score)]))\n"
             )
             (base / "guion.py").write_text(guion)
             hecho = subprocess.run([python, "guion.py"], cwd=base, capture_output=True, text=True)
             try:
                 segundos, nota = json.loads(hecho.stdout.splitlines()[-1])
             except (IndexError, ValueError):
-                tabla.add_row(f"otter-grader, {nombre}", "no se entiende su salida", hecho.stderr.strip()[-80:])
+                tabla.add_row(
+                    f"otter-grader, {nombre}",
+                    "no se entiende su salida",
+                    hecho.stderr.strip()[-80:],
+                )
                 continue
             tabla.add_row(f"otter-grader, {nombre}", f"{1000 * segundos:.0f} ms, nota {nota:g}", "")
 
@@ -246,8 +320,12 @@ def con_otter(tabla: Table) -> None:
 def main() -> None:
     """Mide y enseña la tabla."""
     opciones = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    opciones.add_argument("--rapido", action="store_true", help="menos repeticiones y un lote de 60")
-    opciones.add_argument("--otter", action="store_true", help="compara con otter-grader (lo instala aparte)")
+    opciones.add_argument(
+        "--rapido", action="store_true", help="menos repeticiones y un lote de 60"
+    )
+    opciones.add_argument(
+        "--otter", action="store_true", help="compara con otter-grader (lo instala aparte)"
+    )
     elegido = opciones.parse_args()
     os.environ["ATENTO_CURSO"] = str(CURSO)
     import torch

@@ -13,7 +13,8 @@
 # %% [markdown]
 # # Capítulo 0. Refresco
 #
-# Los enunciados están en el capítulo, uno por sección. Se hacen con lápiz: aquí solo se escriben los números.
+# Los enunciados están en el capítulo, uno por sección. Se hacen con lápiz: aquí solo se escriben
+# los números.
 
 # %% [markdown]
 # ## 0.1 De qué forma sale (★)

@@ -13,7 +13,8 @@
 # %% [markdown]
 # # Capítulo 1. Lo que cambió en 2017
 #
-# Los enunciados están en el capítulo. Se corrige con `atento calificar 1` (o `atento calificar 1.1`). Los tensores llegan en
+# Los enunciados están en el capítulo. Se corrige con `atento calificar 1` (o `atento calificar
+# 1.1`). Los tensores llegan en
 # float64.
 
 # %%
@@ -34,8 +35,11 @@ weights_by_hand = {"llave": None, "cajon": None, "gender": None}
 
 # %%
 def look_at_all(askers: Tensor, words: Tensor) -> Tensor:
-    """Lo que se lleva cada una que pregunta, ``(…, m, d)``. askers ``(…, m, d)``, words ``(…, n, d)``."""
+    """Lo que se lleva cada una que pregunta, ``(…, m, d)``. askers ``(…, m, d)``, words ``(…, n,
+    d)``.
+    """
     raise NotImplementedError("Ejercicio 1.2")
+
 
 # %% [markdown]
 # ## 1.3 Cuántos saltos (★)
@@ -45,6 +49,7 @@ def look_at_all(askers: Tensor, words: Tensor) -> Tensor:
 def steps_to_reach(distance: int, kernel: int) -> tuple[int, int, int]:
     """Pasos de la recurrencia, capas de la convolución y pasos de la atención."""
     raise NotImplementedError("Ejercicio 1.3")
+
 
 # %% [markdown]
 # ## 1.4 Tres preguntas a una fila (★★)
@@ -58,14 +63,17 @@ def row_answers(lit: Tensor, asked: Tensor, reach: int = 3) -> tuple[Tensor, Ten
     """
     raise NotImplementedError("Ejercicio 1.4")
 
+
 # %% [markdown]
 # ## 1.5 La cadena más larga (★★)
 
 
 # %%
 def serial_steps(needs: list[list[int]]) -> int:
-    """Operaciones que hay que hacer, una detrás de otra; ``needs[i]``, las que necesita la ``i``."""
+    """Operaciones que hay que hacer, una detrás de otra; ``needs[i]``, las que necesita la
+    ``i``."""
     raise NotImplementedError("Ejercicio 1.5")
+
 
 # %% [markdown]
 # ## 1.6 Los mismos parámetros (★★)
@@ -73,8 +81,10 @@ def serial_steps(needs: list[list[int]]) -> int:
 
 # %%
 def match_widths(d: int, reach: int, width: int) -> tuple[int, int]:
-    """Anchos de la LSTM y de la atención con los parámetros más parecidos a los de la convolución."""
+    """Anchos de la LSTM y de la atención con los parámetros más parecidos a los de la
+    convolución."""
     raise NotImplementedError("Ejercicio 1.6")
+
 
 # %% [markdown]
 # ## 1.7 Una atención que hace de convolución (★★★)

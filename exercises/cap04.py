@@ -13,7 +13,8 @@
 # %% [markdown]
 # # Capítulo 4. La atención, derivada
 #
-# Los enunciados están en la sección «Ejercicios» del capítulo. Todos los tensores llegan en float64.
+# Los enunciados están en la sección «Ejercicios» del capítulo. Todos los tensores llegan en
+# float64.
 
 # %%
 import math
@@ -27,8 +28,11 @@ from torch import Tensor
 
 # %%
 def softmax_with_null(scores: Tensor, null_score: float) -> Tensor:
-    """Pesos de las claves, ``(…, key) → (…, key)``, cuando compite además una clave nula que luego se descarta."""
-    # Faltan dos líneas: la primera reúne las puntuaciones con la de la clave nula; la segunda normaliza y recorta.
+    """Pesos de las claves, ``(…, key) → (…, key)``, cuando compite además una clave nula que luego
+    se descarta.
+    """
+    # Faltan dos líneas: la primera reúne las puntuaciones con la de la clave nula; la segunda
+    # normaliza y recorta.
     raise NotImplementedError("Ejercicio 4.1")
 
 
@@ -53,7 +57,9 @@ shift_effect = None
 
 
 # %%
-def attention_shapes(query_shape: list[int], key_shape: list[int], value_shape: list[int]) -> list[list[int]]:
+def attention_shapes(
+    query_shape: list[int], key_shape: list[int], value_shape: list[int]
+) -> list[list[int]]:
     """Formas de las puntuaciones, de los pesos y de la salida, en ese orden."""
     raise NotImplementedError("Ejercicio 4.4")
 
@@ -68,8 +74,8 @@ def scaled_dot_product_attention(
 ) -> tuple[Tensor, Tensor]:
     """Salida ``(…, query, d_v)`` y pesos ``(…, query, key)``, en ese orden.
 
-    query ``(…, query, d_k)``, key ``(…, key, d_k)``, value ``(…, key, d_v)``; mask booleana ``(query, key)``, ``True``
-    donde se puede atender, o ``None``.
+    query ``(…, query, d_k)``, key ``(…, key, d_k)``, value ``(…, key, d_v)``; mask booleana
+    ``(query, key)``, ``True`` donde se puede atender, o ``None``.
     """
     raise NotImplementedError("Ejercicio 4.5")
 
@@ -79,7 +85,9 @@ def scaled_dot_product_attention(
 
 
 # %%
-def attention_with_temperature(query: Tensor, key: Tensor, value: Tensor, temperature: Tensor) -> Tensor:
+def attention_with_temperature(
+    query: Tensor, key: Tensor, value: Tensor, temperature: Tensor
+) -> Tensor:
     """Atención por producto escalar en la que cada consulta tiene su temperatura.
 
     query ``(batch, query, d_k)``, key ``(batch, key, d_k)``, value ``(batch, key, d_v)``,
@@ -93,10 +101,13 @@ def attention_with_temperature(query: Tensor, key: Tensor, value: Tensor, temper
 
 
 # %%
-def gaussian_attention(query: Tensor, key: Tensor, value: Tensor, bandwidth: float, mask: Tensor) -> Tensor:
+def gaussian_attention(
+    query: Tensor, key: Tensor, value: Tensor, bandwidth: float, mask: Tensor
+) -> Tensor:
     """Nadaraya-Watson con máscara, ``True`` donde se puede atender.
 
-    query ``(query, d)``, key ``(key, d)``, value ``(key, d_v)``, mask ``(query, key)`` → ``(query, d_v)``.
+    query ``(query, d)``, key ``(key, d)``, value ``(key, d_v)``, mask ``(query, key)`` → ``(query,
+    d_v)``.
     """
     raise NotImplementedError("Ejercicio 4.7")
 
@@ -107,7 +118,8 @@ def gaussian_attention(query: Tensor, key: Tensor, value: Tensor, bandwidth: flo
 
 # %%
 def column_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Atención por columnas: ``(d_attn, l_x)``, ``(d_attn, l_z)``, ``(d_v, l_z)`` → ``(d_v, l_x)``."""
+    """Atención por columnas: ``(d_attn, l_x)``, ``(d_attn, l_z)``, ``(d_v, l_z)`` → ``(d_v,
+    l_x)``."""
     raise NotImplementedError("Ejercicio 4.8: borra esta línea y arregla las tres faltas de abajo")
     scores = key.T @ query / math.sqrt(key.shape[1])
     weights = scores.softmax(dim=1)
@@ -120,7 +132,9 @@ def column_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 # %%
 def score_scale(queries: Tensor, keys: Tensor) -> float:
-    """Desviación típica de ``q·k`` al tomar al azar una consulta de ``(N, d)`` y una clave de ``(M, d)``."""
+    """Desviación típica de ``q·k`` al tomar al azar una consulta de ``(N, d)`` y una clave de ``(M,
+    d)``.
+    """
     raise NotImplementedError("Ejercicio 4.9")
 
 
@@ -130,7 +144,9 @@ def score_scale(queries: Tensor, keys: Tensor) -> float:
 
 # %%
 def softmax_jvp(scores: Tensor, tangent: Tensor, beta: float) -> Tensor:
-    """Producto de la jacobiana de ``softmax(beta · scores)`` por ``tangent``, fila a fila: ``(…, key) → (…, key)``."""
+    """Producto de la jacobiana de ``softmax(beta · scores)`` por ``tangent``, fila a fila: ``(…,
+    key) → (…, key)``.
+    """
     raise NotImplementedError("Ejercicio 4.10")
 
 
@@ -139,8 +155,12 @@ def softmax_jvp(scores: Tensor, tangent: Tensor, beta: float) -> Tensor:
 
 
 # %%
-def top_attention(query: Tensor, key: Tensor, value: Tensor, keep: int = 3, power: float = 0.5) -> Tensor:
-    """Atención con las ``keep`` claves de mayor puntuación ``q·k / d_k**power`` de cada consulta: ``(query, d_v)``."""
+def top_attention(
+    query: Tensor, key: Tensor, value: Tensor, keep: int = 3, power: float = 0.5
+) -> Tensor:
+    """Atención con las ``keep`` claves de mayor puntuación ``q·k / d_k**power`` de cada consulta:
+    ``(query, d_v)``.
+    """
     raise NotImplementedError("Ejercicio 4.11")
 
 
@@ -150,7 +170,9 @@ def top_attention(query: Tensor, key: Tensor, value: Tensor, keep: int = 3, powe
 
 # %%
 def beta_for_entropy(scores: Tensor, entropy: Tensor) -> Tensor:
-    """Para cada fila de ``scores`` ``(n, key)``, el beta que da la entropía pedida ``(n,)``, en nats."""
+    """Para cada fila de ``scores`` ``(n, key)``, el beta que da la entropía pedida ``(n,)``, en
+    nats.
+    """
     raise NotImplementedError("Ejercicio 4.12")
 
 
@@ -162,8 +184,10 @@ def beta_for_entropy(scores: Tensor, entropy: Tensor) -> Tensor:
 def absorb_block(
     state: tuple[Tensor, Tensor, Tensor], query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Máximo visto ``(query, 1)``, suma de exponenciales ``(query, 1)`` y suma ponderada ``(query, d_v)``, al día.
+    """Máximo visto ``(query, 1)``, suma de exponenciales ``(query, 1)`` y suma ponderada ``(query,
+    d_v)``, al día.
 
-    state: las tres, antes del bloque. query ``(query, d_k)``, key ``(block, d_k)``, value ``(block, d_v)``.
+    state: las tres, antes del bloque. query ``(query, d_k)``, key ``(block, d_k)``, value ``(block,
+    d_v)``.
     """
     raise NotImplementedError("Ejercicio 4.13")

@@ -13,7 +13,8 @@
 # %% [markdown]
 # # Capítulo 5. Consulta, clave y valor
 #
-# Los enunciados están en el capítulo. Se corrige con `atento calificar 5` (o `atento calificar 5.2`).
+# Los enunciados están en el capítulo. Se corrige con `atento calificar 5` (o `atento calificar
+# 5.2`).
 
 # %%
 import math
@@ -57,7 +58,9 @@ subject_by_hand = {"subject": None, "other": None, "back": None, "times": None}
 
 
 # %%
-def attention_shapes(n_query: int, n_key: int, d_model: int, d_k: int, d_v: int) -> tuple[tuple[int, int], ...]:
+def attention_shapes(
+    n_query: int, n_key: int, d_model: int, d_k: int, d_v: int
+) -> tuple[tuple[int, int], ...]:
     """Formas de W_Q, W_K, W_V, Q, K, V, las puntuaciones y la salida, en ese orden.
 
     Enunciado: ejercicio 5.3 del capítulo.
@@ -81,7 +84,9 @@ class AttentionHead(nn.Module):
         raise NotImplementedError("Ejercicio 5.4")
 
     def forward(
-        self, x: Float[Tensor, "*batch n d_model"], context: Float[Tensor, "*batch m d_model"] | None = None
+        self,
+        x: Float[Tensor, "*batch n d_model"],
+        context: Float[Tensor, "*batch m d_model"] | None = None,
     ) -> Float[Tensor, "*batch n d_v"]:
         """Atención de ``x`` a ``context``, o a sí misma si no se da."""
         raise NotImplementedError("Ejercicio 5.4")
@@ -102,10 +107,13 @@ swapped_look = None
 # %%
 def program_head(
     bits: int, beats: list[int], colours: int, bonus: float = 2.0
-) -> tuple[Float[Tensor, "d_model d_k"], Float[Tensor, "d_model d_k"], Float[Tensor, "d_model colours"]]:
+) -> tuple[
+    Float[Tensor, "d_model d_k"], Float[Tensor, "d_model d_k"], Float[Tensor, "d_model colours"]
+]:
     """W_Q, W_K y W_V (float64) que resuelven el juego en el que la jugada p gana a ``beats[p]``.
 
-    Cada vector es [mesa (bits) | jugada (len(beats)) | color (colours)]. Enunciado: ejercicio 5.6 del capítulo.
+    Cada vector es [mesa (bits) | jugada (len(beats)) | color (colours)]. Enunciado: ejercicio 5.6
+    del capítulo.
     """
     raise NotImplementedError("Ejercicio 5.6")
 
@@ -126,7 +134,9 @@ class FusedSelfAttention(nn.Module):
         raise NotImplementedError("Ejercicio 5.7")
 
     def forward(
-        self, x: Float[Tensor, "*batch n d_model"], context: Float[Tensor, "*batch m d_model"] | None = None
+        self,
+        x: Float[Tensor, "*batch n d_model"],
+        context: Float[Tensor, "*batch m d_model"] | None = None,
     ) -> Float[Tensor, "*batch n d_v"]:
         """Atención de ``x`` a ``context``, o a sí misma si no se da."""
         raise NotImplementedError("Ejercicio 5.7")
@@ -193,7 +203,8 @@ def smallest_width(scores: Float[Tensor, "n m"], tolerance: float) -> int:
 def compress_head(
     w_query: Float[Tensor, "d_model d_k"], w_key: Float[Tensor, "d_model d_k"], width: int
 ) -> tuple[Float[Tensor, "d_model width"], Float[Tensor, "d_model width"]]:
-    """Dos proyecciones de ``width`` columnas, equilibradas, con el circuito QK más parecido posible.
+    """Dos proyecciones de ``width`` columnas, equilibradas, con el circuito QK más parecido
+    posible.
 
     Enunciado: ejercicio 5.11 del capítulo.
     """

@@ -32,7 +32,8 @@ def broadcast_shapes() -> dict[str, float]:
 # %% [markdown]
 # ## 0.2 Una fila y una columna
 #
-# Las columnas de A son (1, 0, 2) y (2, 2, 0): la primera con ella misma y con la otra. Después, cada elemento del
+# Las columnas de A son (1, 0, 2) y (2, 2, 0): la primera con ella misma y con la otra. Después,
+# cada elemento del
 # resultado es un producto escalar de 64 multiplicaciones.
 
 
@@ -41,8 +42,12 @@ def one_row() -> dict[str, float]:
     """Las respuestas, calculadas."""
     first, second = 1 * 1 + 0 * 0 + 2 * 2, 1 * 2 + 0 * 2 + 2 * 0
     dot_products = 512 * 512
-    return {"first": first, "second": second, "dot_products": dot_products,
-            "multiplications": dot_products * 64}
+    return {
+        "first": first,
+        "second": second,
+        "dot_products": dot_products,
+        "multiplications": dot_products * 64,
+    }
 
 
 # %% [markdown]
@@ -55,7 +60,12 @@ def one_row() -> dict[str, float]:
 def softmax_jacobian() -> dict[str, float]:
     """Las respuestas, calculadas."""
     small, large = 1 / 10, 9 / 10
-    return {"small": small, "large": large, "diagonal": small * (1 - small), "off_diagonal": -small * large}
+    return {
+        "small": small,
+        "large": large,
+        "diagonal": small * (1 - small),
+        "off_diagonal": -small * large,
+    }
 
 
 # %% [markdown]
@@ -89,7 +99,8 @@ def variance_rules() -> dict[str, float]:
 # %% [markdown]
 # ## 0.6 Rango de un vistazo
 #
-# El vector de unos da 2·5 + 3 = 13; cualquier vector perpendicular a él da 3. Ninguno da 0, así que el rango es 5. La
+# El vector de unos da 2·5 + 3 = 13; cualquier vector perpendicular a él da 3. Ninguno da 0, así que
+# el rango es 5. La
 # matriz es simétrica y sus valores propios son positivos: son también sus valores singulares.
 
 

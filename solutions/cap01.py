@@ -22,7 +22,8 @@ from torch import Tensor
 # %% [markdown]
 # ## 1.1 Cuatro pesos con lápiz
 #
-# Al preguntar con (1, 0) solo cuenta el primer número de cada palabra: 0, 2, 0 y 1. El género no se pregunta y, aun así,
+# Al preguntar con (1, 0) solo cuenta el primer número de cada palabra: 0, 2, 0 y 1. El género no se
+# pregunta y, aun así,
 # sale algo en el segundo: viaja con las palabras que ganan.
 
 
@@ -37,10 +38,12 @@ def weights_by_hand() -> dict[str, float]:
     gender = sum(weights[name] * words[name][1] for name in words)
     return {"llave": weights["llave"], "cajon": weights["cajon"], "gender": gender}
 
+
 # %% [markdown]
 # ## 1.2 Mirar a todas a la vez
 #
-# Los parecidos son un producto de matrices; la softmax recorre las palabras miradas, que es el último eje.
+# Los parecidos son un producto de matrices; la softmax recorre las palabras miradas, que es el
+# último eje.
 
 
 # %%
@@ -50,10 +53,12 @@ def look_at_all(askers: Tensor, words: Tensor) -> Tensor:
     weights = likeness.softmax(dim=-1)  # cada fila suma 1
     return weights @ words
 
+
 # %% [markdown]
 # ## 1.3 Cuántos saltos
 #
-# Cada capa de la convolución avanza un sitio menos de los que abarca el filtro, porque uno es el propio.
+# Cada capa de la convolución avanza un sitio menos de los que abarca el filtro, porque uno es el
+# propio.
 
 
 # %%
@@ -61,10 +66,12 @@ def steps_to_reach(distance: int, kernel: int) -> tuple[int, int, int]:
     """Pasos de la recurrencia, capas de la convolución y pasos de la atención."""
     return distance, math.ceil(distance / (kernel - 1)), 1
 
+
 # %% [markdown]
 # ## 1.4 Tres preguntas a una fila
 #
-# «Al lado» es una suma de una ventana; «en orden», una suma acumulada; «por contenido», una consulta a una tabla.
+# «Al lado» es una suma de una ventana; «en orden», una suma acumulada; «por contenido», una
+# consulta a una tabla.
 
 
 # %%
@@ -75,10 +82,12 @@ def row_answers(lit: Tensor, asked: Tensor, reach: int = 3) -> tuple[Tensor, Ten
     near = so_far - before  # lo acumulado aquí menos lo acumulado justo antes de la ventana
     return near % 2, so_far % 2, lit.gather(1, asked)
 
+
 # %% [markdown]
 # ## 1.5 La cadena más larga
 #
-# Cada operación puede empezar cuando acaba la última de las que necesita. Como todas son anteriores, basta una pasada.
+# Cada operación puede empezar cuando acaba la última de las que necesita. Como todas son
+# anteriores, basta una pasada.
 
 
 # %%
@@ -89,15 +98,18 @@ def serial_steps(needs: list[list[int]]) -> int:
         ends.append(1 + max((ends[i] for i in before), default=0))
     return max(ends, default=0)
 
+
 # %% [markdown]
 # ## 1.6 Los mismos parámetros
 #
-# La LSTM tiene cuatro puertas, cada una con una matriz para la entrada, otra para el estado y dos vectores de sesgo.
+# La LSTM tiene cuatro puertas, cada una con una matriz para la entrada, otra para el estado y dos
+# vectores de sesgo.
 
 
 # %%
 def match_widths(d: int, reach: int, width: int) -> tuple[int, int]:
-    """Anchos de la LSTM y de la atención con los parámetros más parecidos a los de la convolución."""
+    """Anchos de la LSTM y de la atención con los parámetros más parecidos a los de la
+    convolución."""
     goal = width * d * reach + width
 
     def lstm(h: int) -> int:
@@ -109,10 +121,12 @@ def match_widths(d: int, reach: int, width: int) -> tuple[int, int]:
     widths = range(1, goal + 1)
     return tuple(min(widths, key=lambda h: abs(count(h) - goal)) for count in (lstm, attention))
 
+
 # %% [markdown]
 # ## 1.7 Una atención que hace de convolución
 #
-# El logaritmo deshace la exponencial de la softmax, y −∞ da un peso 0. La división de la softmax reparte sola lo que falta
+# El logaritmo deshace la exponencial de la softmax, y −∞ da un peso 0. La división de la softmax
+# reparte sola lo que falta
 # al principio.
 
 

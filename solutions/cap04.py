@@ -27,15 +27,20 @@ from torch import Tensor
 
 # %%
 def softmax_with_null(scores: Tensor, null_score: float) -> Tensor:
-    """Pesos de las claves, ``(…, key) → (…, key)``, cuando compite además una clave nula que luego se descarta."""
-    extended = torch.cat([scores, torch.full_like(scores[..., :1], null_score)], dim=-1)  # (…, key + 1)
+    """Pesos de las claves, ``(…, key) → (…, key)``, cuando compite además una clave nula que luego
+    se descarta.
+    """
+    extended = torch.cat(
+        [scores, torch.full_like(scores[..., :1], null_score)], dim=-1
+    )  # (…, key + 1)
     return extended.softmax(dim=-1)[..., :-1]  # (…, key)
 
 
 # %% [markdown]
 # ## 4.2 La misma frase, otra consulta
 #
-# Con la consulta (2, 0) solo cuenta la primera componente de las claves: 4 para «estación», 2 para «tren» y 0 para las
+# Con la consulta (2, 0) solo cuenta la primera componente de las claves: 4 para «estación», 2 para
+# «tren» y 0 para las
 # demás, todo entre la raíz de 2.
 
 
@@ -43,7 +48,13 @@ def softmax_with_null(scores: Tensor, null_score: float) -> Tensor:
 def attention_by_hand() -> dict[str, float]:
     """Las respuestas, calculadas."""
     query = (2.0, 0.0)
-    keys = [(0.0, 0.5), (0.0, 0.0), (2.0, 0.0), (0.0, 1.0), (1.0, 2.0)]  # pasó, la, estación, del, tren
+    keys = [
+        (0.0, 0.5),
+        (0.0, 0.0),
+        (2.0, 0.0),
+        (0.0, 1.0),
+        (1.0, 2.0),
+    ]  # pasó, la, estación, del, tren
     values = [(0.4, 0.4), (0.0, 0.0), (1.0, 1.0), (0.0, 0.0), (2.0, 0.0)]  # (transporte, época)
     scores = [(query[0] * k[0] + query[1] * k[1]) / math.sqrt(2) for k in keys]
     exps = [math.exp(score) for score in scores]
@@ -71,12 +82,15 @@ def shift_effect() -> str:
 # %% [markdown]
 # ## 4.4 Predecir las formas
 #
-# Los dos últimos ejes los deciden los productos; los demás se difunden. La salida puede tener más ejes de lote que los
+# Los dos últimos ejes los deciden los productos; los demás se difunden. La salida puede tener más
+# ejes de lote que los
 # pesos, si los trae `value`.
 
 
 # %%
-def attention_shapes(query_shape: list[int], key_shape: list[int], value_shape: list[int]) -> list[list[int]]:
+def attention_shapes(
+    query_shape: list[int], key_shape: list[int], value_shape: list[int]
+) -> list[list[int]]:
     """Formas de las puntuaciones, de los pesos y de la salida, en ese orden."""
     batch = list(torch.broadcast_shapes(tuple(query_shape[:-2]), tuple(key_shape[:-2])))
     scores = [*batch, query_shape[-2], key_shape[-2]]  # (query, d_k)(d_k, key) → (query, key)
@@ -97,8 +111,8 @@ def scaled_dot_product_attention(
 ) -> tuple[Tensor, Tensor]:
     """Salida ``(…, query, d_v)`` y pesos ``(…, query, key)``, en ese orden.
 
-    query ``(…, query, d_k)``, key ``(…, key, d_k)``, value ``(…, key, d_v)``; mask booleana ``(query, key)``, ``True``
-    donde se puede atender, o ``None``.
+    query ``(…, query, d_k)``, key ``(…, key, d_k)``, value ``(…, key, d_v)``; mask booleana
+    ``(query, key)``, ``True`` donde se puede atender, o ``None``.
     """
     scores = query @ key.mT / math.sqrt(query.shape[-1])  # puntuar y escalar: (…, query, key)
     if mask is not None:
@@ -110,11 +124,14 @@ def scaled_dot_product_attention(
 # %% [markdown]
 # ## 4.6 Una temperatura por consulta
 #
-# La temperatura es de la consulta: su eje es el penúltimo de las puntuaciones, y hay que añadirle el último.
+# La temperatura es de la consulta: su eje es el penúltimo de las puntuaciones, y hay que añadirle
+# el último.
 
 
 # %%
-def attention_with_temperature(query: Tensor, key: Tensor, value: Tensor, temperature: Tensor) -> Tensor:
+def attention_with_temperature(
+    query: Tensor, key: Tensor, value: Tensor, temperature: Tensor
+) -> Tensor:
     """Atención por producto escalar en la que cada consulta tiene su temperatura.
 
     query ``(batch, query, d_k)``, key ``(batch, key, d_k)``, value ``(batch, key, d_v)``,
@@ -127,14 +144,18 @@ def attention_with_temperature(query: Tensor, key: Tensor, value: Tensor, temper
 # %% [markdown]
 # ## 4.7 Núcleo gaussiano con máscara
 #
-# Las filas tapadas enteras se dejan sin tapar mientras se normaliza (para no hacer 0/0) y se anulan al final.
+# Las filas tapadas enteras se dejan sin tapar mientras se normaliza (para no hacer 0/0) y se anulan
+# al final.
 
 
 # %%
-def gaussian_attention(query: Tensor, key: Tensor, value: Tensor, bandwidth: float, mask: Tensor) -> Tensor:
+def gaussian_attention(
+    query: Tensor, key: Tensor, value: Tensor, bandwidth: float, mask: Tensor
+) -> Tensor:
     """Nadaraya-Watson con máscara, ``True`` donde se puede atender.
 
-    query ``(query, d)``, key ``(key, d)``, value ``(key, d_v)``, mask ``(query, key)`` → ``(query, d_v)``.
+    query ``(query, d)``, key ``(key, d)``, value ``(key, d_v)``, mask ``(query, key)`` → ``(query,
+    d_v)``.
     """
     squared = (query[:, None] - key[None]).square().sum(dim=-1)  # (query, key)
     scores = -squared / (2 * bandwidth**2)
@@ -146,13 +167,15 @@ def gaussian_attention(query: Tensor, key: Tensor, value: Tensor, bandwidth: flo
 # %% [markdown]
 # ## 4.8 Arreglar la atención por columnas
 #
-# Las tres faltas: se dividía entre la raíz de la longitud y no de la dimensión; la softmax recorría las consultas; y
+# Las tres faltas: se dividía entre la raíz de la longitud y no de la dimensión; la softmax recorría
+# las consultas; y
 # la traspuesta final solo encaja, por casualidad, si hay tantas consultas como claves.
 
 
 # %%
 def column_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Atención por columnas: ``(d_attn, l_x)``, ``(d_attn, l_z)``, ``(d_v, l_z)`` → ``(d_v, l_x)``."""
+    """Atención por columnas: ``(d_attn, l_x)``, ``(d_attn, l_z)``, ``(d_v, l_z)`` → ``(d_v,
+    l_x)``."""
     scores = key.T @ query / math.sqrt(key.shape[0])  # (l_z, l_x)
     weights = scores.softmax(dim=0)  # cada columna suma 1
     return value @ weights  # (d_v, l_z)(l_z, l_x)
@@ -161,14 +184,18 @@ def column_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 # %% [markdown]
 # ## 4.9 Medir la escala que hace falta
 #
-# Con medias distintas de 0, `q·k = (q − μ_q)·(k − μ_k) + μ_q·(k − μ_k) + μ_k·(q − μ_q) + μ_q·μ_k`: los tres primeros
-# términos no están correlacionados entre sí y sus varianzas se suman; el cuarto es una constante. La traza `tr(AB)` con
+# Con medias distintas de 0, `q·k = (q − μ_q)·(k − μ_k) + μ_q·(k − μ_k) + μ_k·(q − μ_q) + μ_q·μ_k`:
+# los tres primeros
+# términos no están correlacionados entre sí y sus varianzas se suman; el cuarto es una constante.
+# La traza `tr(AB)` con
 # `B` simétrica es la suma de los productos elemento a elemento.
 
 
 # %%
 def score_scale(queries: Tensor, keys: Tensor) -> float:
-    """Desviación típica de ``q·k`` al tomar al azar una consulta de ``(N, d)`` y una clave de ``(M, d)``."""
+    """Desviación típica de ``q·k`` al tomar al azar una consulta de ``(N, d)`` y una clave de ``(M,
+    d)``.
+    """
 
     def covariance(samples: Tensor) -> Tensor:
         centered = samples - samples.mean(dim=0)
@@ -185,12 +212,15 @@ def score_scale(queries: Tensor, keys: Tensor) -> float:
 # %% [markdown]
 # ## 4.10 La jacobiana sin la jacobiana
 #
-# `J = beta (diag(p) − p pᵀ)`, luego `J t = beta (p ∘ t − p ⟨p, t⟩)`: basta un producto escalar por fila.
+# `J = beta (diag(p) − p pᵀ)`, luego `J t = beta (p ∘ t − p ⟨p, t⟩)`: basta un producto escalar por
+# fila.
 
 
 # %%
 def softmax_jvp(scores: Tensor, tangent: Tensor, beta: float) -> Tensor:
-    """Producto de la jacobiana de ``softmax(beta · scores)`` por ``tangent``, fila a fila: ``(…, key) → (…, key)``."""
+    """Producto de la jacobiana de ``softmax(beta · scores)`` por ``tangent``, fila a fila: ``(…,
+    key) → (…, key)``.
+    """
     weights = (beta * scores).softmax(dim=-1)
     mean = (weights * tangent).sum(dim=-1, keepdim=True)  # ⟨p, t⟩
     return beta * weights * (tangent - mean)
@@ -203,23 +233,32 @@ def softmax_jvp(scores: Tensor, tangent: Tensor, beta: float) -> Tensor:
 
 
 # %%
-def top_attention(query: Tensor, key: Tensor, value: Tensor, keep: int = 3, power: float = 0.5) -> Tensor:
-    """Atención con las ``keep`` claves de mayor puntuación ``q·k / d_k**power`` de cada consulta: ``(query, d_v)``."""
+def top_attention(
+    query: Tensor, key: Tensor, value: Tensor, keep: int = 3, power: float = 0.5
+) -> Tensor:
+    """Atención con las ``keep`` claves de mayor puntuación ``q·k / d_k**power`` de cada consulta:
+    ``(query, d_v)``.
+    """
     scores = query @ key.T / query.shape[-1] ** power  # (query, key)
-    kept = torch.zeros_like(scores, dtype=torch.bool).scatter(-1, scores.topk(keep, dim=-1).indices, True)
+    kept = torch.zeros_like(scores, dtype=torch.bool).scatter(
+        -1, scores.topk(keep, dim=-1).indices, True
+    )
     return scores.masked_fill(~kept, -math.inf).softmax(dim=-1) @ value
 
 
 # %% [markdown]
 # ## 4.12 La temperatura que pide una entropía
 #
-# La entropía baja al crecer beta: si en el punto medio es mayor que la pedida, hay que subir. El intervalo cubre
+# La entropía baja al crecer beta: si en el punto medio es mayor que la pedida, hay que subir. El
+# intervalo cubre
 # muchos órdenes de magnitud y la bisección se hace en su logaritmo.
 
 
 # %%
 def beta_for_entropy(scores: Tensor, entropy: Tensor) -> Tensor:
-    """Para cada fila de ``scores`` ``(n, key)``, el beta que da la entropía pedida ``(n,)``, en nats."""
+    """Para cada fila de ``scores`` ``(n, key)``, el beta que da la entropía pedida ``(n,)``, en
+    nats.
+    """
     low = torch.full_like(entropy, math.log(1e-8))
     high = torch.full_like(entropy, math.log(1e4))
     for _ in range(80):
@@ -233,7 +272,8 @@ def beta_for_entropy(scores: Tensor, entropy: Tensor) -> Tensor:
 # %% [markdown]
 # ## 4.13 Atención que llega a trozos
 #
-# Cuando aparece un máximo mayor, todo lo acumulado se refería al anterior: se multiplica por `exp(viejo − nuevo)`. Es la
+# Cuando aparece un máximo mayor, todo lo acumulado se refería al anterior: se multiplica por
+# `exp(viejo − nuevo)`. Es la
 # idea de FlashAttention, que vuelve en el capítulo 23.
 
 
@@ -241,9 +281,11 @@ def beta_for_entropy(scores: Tensor, entropy: Tensor) -> Tensor:
 def absorb_block(
     state: tuple[Tensor, Tensor, Tensor], query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Máximo visto ``(query, 1)``, suma de exponenciales ``(query, 1)`` y suma ponderada ``(query, d_v)``, al día.
+    """Máximo visto ``(query, 1)``, suma de exponenciales ``(query, 1)`` y suma ponderada ``(query,
+    d_v)``, al día.
 
-    state: las tres, antes del bloque. query ``(query, d_k)``, key ``(block, d_k)``, value ``(block, d_v)``.
+    state: las tres, antes del bloque. query ``(query, d_k)``, key ``(block, d_k)``, value ``(block,
+    d_v)``.
     """
     top, total, weighted = state
     scores = query @ key.T / math.sqrt(query.shape[-1])  # (query, block)

@@ -23,7 +23,8 @@ from torch import Tensor, nn
 # %% [markdown]
 # ## 5.1 Sin espejo
 #
-# La diagonal se tapa con −∞ **antes** de la softmax, para que el resto de la fila vuelva a sumar 1. Ponerla a cero
+# La diagonal se tapa con −∞ **antes** de la softmax, para que el resto de la fila vuelva a sumar 1.
+# Ponerla a cero
 # después deja filas que suman menos, y ponerla a cero antes no tapa nada: $e^0 = 1$.
 
 
@@ -36,7 +37,9 @@ def no_mirror_attention(
     """Autoatención con dos proyecciones en la que nadie se mira a sí mismo."""
     similar = x @ w_similarity  # proyectar: (…, n, d_similarity)
     content = x @ w_content  # proyectar: (…, n, d_content)
-    scores = similar @ similar.transpose(-2, -1) / math.sqrt(w_similarity.shape[-1])  # puntuar y escalar: (…, n, n)
+    scores = (
+        similar @ similar.transpose(-2, -1) / math.sqrt(w_similarity.shape[-1])
+    )  # puntuar y escalar: (…, n, n)
     mirror = torch.eye(x.shape[-2], dtype=torch.bool, device=x.device)
     weights = scores.masked_fill(mirror, float("-inf")).softmax(dim=-1)  # enmascarar y normalizar
     return weights @ content  # promediar: (…, n, d_content)
@@ -45,7 +48,8 @@ def no_mirror_attention(
 # %% [markdown]
 # ## 5.2 El sujeto, a mano
 #
-# «corre» es verbo, (1, 0), y singular, −(0, 2): su consulta es (1, −2). La de «perro», que no es verbo, es (0, −2).
+# «corre» es verbo, (1, 0), y singular, −(0, 2): su consulta es (1, −2). La de «perro», que no es
+# verbo, es (0, −2).
 
 
 # %%
@@ -70,12 +74,15 @@ def subject_by_hand() -> dict[str, float]:
 # %% [markdown]
 # ## 5.3 Formas sin ejecutar
 #
-# Las consultas tienen tantas filas como `x`; las claves y los valores, tantas como la otra secuencia. `d_k` es la
+# Las consultas tienen tantas filas como `x`; las claves y los valores, tantas como la otra
+# secuencia. `d_k` es la
 # anchura que comparten consulta y clave, y desaparece al puntuar; `d_v` es la de la salida.
 
 
 # %%
-def attention_shapes(n_query: int, n_key: int, d_model: int, d_k: int, d_v: int) -> tuple[tuple[int, int], ...]:
+def attention_shapes(
+    n_query: int, n_key: int, d_model: int, d_k: int, d_v: int
+) -> tuple[tuple[int, int], ...]:
     """Formas de W_Q, W_K, W_V, Q, K, V, las puntuaciones y la salida, en ese orden."""
     projections = (d_model, d_k), (d_model, d_k), (d_model, d_v)
     projected = (n_query, d_k), (n_key, d_k), (n_key, d_v)
@@ -85,7 +92,8 @@ def attention_shapes(n_query: int, n_key: int, d_model: int, d_k: int, d_v: int)
 # %% [markdown]
 # ## 5.4 Una cabeza entera
 #
-# La única diferencia entre autoatención y atención cruzada es de dónde salen las claves y los valores.
+# La única diferencia entre autoatención y atención cruzada es de dónde salen las claves y los
+# valores.
 
 
 # %%
@@ -99,18 +107,23 @@ class AttentionHead(nn.Module):
         self.value = nn.Linear(d_model, d_v, bias=bias)
 
     def forward(
-        self, x: Float[Tensor, "*batch n d_model"], context: Float[Tensor, "*batch m d_model"] | None = None
+        self,
+        x: Float[Tensor, "*batch n d_model"],
+        context: Float[Tensor, "*batch m d_model"] | None = None,
     ) -> Float[Tensor, "*batch n d_v"]:
         """Atención de ``x`` a ``context``, o a sí misma si no se da."""
         asked = x if context is None else context
-        scores = self.query(x) @ self.key(asked).transpose(-2, -1) / math.sqrt(self.key.out_features)  # (…, n, m)
+        scores = (
+            self.query(x) @ self.key(asked).transpose(-2, -1) / math.sqrt(self.key.out_features)
+        )  # (…, n, m)
         return scores.softmax(dim=-1) @ self.value(asked)
 
 
 # %% [markdown]
 # ## 5.5 El sentido contrario
 #
-# La fila nueva de «niñas» es su columna de antes, en la que puntuaba 6 con «corren». El sujeto busca ahora a su verbo.
+# La fila nueva de «niñas» es su columna de antes, en la que puntuaba 6 con «corren». El sujeto
+# busca ahora a su verbo.
 
 
 # %%
@@ -127,14 +140,18 @@ def swapped_look() -> str:
 # %% [markdown]
 # ## 5.6 Una cabeza escrita a mano
 #
-# La consulta copia la mesa y traduce la jugada a la que gana: la fila `p` lleva `bonus` en la columna `beats[p]`.
-# La clave copia mesa y jugada tal cual. Poner la traducción en la clave en lugar de en la consulta invierte el juego.
+# La consulta copia la mesa y traduce la jugada a la que gana: la fila `p` lleva `bonus` en la
+# columna `beats[p]`.
+# La clave copia mesa y jugada tal cual. Poner la traducción en la clave en lugar de en la consulta
+# invierte el juego.
 
 
 # %%
 def program_head(
     bits: int, beats: list[int], colours: int, bonus: float = 2.0
-) -> tuple[Float[Tensor, "d_model d_k"], Float[Tensor, "d_model d_k"], Float[Tensor, "d_model colours"]]:
+) -> tuple[
+    Float[Tensor, "d_model d_k"], Float[Tensor, "d_model d_k"], Float[Tensor, "d_model colours"]
+]:
     """W_Q, W_K y W_V (float64) que resuelven el juego en el que la jugada p gana a ``beats[p]``."""
     plays = len(beats)
     width, d_model = bits + plays, bits + plays + colours
@@ -150,7 +167,8 @@ def program_head(
 # %% [markdown]
 # ## 5.7 Las tres proyecciones en una
 #
-# `split` corta por tamaños, que siguen el orden pedido. Con `context`, la misma capa se aplica a las dos secuencias
+# `split` corta por tamaños, que siguen el orden pedido. Con `context`, la misma capa se aplica a
+# las dos secuencias
 # y de cada una se aprovecha una parte.
 
 
@@ -169,7 +187,9 @@ class FusedSelfAttention(nn.Module):
         return dict(zip(self.order, pieces, strict=True))
 
     def forward(
-        self, x: Float[Tensor, "*batch n d_model"], context: Float[Tensor, "*batch m d_model"] | None = None
+        self,
+        x: Float[Tensor, "*batch n d_model"],
+        context: Float[Tensor, "*batch m d_model"] | None = None,
     ) -> Float[Tensor, "*batch n d_v"]:
         """Atención de ``x`` a ``context``, o a sí misma si no se da."""
         asked = self._parts(x if context is None else context)
@@ -181,8 +201,10 @@ class FusedSelfAttention(nn.Module):
 # %% [markdown]
 # ## 5.8 Una atención cruzada averiada
 #
-# Los tres errores: escalaba con `d_model` en lugar de con `d_k`; la softmax recorría las consultas, porque las
-# puntuaciones estaban traspuestas, y las columnas de claves no sumaban 1; y `.T` solo vale para matrices sin lote.
+# Los tres errores: escalaba con `d_model` en lugar de con `d_k`; la softmax recorría las consultas,
+# porque las
+# puntuaciones estaban traspuestas, y las columnas de claves no sumaban 1; y `.T` solo vale para
+# matrices sin lote.
 
 
 # %%
@@ -212,7 +234,8 @@ def cross_attention(
 # %% [markdown]
 # ## 5.9 Detector de dirección
 #
-# Los denominadores de la softmax se cancelan al cerrar el ciclo, así que el flujo depende solo de la parte
+# Los denominadores de la softmax se cancelan al cerrar el ciclo, así que el flujo depende solo de
+# la parte
 # antisimétrica de las puntuaciones. Sin cerrarlo, no.
 
 
@@ -227,7 +250,8 @@ def cycle_flow(weights: Float[Tensor, "n n"], cycle: list[int]) -> float:
 # %% [markdown]
 # ## 5.10 La anchura necesaria
 #
-# Por el teorema de Eckart y Young, el error de la mejor aproximación de rango r es la raíz de la suma de los
+# Por el teorema de Eckart y Young, el error de la mejor aproximación de rango r es la raíz de la
+# suma de los
 # cuadrados de los valores singulares que quedan fuera.
 
 
@@ -242,7 +266,8 @@ def smallest_width(scores: Float[Tensor, "n m"], tolerance: float) -> int:
 # %% [markdown]
 # ## 5.11 Comprimir una cabeza
 #
-# $W^Q (W^K)^\mathsf{T} = Q_1 (R_1 R_2^\mathsf{T}) Q_2^\mathsf{T}$, y basta la SVD de la matriz pequeña
+# $W^Q (W^K)^\mathsf{T} = Q_1 (R_1 R_2^\mathsf{T}) Q_2^\mathsf{T}$, y basta la SVD de la matriz
+# pequeña
 # $R_1 R_2^\mathsf{T} = U \Sigma V^\mathsf{T}$. Repartir $\sqrt\Sigma$ a cada lado las equilibra.
 
 
@@ -250,7 +275,9 @@ def smallest_width(scores: Float[Tensor, "n m"], tolerance: float) -> int:
 def compress_head(
     w_query: Float[Tensor, "d_model d_k"], w_key: Float[Tensor, "d_model d_k"], width: int
 ) -> tuple[Float[Tensor, "d_model width"], Float[Tensor, "d_model width"]]:
-    """Dos proyecciones de ``width`` columnas, equilibradas, con el circuito QK más parecido posible."""
+    """Dos proyecciones de ``width`` columnas, equilibradas, con el circuito QK más parecido
+    posible.
+    """
     basis_q, small_q = torch.linalg.qr(w_query)
     basis_k, small_k = torch.linalg.qr(w_key)
     left, sizes, right = torch.linalg.svd(small_q @ small_k.T)

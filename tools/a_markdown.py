@@ -23,13 +23,33 @@ from libro.numeracion import capitulo
 from libro.sitio import MACROS
 
 RECUADROS = {
-    "note": "Nota", "tip": "Consejo", "hint": "Pista", "important": "Importante", "warning": "Aviso",
-    "caution": "Precaución", "attention": "Atención", "danger": "Peligro", "error": "Error", "seealso": "Véase también",
-    "admonition": "", "margin": "", "sidebar": "", "topic": "", "epigraph": "", "tab-item": "",
-    "objetivos": "Qué aprenderás", "prediccion": "Predice antes de seguir", "repaso": "Repaso",
+    "note": "Nota",
+    "tip": "Consejo",
+    "hint": "Pista",
+    "important": "Importante",
+    "warning": "Aviso",
+    "caution": "Precaución",
+    "attention": "Atención",
+    "danger": "Peligro",
+    "error": "Error",
+    "seealso": "Véase también",
+    "admonition": "",
+    "margin": "",
+    "sidebar": "",
+    "topic": "",
+    "epigraph": "",
+    "tab-item": "",
+    "objetivos": "Qué aprenderás",
+    "prediccion": "Predice antes de seguir",
+    "repaso": "Repaso",
     "procedencia": "De dónde salen estos datos",
-}  # fmt: skip
-PLEGADOS = {"respuesta": "Ver la respuesta", "dropdown": "Ver más", "toggle": "Ver más", "solution": "Solución"}
+}
+PLEGADOS = {
+    "respuesta": "Ver la respuesta",
+    "dropdown": "Ver más",
+    "toggle": "Ver más",
+    "solution": "Solución",
+}
 ENVOLTORIOS = ("div", "container", "tab-set", "grid", "grid-item", "only")
 
 
@@ -58,7 +78,9 @@ def sin_macros(formula: str) -> str:
         letra = re.fullmatch(r"\\class\{\w\}\{(\w)\}", MACROS[macro[1]])
         if not letra:
             return MACROS[macro[1]]
-        return f"{{{letra[1]}}}" if formula[macro.start() - 1 : macro.start()].isalpha() else letra[1]
+        return (
+            f"{{{letra[1]}}}" if formula[macro.start() - 1 : macro.start()].isalpha() else letra[1]
+        )
 
     return _MACRO.sub(desarrollada, formula)
 
@@ -94,7 +116,9 @@ class Conversor:
             case "myst_target" | "myst_line_comment" | "myst_block_break" | "front_matter":
                 return ""
             case "math_block" | "math_block_label" | "amsmath":
-                return self._formula(token.content, token.info if token.type == "math_block_label" else "")
+                return self._formula(
+                    token.content, token.info if token.type == "math_block_label" else ""
+                )
             case "code_block":
                 return textwrap.indent(token.content.rstrip("\n"), "    ")
             case "fence" | "colon_fence":
@@ -103,8 +127,8 @@ class Conversor:
                     return self._directiva(directiva)
                 if token.type == "colon_fence":
                     raise CuadernoImposible(
-                        "hay un «:::» sin nombre: si un recuadro lleva otro dentro, el de fuera necesita más dos "
-                        "puntos («::::{prediccion}» y dentro «:::{respuesta}»)"
+                        "hay un «:::» sin nombre: si un recuadro lleva otro dentro, el de fuera"
+                        " necesita más dos puntos («::::{prediccion}» y dentro «:::{respuesta}»)"
                     )
                 return f"{token.markup}{token.info}\n{token.content}{token.markup}"
         return None
@@ -162,10 +186,13 @@ class Conversor:
             return f"[Referencias del libro]({self.libro.url('apendices/referencias')})"
         if nombre in ("raw", "tableofcontents", "contents"):
             return ""
-        raise CuadernoImposible(f"la directiva «{nombre}» no se sabe escribir en un cuaderno corriente")
+        raise CuadernoImposible(
+            f"la directiva «{nombre}» no se sabe escribir en un cuaderno corriente"
+        )
 
     def _a_fondo(self, d: Directiva) -> str:
-        """Lo plegado; si lleva celdas, que no caben en un plegado, va entre una línea y una raya."""
+        """Lo plegado; si lleva celdas, que no caben en un plegado, va entre una línea y una
+        raya."""
         titulo = f"A fondo: {self.en_linea(d.argumento)}"
         return _plegado(titulo, self.texto(d.contenido)) if d.contenido else f"---\n\n**{titulo}**"
 
@@ -175,9 +202,10 @@ class Conversor:
         if numero is None:
             raise CuadernoImposible("empezar: esta página no es un capítulo numerado")
         return (
-            "Cada ejercicio lleva debajo una celda para escribirlo y otra, `%atento`, que lo corrige, con su nota y sus "
-            "pistas. Vale también aquí lo que hayas definido en otras celdas. Para resolverlos en un fichero, la orden "
-            f"`%atento empezar {numero}` copia los esqueletos a `mis-ejercicios/`.\n\n{self.texto(d.contenido)}"
+            "Cada ejercicio lleva debajo una celda para escribirlo y otra, `%atento`, que lo"
+            " corrige, con su nota y sus pistas. Vale también aquí lo que hayas definido en otras"
+            f" celdas. Para resolverlos en un fichero, la orden `%atento empezar {numero}` copia"
+            f" los esqueletos a `mis-ejercicios/`.\n\n{self.texto(d.contenido)}"
         )
 
     def _con_nombre(self, titulo: str, d: Directiva) -> str:
@@ -186,19 +214,30 @@ class Conversor:
     def _glosario(self, contenido: str) -> str:
         entradas = re.split(r"\n\s*\n(?=\S)", contenido.strip())
         partes = (entrada.split("\n", 1) for entrada in entradas)
-        return "\n".join(f"- **{termino}**: {self.en_linea(' '.join(resto.split()))}" for termino, resto in partes)
+        return "\n".join(
+            f"- **{termino}**: {self.en_linea(' '.join(resto.split()))}"
+            for termino, resto in partes
+        )
 
     def _ejercicio(self, d: Directiva) -> str:
         destino = self.libro.destinos.get(d.etiqueta) or Destino(self.documento, clase="Ejercicio")
-        cabecera = f"#### {destino.rotulo}" + (f". {self.en_linea(d.argumento)}" if d.argumento else "")
+        cabecera = f"#### {destino.rotulo}" + (
+            f". {self.en_linea(d.argumento)}" if d.argumento else ""
+        )
         trozos = [cabecera, self.texto(d.contenido)]
-        registrado = registrado_de(destino.numero) if destino.clase == "Ejercicio" and destino.numero else None
+        registrado = (
+            registrado_de(destino.numero)
+            if destino.clase == "Ejercicio" and destino.numero
+            else None
+        )
         if registrado:
             puntos = f"{registrado.puntos} punto{'s' if registrado.puntos != 1 else ''}"
             ficha = (
-                f"{'★' * registrado.dificultad} {DIFICULTAD[registrado.dificultad]}", TIPO[registrado.tipo], puntos,
+                f"{'★' * registrado.dificultad} {DIFICULTAD[registrado.dificultad]}",
+                TIPO[registrado.tipo],
+                puntos,
                 f"unos {registrado.minutos} min",
-            )  # fmt: skip
+            )
             trozos.insert(1, f"*{' · '.join(ficha)}*")
             trozos += [
                 f"**Qué se aprende.** {self.en_linea(registrado.aprende)}",
@@ -207,8 +246,11 @@ class Conversor:
                     _plegado(f"Pista {orden} de {len(registrado.pistas)}", self.texto(pista))
                     for orden, pista in enumerate(registrado.pistas, 1)
                 ),
-                f"Escríbelo en la celda que sigue y ejecútala; la de después lo corrige. (En una consola, "
-                f"`atento empezar {registrado.capitulo}` y `atento calificar {registrado.id}`.)",
+                (
+                    "Escríbelo en la celda que sigue y ejecútala; la de después lo corrige. (En"
+                    f" una consola, `atento empezar {registrado.capitulo}` y `atento calificar"
+                    f" {registrado.id}`.)"
+                ),
                 marca_de_ejercicio(registrado.id),
             ]
         return "\n\n".join(trozos)
@@ -216,7 +258,8 @@ class Conversor:
     # Dentro de una línea
 
     def en_linea(self, texto: str) -> str:
-        """Roles, fórmulas y enlaces de un texto corrido; el código entre acentos graves no se toca."""
+        """Roles, fórmulas y enlaces de un texto corrido; el código entre acentos graves no se
+        toca."""
         return _EN_LINEA.sub(self._pieza, texto)
 
     def _pieza(self, m: re.Match[str]) -> str:
@@ -252,7 +295,9 @@ class Conversor:
             case "numref":
                 destino = self._destino(blanco)
                 if rotulo:
-                    rotulo = rotulo.replace("%s", destino.numero).replace("{number}", destino.numero)
+                    rotulo = rotulo.replace("%s", destino.numero).replace(
+                        "{number}", destino.numero
+                    )
                     rotulo = rotulo.replace("{name}", destino.titulo)
                 return self._cita(rotulo or destino.rotulo, destino)
             case "eq" | "math:numref" | "prf:ref":
@@ -283,7 +328,11 @@ class Conversor:
     def _documento(self, ruta: str) -> str:
         """Nombre de documento de una ruta relativa a este, como la escribe Sphinx."""
         ruta = ruta.removesuffix(".md")
-        unida = ruta if ruta.startswith("/") else posixpath.join(posixpath.dirname(self.documento), ruta)
+        unida = (
+            ruta
+            if ruta.startswith("/")
+            else posixpath.join(posixpath.dirname(self.documento), ruta)
+        )
         return posixpath.normpath(unida).lstrip("/")
 
     def _enlace(self, enlace: str) -> str:
@@ -295,7 +344,9 @@ class Conversor:
         ruta, _, marca = enlace.partition("#")
         if ruta.endswith(".md"):
             return self.libro.url(self._documento(ruta), marca)
-        raise CuadernoImposible(f"el enlace «{enlace}» no se podría seguir desde un cuaderno suelto")
+        raise CuadernoImposible(
+            f"el enlace «{enlace}» no se podría seguir desde un cuaderno suelto"
+        )
 
     def _citas(self, modo: str, claves: str) -> str:
         citas = []
@@ -304,8 +355,16 @@ class Conversor:
                 raise CuadernoImposible(f"la cita «{clave}» no está en references.bib")
             obra = self.libro.referencias[clave]
             donde, quienes, fecha = direccion(obra), autores(obra), obra.fields.get("year", "s. f.")
-            partes = {"t": (quienes, f"({_enlazado(fecha, donde)})"), "author": (quienes,), "year": (fecha,)}
-            citas.append(" ".join(partes[modo]) if modo in partes else _enlazado(f"{quienes}, {fecha}", donde))
+            partes = {
+                "t": (quienes, f"({_enlazado(fecha, donde)})"),
+                "author": (quienes,),
+                "year": (fecha,),
+            }
+            citas.append(
+                " ".join(partes[modo])
+                if modo in partes
+                else _enlazado(f"{quienes}, {fecha}", donde)
+            )
         return "; ".join(citas) if modo in ("t", "author", "year") else f"({'; '.join(citas)})"
 
 
@@ -330,9 +389,11 @@ def _recuadro(titulo: str, cuerpo: str) -> str:
 def _con_formulas_enteras(texto: str) -> str:
     """Cada ecuación en una línea: dentro de una cita, JupyterLab se lleva los «>» a la fórmula."""
     return re.sub(
-        r"^([ \t>]*)\$\$\n(.*?)\n[ \t>]*\$\$(?= ∎$|$)", lambda m: f"{m[1]}$${_en_una_linea(m[2])}$$", texto,
+        r"^([ \t>]*)\$\$\n(.*?)\n[ \t>]*\$\$(?= ∎$|$)",
+        lambda m: f"{m[1]}$${_en_una_linea(m[2])}$$",
+        texto,
         flags=re.MULTILINE | re.DOTALL,
-    )  # fmt: skip
+    )
 
 
 def _en_una_linea(formula: str) -> str:
@@ -349,7 +410,8 @@ def _enlazado(texto: str, direccion: str) -> str:
 
 
 def marca_de_ejercicio(numero: str) -> str:
-    """La línea que dice dónde van las celdas de un ejercicio; :mod:`cuadernos` la cambia por ellas."""
+    """La línea que dice dónde van las celdas de un ejercicio; :mod:`cuadernos` la cambia por
+    ellas."""
     return f"<!-- celdas del ejercicio {numero} -->"
 
 

@@ -1,8 +1,9 @@
 """Quita de las hojas de estilo lo que ninguna página usa: del tema queda una cuarta parte.
 
-Una regla se queda si todas las clases y los identificadores de alguno de sus selectores salen, como palabras, en alguna
-página o en algún guion; también las que los guiones del tema componen a trozos. Se hace sobre la copia que se publica:
-lo que Sphinx escribió sigue entero para la construcción siguiente.
+Una regla se queda si todas las clases y los identificadores de alguno de sus selectores salen, como
+palabras, en alguna página o en algún guion; también las que los guiones del tema componen a trozos.
+Se hace sobre la copia que se publica: lo que Sphinx escribió sigue entero para la construcción
+siguiente.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import tinycss2
 
 PALABRA = re.compile(r"[A-Za-z_][\w-]*")
 NOMBRE = re.compile(r"[.#]([A-Za-z_][\w-]*)")
-SIN_NOMBRES = re.compile(r":[\w-]+\([^()]*\)|\[[^\]]*\]")   # «:is(…)» vale con una de las suyas: no se mira
+SIN_NOMBRES = re.compile(
+    r":[\w-]+\([^()]*\)|\[[^\]]*\]"
+)  # «:is(…)» vale con una de las suyas: no se mira
 COMPUESTAS = re.compile(r"bs-|tooltip|popover|modal|show|fade|collaps|offcanvas|backdrop")
 CON_REGLAS = ("media", "supports", "layer", "container")
 SIN_CARGAR = {"fontawesome.js"}
@@ -23,8 +26,12 @@ SIN_CARGAR = {"fontawesome.js"}
 def palabras(sitio: Path) -> set[str]:
     """Todas las palabras de las páginas y de los guiones que se cargan."""
     ficheros = [*sitio.rglob("*.html"), *sitio.glob("_static/**/*.js"), *sitio.glob("guiones/*.js")]
-    return {p for f in ficheros if f.name not in SIN_CARGAR
-            for p in PALABRA.findall(f.read_text(encoding="utf-8", errors="replace"))}
+    return {
+        p
+        for f in ficheros
+        if f.name not in SIN_CARGAR
+        for p in PALABRA.findall(f.read_text(encoding="utf-8", errors="replace"))
+    }
 
 
 def se_usa(selector: str, hay: set[str]) -> bool:
@@ -47,7 +54,11 @@ def aligerada(hoja: str, hay: set[str]) -> str:
             partes = [selector] if "(" in selector else selector.split(",")
             if vivas := [p.strip() for p in partes if se_usa(p, hay)]:
                 salida.append(f"{','.join(vivas)}{{{tinycss2.serialize(regla.content).strip()}}}")
-        elif regla.type == "at-rule" and regla.content is not None and regla.lower_at_keyword in CON_REGLAS:
+        elif (
+            regla.type == "at-rule"
+            and regla.content is not None
+            and regla.lower_at_keyword in CON_REGLAS
+        ):
             if dentro := aligerada(tinycss2.serialize(regla.content), hay):
                 salida.append(f"@{regla.at_keyword}{tinycss2.serialize(regla.prelude)}{{{dentro}}}")
         elif regla.type == "at-rule":

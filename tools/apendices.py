@@ -1,7 +1,7 @@
 """Escribe las páginas de los apéndices que van una por capítulo y una por módulo.
 
-    python tools/apendices.py            escribe las que falten o hayan cambiado y quita las que sobren
-    python tools/apendices.py --revisa   solo dice si están al día
+python tools/apendices.py            escribe las que falten o hayan cambiado y quita las que sobren
+python tools/apendices.py --revisa   solo dice si están al día
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ del código.
 DE_FUERA = ("calificador.registro",)
 
 
-SIN_PAGINA = {"atento.checks"}   # la puerta de cada función; lo que acepta lo dice la docstring de la función
+SIN_PAGINA = {
+    "atento.checks"
+}  # la puerta de cada función; lo que acepta lo dice la docstring de la función
 
 
 def modulos(raiz: Path = RAIZ) -> list[str]:
@@ -71,9 +73,13 @@ def paginas(raiz: Path = RAIZ) -> dict[str, str]:
         lista.append(f"- [`{modulo}`](api/{nombre}.md). {_resumen(modulo, raiz)}")
     salida["api.md"] = INTRODUCCION + "\n".join(lista) + "\n"
     for fichero in sorted((raiz / "solutions").glob("cap[0-9][0-9].py")):
-        titulo = re.search(r"^# # (.+?)(?:: soluciones)?$", fichero.read_text(encoding="utf-8"), re.MULTILINE)
+        titulo = re.search(
+            r"^# # (.+?)(?:: soluciones)?$", fichero.read_text(encoding="utf-8"), re.MULTILINE
+        )
         if titulo is None:
-            raise SystemExit(f"solutions/{fichero.name}: falta el título «# # Capítulo N. …: soluciones».")
+            raise SystemExit(
+                f"solutions/{fichero.name}: falta el título «# # Capítulo N. …: soluciones»."
+            )
         salida[f"soluciones/{fichero.stem}.md"] = f"# {titulo[1]}\n\n%SOLUCIONES%\n"
     return salida
 
@@ -82,7 +88,9 @@ def pendientes(raiz: Path = RAIZ) -> tuple[dict[Path, str], list[Path]]:
     """Lo que habría que escribir y lo que habría que quitar."""
     carpeta = raiz / "book" / "apendices"
     deben = {carpeta / nombre: texto for nombre, texto in paginas(raiz).items()}
-    cambian = {p: t for p, t in deben.items() if not p.exists() or p.read_text(encoding="utf-8") != t}
+    cambian = {
+        p: t for p, t in deben.items() if not p.exists() or p.read_text(encoding="utf-8") != t
+    }
     hay = [*carpeta.glob("api/*.md"), *carpeta.glob("soluciones/*.md")]
     return cambian, [p for p in hay if p not in deben]
 
@@ -101,7 +109,9 @@ def escribe(raiz: Path = RAIZ) -> list[Path]:
 def main() -> None:
     """Punto de entrada."""
     opciones = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    opciones.add_argument("--revisa", action="store_true", help="no escribe: solo dice si están al día")
+    opciones.add_argument(
+        "--revisa", action="store_true", help="no escribe: solo dice si están al día"
+    )
     if opciones.parse_args().revisa:
         cambian, sobran = pendientes()
         quejas = [f"{p.relative_to(LIBRO)}: no está al día" for p in [*cambian, *sobran]]

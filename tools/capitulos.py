@@ -1,4 +1,6 @@
-"""Los capítulos como cuadernos: cuáles hay, qué celdas tienen y dónde se guarda lo que ya se ejecutó."""
+"""Los capítulos como cuadernos: cuáles hay, qué celdas tienen y dónde se guarda lo que ya se
+ejecutó.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ sys.path.insert(0, str(LIBRO / "_ext"))
 from libro.etiquetas import documentos as _documentos  # noqa: E402  (necesita la línea anterior)
 from libro.huella import huella, ruta_cache  # noqa: E402
 
-GUARDADAS = 4   # cachés que se conservan de cada capítulo: deshacer un cambio no ejecuta nada
+GUARDADAS = 4  # cachés que se conservan de cada capítulo: deshacer un cambio no ejecuta nada
 
 
 @dataclass(frozen=True)
@@ -79,24 +81,33 @@ def capitulos(libro: Path = LIBRO) -> list[Capitulo]:
     """Las páginas del índice que tienen celdas, en el orden del libro."""
     paginas = [libro / f"{nombre}.md" for nombre in documentos(libro)]
     return [
-        Capitulo(p) for p in paginas if p.exists() and is_myst_markdown_notebook(p.read_text(encoding="utf-8"))
+        Capitulo(p)
+        for p in paginas
+        if p.exists() and is_myst_markdown_notebook(p.read_text(encoding="utf-8"))
     ]
 
 
 def elegidos(cual: str | None, libro: Path = LIBRO) -> list[Capitulo]:
-    """Los capítulos de una orden con ``CAPITULO=``: «6», «06» o el nombre de la página; sin nada, todos.
+    """Los capítulos de una orden con ``CAPITULO=``: «6», «06» o el nombre de la página; sin nada,
+    todos.
 
     Vale también un borrador que aún no está en el índice.
     """
     if not cual:
         return capitulos(libro)
     clave = f"{int(cual):02d}" if cual.isdigit() else cual.removesuffix(".md")
-    apendices = [p for p in libro.glob("apendices/*.md") if is_myst_markdown_notebook(p.read_text(encoding="utf-8"))]
+    apendices = [
+        p
+        for p in libro.glob("apendices/*.md")
+        if is_myst_markdown_notebook(p.read_text(encoding="utf-8"))
+    ]
     paginas = sorted([*libro.glob("[0-9]-*/*.md"), *apendices])
     hallados = [p for p in paginas if p.stem == clave or p.stem.startswith(f"{clave}-")]
     if len(hallados) != 1:
         hay = ", ".join(Capitulo(p).clave for p in paginas)
-        raise SystemExit(f"CAPITULO={cual}: hay {len(hallados)} páginas que se llamen así; las hay de {hay}.")
+        raise SystemExit(
+            f"CAPITULO={cual}: hay {len(hallados)} páginas que se llamen así; las hay de {hay}."
+        )
     return [Capitulo(hallados[0])]
 
 
@@ -112,7 +123,9 @@ def tira_caches_viejas(raiz: Path | None = None) -> list[Path]:
     """Deja de cada capítulo las ``GUARDADAS`` cachés usadas más tarde; devuelve las que quita."""
     quitadas = []
     for carpeta in (raiz or CONSTRUIDO / ".jupyter_cache").glob("*/"):
-        caches = sorted((p for p in carpeta.iterdir() if p.is_dir()), key=lambda p: p.stat().st_mtime)
+        caches = sorted(
+            (p for p in carpeta.iterdir() if p.is_dir()), key=lambda p: p.stat().st_mtime
+        )
         quitadas += caches[:-GUARDADAS]
     for vieja in quitadas:
         shutil.rmtree(vieja, ignore_errors=True)

@@ -1,4 +1,6 @@
-"""Las celdas de un ejercicio en un cuaderno: una para escribir, con el esqueleto, y otra que corrige."""
+"""Las celdas de un ejercicio en un cuaderno: una para escribir, con el esqueleto, y otra que
+corrige.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def celdas_de(numero: str) -> list[NotebookNode]:
 
 
 def para_escribir(ejercicio: Ejercicio) -> str:
-    """El esqueleto de un ejercicio con lo que importa, y su ejemplo en comentarios, listo para probarlo."""
+    """El esqueleto de un ejercicio con lo que importa, y su ejemplo en comentarios, listo para
+    probarlo.
+    """
     lineas = curso().esqueleto(ejercicio.capitulo).splitlines()
     arbol = ast.parse("\n".join(lineas))
     importa = [_trozo(lineas, n) for n in arbol.body if isinstance(n, (ast.Import, ast.ImportFrom))]
@@ -57,6 +61,8 @@ def _define(nodo: ast.stmt) -> set[str]:
 def _trozo(lineas: list[str], nodo: ast.stmt) -> str:
     """El texto de una sentencia, con sus decoradores y los comentarios pegados encima."""
     inicio = min([nodo.lineno, *(d.lineno for d in getattr(nodo, "decorator_list", []))]) - 1
-    while inicio and lineas[inicio - 1].startswith("#") and not lineas[inicio - 1].startswith("# %%"):
+    while (
+        inicio and lineas[inicio - 1].startswith("#") and not lineas[inicio - 1].startswith("# %%")
+    ):
         inicio -= 1
     return re.sub(r"\s*# noqa.*", "", "\n".join(lineas[inicio : nodo.end_lineno]))

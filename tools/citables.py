@@ -1,4 +1,6 @@
-"""Lo que un cuaderno puede citar: direcciones, bibliografía y todo lo que tiene etiqueta en el libro."""
+"""Lo que un cuaderno puede citar: direcciones, bibliografía y todo lo que tiene etiqueta en el
+libro.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ class Libro:
 
     @property
     def sitio(self) -> str:
-        """Dirección de las páginas: ``html_baseurl`` o, si está vacía, la de GitHub Pages del repositorio."""
+        """Dirección de las páginas: ``html_baseurl`` o, si está vacía, la de GitHub Pages del
+        repositorio.
+        """
         elegido = self.configuracion.get("sphinx", {}).get("config", {}).get("html_baseurl")
         cuenta, proyecto = self.repositorio.split("/")[-2:]
         return (elegido or f"https://{cuenta}.github.io/{proyecto}").rstrip("/")
@@ -77,15 +81,23 @@ class Libro:
 
 
 def commit_publicado(carpeta: Path) -> str:
-    """El commit de ``carpeta`` si otros lo tienen: el que da GitHub o el de una rama remota; si no, nada."""
+    """El commit de ``carpeta`` si otros lo tienen: el que da GitHub o el de una rama remota; si no,
+    nada.
+    """
     if os.environ.get("GITHUB_SHA"):
         return os.environ["GITHUB_SHA"]
-    return _git(carpeta, "rev-parse", "HEAD") if _git(carpeta, "branch", "-r", "--contains", "HEAD") else ""
+    return (
+        _git(carpeta, "rev-parse", "HEAD")
+        if _git(carpeta, "branch", "-r", "--contains", "HEAD")
+        else ""
+    )
 
 
 def _git(carpeta: Path, *orden: str) -> str:
     try:
-        hecho = subprocess.run(["git", "-C", carpeta, *orden], capture_output=True, text=True, timeout=20)
+        hecho = subprocess.run(
+            ["git", "-C", carpeta, *orden], capture_output=True, text=True, timeout=20
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return hecho.stdout.strip() if hecho.returncode == 0 else ""
@@ -94,7 +106,10 @@ def _git(carpeta: Path, *orden: str) -> str:
 def autores(obra: Entry) -> str:
     """«Vaswani et al.», «Bahdanau y Cho»; sin autores, el título."""
     personas = obra.persons.get("author") or obra.persons.get("editor") or []
-    nombres = [" ".join([*p.prelast_names, *p.last_names]).replace("{", "").replace("}", "") for p in personas]
+    nombres = [
+        " ".join([*p.prelast_names, *p.last_names]).replace("{", "").replace("}", "")
+        for p in personas
+    ]
     if not nombres:
         return obra.fields["title"].replace("{", "").replace("}", "")
     return f"{nombres[0]} et al." if len(nombres) > 2 else Y.join(nombres)
@@ -102,4 +117,8 @@ def autores(obra: Entry) -> str:
 
 def direccion(obra: Entry) -> str:
     """Dónde se lee una obra, o cadena vacía."""
-    return f"https://doi.org/{obra.fields['doi']}" if "doi" in obra.fields else obra.fields.get("url", "")
+    return (
+        f"https://doi.org/{obra.fields['doi']}"
+        if "doi" in obra.fields
+        else obra.fields.get("url", "")
+    )

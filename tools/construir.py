@@ -3,8 +3,9 @@
     python tools/construir.py [--ejecutados CARPETA]
     python tools/construir.py --capitulo 6            solo esa página, también si es un borrador
 
-Con ``--ejecutados`` se aprovechan los cuadernos que nbval acaba de ejecutar. Cualquier aviso de Sphinx es un error, y
-entonces el libro que había se queda como estaba: el nuevo solo ocupa su lugar cuando está entero.
+Con ``--ejecutados`` se aprovechan los cuadernos que nbval acaba de ejecutar. Cualquier aviso de
+Sphinx es un error, y entonces el libro que había se queda como estaba: el nuevo solo ocupa su lugar
+cuando está entero.
 """
 
 from __future__ import annotations
@@ -29,20 +30,27 @@ from apendices import escribe as escribe_apendices
 from capitulos import CONSTRUIDO, LIBRO, RAIZ, Capitulo, capitulos, elegidos, tira_caches_viejas
 from ejecutar import CapituloRoto, ejecuta_pendientes, vuelca
 
-HTML = CONSTRUIDO / "html"                # el último libro que se construyó entero
-OBRA = CONSTRUIDO / ".obra"               # donde se construye
-ESTADO = CONSTRUIDO / ".estado"           # «en curso» o «avisos» mientras lo de OBRA no es de fiar
+HTML = CONSTRUIDO / "html"  # el último libro que se construyó entero
+OBRA = CONSTRUIDO / ".obra"  # donde se construye
+ESTADO = CONSTRUIDO / ".estado"  # «en curso» o «avisos» mientras lo de OBRA no es de fiar
 PAGINAS_SUELTAS = CONSTRUIDO / ".paginas"
 PLAZO_PAGINAS = 1800
 PLAZO_CUADERNOS = 600
 QUE_PASO = {
-    "en curso": "La última construcción se interrumpió: se rehacen las páginas (lo ejecutado se conserva).",
-    "avisos": "La última construcción terminó con avisos: se rehacen las páginas (lo ejecutado se conserva).",
+    "en curso": (
+        "La última construcción se interrumpió: se rehacen las páginas (lo ejecutado se conserva)."
+    ),
+    "avisos": (
+        "La última construcción terminó con avisos: se rehacen las páginas (lo ejecutado se"
+        " conserva)."
+    ),
 }
 
 
 def limpia_lo_anterior(consola: Console) -> None:
-    """Tira las páginas a medio hacer, recupera el libro si se cortó al cambiarlo y quita cachés viejas."""
+    """Tira las páginas a medio hacer, recupera el libro si se cortó al cambiarlo y quita cachés
+    viejas.
+    """
     estado = ESTADO.read_text(encoding="utf-8").strip() if ESTADO.exists() else ""
     if estado:
         consola.print(QUE_PASO.get(estado, QUE_PASO["en curso"]))
@@ -59,7 +67,9 @@ def comprueba_espacio() -> None:
     """Avisa antes de empezar si en el disco no cabe el libro."""
     libres = shutil.disk_usage(RAIZ).free / 2**20
     if libres < 300:
-        raise SystemExit(f"Quedan {libres:.0f} MiB libres y hacen falta 300: libera espacio y vuelve a empezar.")
+        raise SystemExit(
+            f"Quedan {libres:.0f} MiB libres y hacen falta 300: libera espacio y vuelve a empezar."
+        )
 
 
 def avisos_de(registro: str) -> list[str]:
@@ -69,9 +79,22 @@ def avisos_de(registro: str) -> list[str]:
 
 
 def orden_de_sphinx(salida: Path, *, indice: Path | None = None) -> list[str]:
-    """La orden que hace las páginas en ``salida``; con un índice propio, los avisos no la detienen."""
-    programa = "from jupyter_book.cli.main import main; main()"   # el paquete no se puede llamar con -m
-    orden = [sys.executable, "-c", programa, "build", str(LIBRO), "--path-output", str(salida), "-n", "--keep-going"]
+    """La orden que hace las páginas en ``salida``; con un índice propio, los avisos no la
+    detienen."""
+    programa = (  # el paquete no se puede llamar con -m
+        "from jupyter_book.cli.main import main; main()"
+    )
+    orden = [
+        sys.executable,
+        "-c",
+        programa,
+        "build",
+        str(LIBRO),
+        "--path-output",
+        str(salida),
+        "-n",
+        "--keep-going",
+    ]
     return [*orden, "--toc", str(indice)] if indice else [*orden, "-W"]
 
 
@@ -79,13 +102,19 @@ def sphinx(orden: list[str], registro: Path, consola: Console, **entorno: str) -
     """Llama a Jupyter Book; devuelve el estado y lo que dijo."""
     registro.parent.mkdir(parents=True, exist_ok=True)
     todo = {**os.environ, "PYTHONUTF8": "1", **entorno}
-    with consola.status("Construyendo las páginas…"), registro.open("w", encoding="utf-8") as fichero:
-        codigo = corre(orden, PLAZO_PAGINAS, stdout=fichero, stderr=subprocess.STDOUT, env=todo, cwd=RAIZ)
+    with (
+        consola.status("Construyendo las páginas…"),
+        registro.open("w", encoding="utf-8") as fichero,
+    ):
+        codigo = corre(
+            orden, PLAZO_PAGINAS, stdout=fichero, stderr=subprocess.STDOUT, env=todo, cwd=RAIZ
+        )
     return codigo, registro.read_text(encoding="utf-8", errors="replace")
 
 
 def paginas(consola: Console) -> Path:
-    """Hace las páginas con los avisos como errores; devuelve su carpeta o enseña lo que salió mal."""
+    """Hace las páginas con los avisos como errores; devuelve su carpeta o enseña lo que salió
+    mal."""
     registro = CONSTRUIDO / "construccion.log"
     codigo, dicho = sphinx(orden_de_sphinx(OBRA), registro, consola)
     hechas = OBRA / "_build" / "html"
@@ -94,7 +123,10 @@ def paginas(consola: Console) -> Path:
         avisos = avisos_de(dicho)
         consola.print("\n".join(avisos or dicho.splitlines()[-30:]), markup=False, highlight=False)
         queda = " El libro de antes sigue donde estaba." if HTML.exists() else ""
-        raise SystemExit(f"El libro no se ha construido: {len(avisos)} avisos. Todo el registro: {registro}.{queda}")
+        raise SystemExit(
+            f"El libro no se ha construido: {len(avisos)} avisos. Todo el registro:"
+            f" {registro}.{queda}"
+        )
     return hechas
 
 
@@ -102,15 +134,19 @@ def cuadernos(salida: Path) -> None:
     """Genera los ``.ipynb`` para descargar, dentro del sitio."""
     orden = [sys.executable, str(RAIZ / "tools" / "cuadernos.py"), "--salida", str(salida)]
     if corre(orden, PLAZO_CUADERNOS, cwd=RAIZ):
-        raise SystemExit("El libro no se ha construido: faltan cuadernos por lo que dicen las líneas anteriores.")
+        raise SystemExit(
+            "El libro no se ha construido: faltan cuadernos por lo que dicen las líneas anteriores."
+        )
 
 
 def publica(hechas: Path, destino: Path) -> None:
-    """Pone el libro nuevo en el lugar del viejo de una vez; si se corta, :func:`limpia_lo_anterior` lo recupera."""
+    """Pone el libro nuevo en el lugar del viejo de una vez; si se corta, :func:`limpia_lo_anterior`
+    lo recupera.
+    """
     nuevo, anterior = destino.with_suffix(".nuevo"), destino.with_suffix(".anterior")
     for resto in (nuevo, anterior):
         shutil.rmtree(resto, ignore_errors=True)
-    shutil.copytree(hechas, nuevo)   # conserva las fechas
+    shutil.copytree(hechas, nuevo)  # conserva las fechas
     aligera(nuevo)
     if destino.exists():
         destino.rename(anterior)
@@ -125,7 +161,11 @@ def ejecuta_o_explica(lista: list[Capitulo], consola: Console) -> None:
     except CapituloRoto as error:
         consola.print(str(error), markup=False, highlight=False)
         raise SystemExit("El libro no se ha construido: hay celdas que fallan.") from error
-    consola.print(f"Ejecutados: {', '.join(hechos)}." if hechos else "Ningún capítulo ha cambiado: nada que ejecutar.")
+    consola.print(
+        f"Ejecutados: {', '.join(hechos)}."
+        if hechos
+        else "Ningún capítulo ha cambiado: nada que ejecutar."
+    )
 
 
 def libro_entero(ejecutados: Path | None, consola: Console) -> None:
@@ -163,16 +203,24 @@ def pagina_suelta(capitulo: Capitulo, consola: Console) -> None:
     codigo, dicho = sphinx(orden, salida / "construccion.log", consola, LIBRO_PAGINA_SUELTA="1")
     hecha = (salida / "_build" / "html" / capitulo.ruta.relative_to(LIBRO)).with_suffix(".html")
     avisos = avisos_de(dicho)
-    consola.print("\n".join(avisos if hecha.exists() else dicho.splitlines()[-30:]), markup=False, highlight=False)
+    consola.print(
+        "\n".join(avisos if hecha.exists() else dicho.splitlines()[-30:]),
+        markup=False,
+        highlight=False,
+    )
     if codigo or not hecha.exists():
-        raise SystemExit(f"La página no se ha construido. Todo el registro: {salida / 'construccion.log'}")
+        raise SystemExit(
+            f"La página no se ha construido. Todo el registro: {salida / 'construccion.log'}"
+        )
     consola.print(f"[bold]La página está en[/bold] {hecha} ({len(avisos)} avisos)", soft_wrap=True)
 
 
 def main() -> None:
     """Punto de entrada."""
     opciones = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    opciones.add_argument("--ejecutados", type=Path, help="carpeta con los cuadernos que nbval ha ejecutado")
+    opciones.add_argument(
+        "--ejecutados", type=Path, help="carpeta con los cuadernos que nbval ha ejecutado"
+    )
     opciones.add_argument("--capitulo", help="número o nombre de una página: se construye solo esa")
     elegido, consola = opciones.parse_args(), Console()
     comprueba_espacio()

@@ -1,11 +1,13 @@
-"""Los capítulos como cuadernos corrientes, para descargarlos y abrirlos en Jupyter, VS Code o Colab.
+"""Los capítulos como cuadernos corrientes, para descargarlos y abrirlos en Jupyter, VS Code o
+Colab.
 
     python tools/cuadernos.py [--salida CARPETA]
 
-El texto sale en Markdown sin directivas ni roles de MyST: recuadros, ecuaciones, citas y referencias se escriben con
-lo que cualquier programa entiende, y los enlaces llevan al libro publicado. El código es el del capítulo, detrás de una
-celda que instala la biblioteca si falta, con las salidas y figuras de la página; en ``sin-salidas`` están los mismos
-cuadernos sin ellas. Tras cada ejercicio van una celda para escribirlo y otra que lo corrige. Solo se escriben los que
+El texto sale en Markdown sin directivas ni roles de MyST: recuadros, ecuaciones, citas y
+referencias se escriben con lo que cualquier programa entiende, y los enlaces llevan al libro
+publicado. El código es el del capítulo, detrás de una celda que instala la biblioteca si falta, con
+las salidas y figuras de la página; en ``sin-salidas`` están los mismos cuadernos sin ellas. Tras
+cada ejercicio van una celda para escribirlo y otra que lo corrige. Solo se escriben los que
 cambian.
 """
 
@@ -35,13 +37,13 @@ from capitulos import CONSTRUIDO, Capitulo, abre_cache, capitulos
 from celdas import celdas_de
 from citables import Libro
 
-INSTALA = '''\
+INSTALA = """\
 # Si falta la biblioteca del libro (por ejemplo, en Colab), se instala; lo que ya está no se toca.
 try:
     import atento  # noqa: F401
 except ImportError:
     %pip install -q "atento @ git+{repositorio}@{version}"
-%load_ext calificador.cuaderno'''
+%load_ext calificador.cuaderno"""
 SIN_SALIDAS = "sin-salidas"
 OCULTAS = {"hide-input", "hide-cell", "remove-input", "comprobacion", "dibujo"}
 DIBUJO = "Código de la figura"
@@ -49,7 +51,9 @@ COMPROBACION = "Comprobación"
 
 
 def ejecutado(capitulo: Capitulo) -> NotebookNode | None:
-    """El capítulo con sus salidas: las de la caché o, si no está, las de la referencia; ``None`` si no hay."""
+    """El capítulo con sus salidas: las de la caché o, si no está, las de la referencia; ``None`` si
+    no hay.
+    """
     actual = capitulo.cuaderno()
     try:
         return abre_cache(capitulo).merge_match_into_notebook(actual)[1]
@@ -58,7 +62,9 @@ def ejecutado(capitulo: Capitulo) -> NotebookNode | None:
             return None
         guardado = nbformat.read(capitulo.referencia, as_version=4)
         if _codigo(guardado) != _codigo(actual):
-            raise CuadernoImposible("la referencia no es la del capítulo; rehazla con «make referencias»") from None
+            raise CuadernoImposible(
+                "la referencia no es la del capítulo; rehazla con «make referencias»"
+            ) from None
         return guardado
 
 
@@ -84,13 +90,16 @@ def comprueba_vallas(capitulo: Capitulo, original: NotebookNode) -> None:
     escritas = len(re.findall(r"^[ \t]*`{3,}\{code-cell\}", capitulo.texto(), re.MULTILINE))
     if escritas != len(_codigo(original)):
         raise CuadernoImposible(
-            f"hay {escritas} celdas escritas y solo se leen {len(_codigo(original))}: algún recuadro no se cierra "
-            "donde parece (el de fuera necesita más dos puntos que los de dentro)"
+            f"hay {escritas} celdas escritas y solo se leen {len(_codigo(original))}: algún"
+            " recuadro no se cierra donde parece (el de fuera necesita más dos puntos que los de"
+            " dentro)"
         )
 
 
 def _de_codigo(celda: NotebookNode) -> NotebookNode:
-    """Una celda de código; la que va plegada en la página lo va también en Jupyter y en Colab, con su título."""
+    """Una celda de código; la que va plegada en la página lo va también en Jupyter y en Colab, con
+    su título.
+    """
     etiquetas = list(celda.metadata.get("tags", []))
     metadatos: dict = {"tags": etiquetas} if etiquetas else {}
     fuente, titulo = celda.source, ""
@@ -120,7 +129,9 @@ def salidas_de(celda: NotebookNode) -> list[NotebookNode]:
 
 
 def _figura_quieta(salida: NotebookNode) -> NotebookNode:
-    """Una figura, como imagen: de un SVG escrito en el HTML, un cuaderno en el que no se confía solo deja las letras."""
+    """Una figura, como imagen: de un SVG escrito en el HTML, un cuaderno en el que no se confía
+    solo deja las letras.
+    """
     datos = salida.get("data", {})
     figura = re.search(r"<svg .*</svg>", datos.get("text/html", ""), re.DOTALL)
     if not figura or "image/png" not in datos:
@@ -130,7 +141,9 @@ def _figura_quieta(salida: NotebookNode) -> NotebookNode:
     ancho = re.search(r"max-width:(\d+)px", dibujo)[1]
     dibujo = dibujo.replace("overflow:visible", "background:#fff", 1)
     codigo = base64.b64encode(dibujo.encode()).decode()
-    datos["text/html"] = f'<img alt="{alternativo}" width="{ancho}" src="data:image/svg+xml;base64,{codigo}">'
+    datos["text/html"] = (
+        f'<img alt="{alternativo}" width="{ancho}" src="data:image/svg+xml;base64,{codigo}">'
+    )
     return salida
 
 
@@ -152,7 +165,9 @@ def cuaderno(
     original = capitulo.cuaderno()
     comprueba_vallas(capitulo, original)
     conversor = Conversor(libro, documento, valores)
-    con_salidas = iter([c for c in hecho.cells if c.cell_type == "code"] if hecho is not None else [])
+    con_salidas = iter(
+        [c for c in hecho.cells if c.cell_type == "code"] if hecho is not None else []
+    )
     celdas = [new_code_cell(INSTALA.format(repositorio=libro.repositorio, version=libro.version))]
     for celda in original.cells:
         if celda.cell_type == "code":
@@ -164,7 +179,9 @@ def cuaderno(
     celdas.append(new_markdown_cell(_procedencia(libro, documento)))
     for orden, celda in enumerate(celdas):
         celda["id"] = f"celda-{orden:03d}"
-    nuevo = new_notebook(cells=celdas, metadata=_metadatos(capitulo, libro.titulos.get(documento, capitulo.nombre)))
+    nuevo = new_notebook(
+        cells=celdas, metadata=_metadatos(capitulo, libro.titulos.get(documento, capitulo.nombre))
+    )
     nbformat.validate(nuevo)
     return nuevo
 
@@ -181,14 +198,16 @@ def _metadatos(capitulo: Capitulo, titulo: str) -> dict:
 
 def _procedencia(libro: Libro, documento: str) -> str:
     return (
-        f"---\n\nEste cuaderno es una página de «El Transformer, línea a línea». La página, con las figuras y las "
-        f"referencias, está en [{libro.url(documento)}]({libro.url(documento)}). Texto y figuras: CC BY-SA 4.0; "
-        "código: BSD de tres cláusulas."
+        "---\n\nEste cuaderno es una página de «El Transformer, línea a línea». La página, con las"
+        f" figuras y las referencias, está en [{libro.url(documento)}]({libro.url(documento)})."
+        " Texto y figuras: CC BY-SA 4.0; código: BSD de tres cláusulas."
     )
 
 
 def escribe(ruta: Path, nuevo: NotebookNode) -> bool:
-    """Escribe un cuaderno solo si cambia, para que los demás conserven su fecha; dice si ha cambiado."""
+    """Escribe un cuaderno solo si cambia, para que los demás conserven su fecha; dice si ha
+    cambiado.
+    """
     texto = nbformat.writes(nuevo) + "\n"
     if ruta.exists() and ruta.read_text(encoding="utf-8") == texto:
         return False
@@ -198,14 +217,21 @@ def escribe(ruta: Path, nuevo: NotebookNode) -> bool:
 
 
 def exporta(lista: list[Capitulo], libro: Libro, salida: Path) -> tuple[int, list[str]]:
-    """Deja en ``salida`` los cuadernos de esos capítulos; devuelve cuántos han cambiado y lo que no se ha podido."""
+    """Deja en ``salida`` los cuadernos de esos capítulos; devuelve cuántos han cambiado y lo que no
+    se ha podido.
+    """
     fallos, cambiados = [], 0
     for capitulo in lista:
         try:
             hecho = ejecutado(capitulo)
             valores = publicados(hecho)
-            cambiados += escribe(salida / f"{capitulo.nombre}.ipynb", cuaderno(capitulo, libro, valores, hecho))
-            escribe(salida / SIN_SALIDAS / f"{capitulo.nombre}.ipynb", cuaderno(capitulo, libro, valores))
+            cambiados += escribe(
+                salida / f"{capitulo.nombre}.ipynb", cuaderno(capitulo, libro, valores, hecho)
+            )
+            escribe(
+                salida / SIN_SALIDAS / f"{capitulo.nombre}.ipynb",
+                cuaderno(capitulo, libro, valores),
+            )
         except CuadernoImposible as fallo:
             fallos.append(f"{capitulo.nombre}: {fallo}")
     vigentes = {c.nombre for c in lista}
@@ -217,7 +243,9 @@ def exporta(lista: list[Capitulo], libro: Libro, salida: Path) -> tuple[int, lis
 def main() -> None:
     """Punto de entrada."""
     opciones = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    opciones.add_argument("--salida", type=Path, default=CONSTRUIDO / "html" / "cuadernos", help="carpeta de destino")
+    opciones.add_argument(
+        "--salida", type=Path, default=CONSTRUIDO / "html" / "cuadernos", help="carpeta de destino"
+    )
     lista = capitulos()
     cambiados, fallos = exporta(lista, Libro(), opciones.parse_args().salida)
     if fallos:

@@ -1,4 +1,6 @@
-"""Ejecuta los capítulos que han cambiado, en paralelo y con un hilo cada uno, y los guarda en la caché."""
+"""Ejecuta los capítulos que han cambiado, en paralelo y con un hilo cada uno, y los guarda en la
+caché.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from capitulos import Capitulo, abre_cache, capitulos, en_cache, guarda_en_cache
 
-LIMITE_CELDA = 600     # segundos
+LIMITE_CELDA = 600  # segundos
 LIMITE_ARRANQUE = 60
 LIMITE_CAPITULO = 1800
 HILOS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -36,19 +38,25 @@ class Cortado(RuntimeError):
 def barra(consola: Console) -> Progress:
     """La barra de progreso de las construcciones."""
     columnas = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("celdas"), TimeElapsedColumn()
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("celdas"),
+        TimeElapsedColumn(),
     )
     return Progress(*columnas, console=consola)
 
 
-def _cliente(capitulo: Capitulo, cuaderno: nbformat.NotebookNode, avance: Callable[[], None]) -> NotebookClient:
+def _cliente(
+    capitulo: Capitulo, cuaderno: nbformat.NotebookNode, avance: Callable[[], None]
+) -> NotebookClient:
     return NotebookClient(
         cuaderno,
         timeout=LIMITE_CELDA,
         startup_timeout=LIMITE_ARRANQUE,
         shutdown_kernel="immediate",
         kernel_name="python3",
-        record_timing=False,                           # entraría en la huella de la caché
+        record_timing=False,  # entraría en la huella de la caché
         extra_arguments=["--IPKernelApp.log_level=40"],  # los avisos del núcleo no son del capítulo
         resources={"metadata": {"path": str(capitulo.ruta.parent)}},
         on_cell_executed=lambda **_: avance(),
@@ -56,7 +64,8 @@ def _cliente(capitulo: Capitulo, cuaderno: nbformat.NotebookNode, avance: Callab
 
 
 async def _con_plazo(cliente: NotebookClient, corte: threading.Event) -> None:
-    """Ejecuta el cuaderno; deja de esperar si vence el plazo del capítulo o alguien pide el corte."""
+    """Ejecuta el cuaderno; deja de esperar si vence el plazo del capítulo o alguien pide el
+    corte."""
     tarea = asyncio.ensure_future(cliente.async_execute())
     fin = time.monotonic() + LIMITE_CAPITULO
     while not tarea.done():
@@ -65,19 +74,24 @@ async def _con_plazo(cliente: NotebookClient, corte: threading.Event) -> None:
             tarea.cancel()
             await asyncio.wait([tarea], timeout=5)
             if tarea.done() and not tarea.cancelled():
-                tarea.exception()   # leída: si no, asyncio la enseña con su traza al acabar
+                tarea.exception()  # leída: si no, asyncio la enseña con su traza al acabar
             if cliente.km is not None:
                 await asyncio.wait_for(cliente.km.shutdown_kernel(now=True), 10)
-            raise Cortado("interrumpido" if corte.is_set() else f"el capítulo pasa de {LIMITE_CAPITULO} s")
+            raise Cortado(
+                "interrumpido" if corte.is_set() else f"el capítulo pasa de {LIMITE_CAPITULO} s"
+            )
     tarea.result()
 
 
 def ejecuta(
-    capitulo: Capitulo, avance: Callable[[], None] = lambda: None, corte: threading.Event | None = None
+    capitulo: Capitulo,
+    avance: Callable[[], None] = lambda: None,
+    corte: threading.Event | None = None,
 ) -> tuple[nbformat.NotebookNode, float]:
     """Ejecuta un capítulo en un núcleo propio; devuelve ``(cuaderno, segundos)``.
 
-    Errores: :class:`CapituloRoto` si una celda falla o pasa de su plazo, o si el núcleo no arranca o muere.
+    Errores: :class:`CapituloRoto` si una celda falla o pasa de su plazo, o si el núcleo no arranca
+    o muere.
     """
     cuaderno, inicio = capitulo.cuaderno(), time.perf_counter()
     cliente = _cliente(capitulo, cuaderno, avance)
@@ -86,18 +100,23 @@ def ejecuta(
     except CellExecutionError as error:
         raise CapituloRoto(f"{capitulo.ruta.name}: ha fallado una celda.\n{error}") from error
     except DeadKernelError as error:
-        raise CapituloRoto(f"{capitulo.ruta.name}: el núcleo ha muerto en una celda (¿memoria?).\n{error}") from error
+        raise CapituloRoto(
+            f"{capitulo.ruta.name}: el núcleo ha muerto en una celda (¿memoria?).\n{error}"
+        ) from error
     except TimeoutError as error:
-        raise CapituloRoto(f"{capitulo.ruta.name}: una celda pasa de {LIMITE_CELDA} s.\n{error}") from error
+        raise CapituloRoto(
+            f"{capitulo.ruta.name}: una celda pasa de {LIMITE_CELDA} s.\n{error}"
+        ) from error
     except Cortado as error:
         raise CapituloRoto(f"{capitulo.ruta.name}: {error}.") from error
     except RuntimeError as error:
         raise CapituloRoto(
-            f"{capitulo.ruta.name}: el núcleo de Jupyter no arranca en {LIMITE_ARRANQUE} s o ha muerto al arrancar.\n"
-            f"{error}\nPrueba «.venv/bin/python -m ipykernel_launcher --help»."
+            f"{capitulo.ruta.name}: el núcleo de Jupyter no arranca en {LIMITE_ARRANQUE} s o ha"
+            f" muerto al arrancar.\n{error}\nPrueba «.venv/bin/python -m ipykernel_launcher"
+            " --help»."
         ) from error
     finally:
-        atexit.unregister(cliente._cleanup_kernel)   # ya no hay núcleo que cerrar al salir
+        atexit.unregister(cliente._cleanup_kernel)  # ya no hay núcleo que cerrar al salir
     return cuaderno, time.perf_counter() - inicio
 
 
@@ -109,7 +128,8 @@ def numero_de_celdas(cuaderno: nbformat.NotebookNode) -> int:
 def ejecuta_pendientes(lista: list[Capitulo], consola: Console) -> list[str]:
     """Ejecuta los capítulos que no están en la caché; devuelve los nombres de los ejecutados.
 
-    Cada capítulo entra en la caché entero y al terminar: una interrupción solo pierde los que estaban a medias.
+    Cada capítulo entra en la caché entero y al terminar: una interrupción solo pierde los que
+    estaban a medias.
 
     Errores: :class:`CapituloRoto`, con todos los que han fallado.
     """
@@ -144,7 +164,9 @@ def _recoge(futuro: Future, capitulo: Capitulo) -> str | None:
 
 
 def vuelca(carpeta: Path, consola: Console, lista: list[Capitulo] | None = None) -> list[str]:
-    """Pasa a la caché los cuadernos que nbval acaba de ejecutar en ``carpeta``; devuelve sus nombres."""
+    """Pasa a la caché los cuadernos que nbval acaba de ejecutar en ``carpeta``; devuelve sus
+    nombres.
+    """
     volcados = []
     for capitulo in capitulos() if lista is None else lista:
         origen = carpeta / f"{capitulo.nombre}.ipynb"
@@ -155,10 +177,15 @@ def vuelca(carpeta: Path, consola: Console, lista: list[Capitulo] | None = None)
         codigo = [c for c in cuaderno.cells if c.cell_type == "code"]
         hechas = [c for c in ejecutado.cells if c.cell_type == "code"]
         if [c.source for c in codigo] != [c.source for c in hechas]:
-            consola.print(f"[yellow]{capitulo.nombre}: la referencia no es la del capítulo; se ejecutará de nuevo.")
+            consola.print(
+                f"[yellow]{capitulo.nombre}: la referencia no es la del capítulo; se ejecutará de"
+                " nuevo."
+            )
             continue
         for destino, hecha in zip(codigo, hechas, strict=True):
             destino.outputs, destino.execution_count = hecha.outputs, hecha.execution_count
-        guarda_en_cache(abre_cache(capitulo), capitulo, cuaderno, ejecutado.metadata.get("segundos", 0.0))
+        guarda_en_cache(
+            abre_cache(capitulo), capitulo, cuaderno, ejecutado.metadata.get("segundos", 0.0)
+        )
         volcados.append(capitulo.nombre)
     return volcados

@@ -20,12 +20,14 @@ ENTORNO = RAIZ / ".venv"
 SELLO = ENTORNO / ".sello-atento"
 PYTHON = ENTORNO / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 MIB_NECESARIOS = 2500
-PLAZO = 3600   # segundos de cada instalación
+PLAZO = 3600  # segundos de cada instalación
 
 
 def huella_de_dependencias() -> str:
     """Lo que identifica un entorno: versiones, extras, intérprete y carpeta."""
-    texto = "".join((RAIZ / f).read_text(encoding="utf-8") for f in ("pyproject.toml", "constraints.txt"))
+    texto = "".join(
+        (RAIZ / f).read_text(encoding="utf-8") for f in ("pyproject.toml", "constraints.txt")
+    )
     return hashlib.sha256(f"{texto}{sys.version}{RAIZ}".encode()).hexdigest()
 
 
@@ -33,20 +35,43 @@ def comprueba() -> None:
     """Versión de Python y espacio, con el remedio en una línea."""
     if sys.version_info < (3, 11):
         version = ".".join(map(str, sys.version_info[:3]))
-        sys.exit(f"Hace falta Python 3.11 o posterior y este es {version}: prueba «make PYTHON=python3.12 libro».")
+        sys.exit(
+            f"Hace falta Python 3.11 o posterior y este es {version}: prueba «make"
+            " PYTHON=python3.12 libro»."
+        )
     libres = shutil.disk_usage(RAIZ).free // 2**20
     if libres < MIB_NECESARIOS:
-        sys.exit(f"Quedan {libres} MiB libres y el entorno ocupa {MIB_NECESARIOS}: libera espacio y vuelve a empezar.")
+        sys.exit(
+            f"Quedan {libres} MiB libres y el entorno ocupa {MIB_NECESARIOS}: libera espacio y"
+            " vuelve a empezar."
+        )
 
 
 def instala(*paquetes: str) -> None:
-    """Instala en el entorno, con las versiones fijadas (la ruta es relativa: la carpeta puede tener espacios)."""
-    orden = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "-c", "constraints.txt"]
-    codigo = corre([*orden, *paquetes], PLAZO, cwd=RAIZ)   # aparte: a Ctrl+C, pip contestaría con una traza
+    """Instala en el entorno, con las versiones fijadas (la ruta es relativa: la carpeta puede tener
+    espacios).
+    """
+    orden = [
+        str(PYTHON),
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--quiet",
+        "-c",
+        "constraints.txt",
+    ]
+    codigo = corre(
+        [*orden, *paquetes], PLAZO, cwd=RAIZ
+    )  # aparte: a Ctrl+C, pip contestaría con una traza
     if codigo == PLAZO_VENCIDO:
-        sys.exit(f"pip no ha terminado en {PLAZO} s: comprueba la conexión de red y repite la orden.")
+        sys.exit(
+            f"pip no ha terminado en {PLAZO} s: comprueba la conexión de red y repite la orden."
+        )
     if codigo:
-        sys.exit("pip no ha podido instalar lo anterior: comprueba la conexión de red y repite la orden.")
+        sys.exit(
+            "pip no ha podido instalar lo anterior: comprueba la conexión de red y repite la orden."
+        )
 
 
 def entorno_util() -> bool:

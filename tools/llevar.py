@@ -36,15 +36,21 @@ def haz(que: str, sitio: Path, carpeta: Path, publicado: str) -> Path:
     """Hace una de las tres cosas y devuelve dónde está."""
     if que == "paquete":
         return empaqueta(sitio, carpeta / f"{NOMBRE}.zip")
-    return {"epub": tomo_epub, "pdf": tomo_pdf}[que].escribe(tomo_de(sitio, publicado), carpeta / f"{NOMBRE}.{que}")
+    return {"epub": tomo_epub, "pdf": tomo_pdf}[que].escribe(
+        tomo_de(sitio, publicado), carpeta / f"{NOMBRE}.{que}"
+    )
 
 
 def main() -> None:
     """Punto de entrada."""
     opciones = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     opciones.add_argument("que", choices=("epub", "pdf", "paquete"))
-    opciones.add_argument("--sitio", type=Path, default=CONSTRUIDO / "html", help="el libro construido")
-    opciones.add_argument("--salida", type=Path, default=CONSTRUIDO / "llevar", help="carpeta de destino")
+    opciones.add_argument(
+        "--sitio", type=Path, default=CONSTRUIDO / "html", help="el libro construido"
+    )
+    opciones.add_argument(
+        "--salida", type=Path, default=CONSTRUIDO / "llevar", help="carpeta de destino"
+    )
     elegido = opciones.parse_args()
     if not (elegido.sitio / "intro.html").exists():
         raise SystemExit(f"No hay ningún libro en {elegido.sitio}: constrúyelo con «make libro».")

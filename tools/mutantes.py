@@ -2,10 +2,11 @@
 
     python tools/mutantes.py [CARPETA o fichero …] [--cuantos 20] [--semilla 0]
 
-Sin carpetas, reparte la muestra entre ``code/atento``, ``book/_ext`` y ``tools``. Cada falta (una comparación al revés,
-una constante que cambia, una instrucción o un ``raise`` que desaparece, un ``not`` de más o de menos) se planta en una
-copia del proyecto y se ejecutan las pruebas de ese fichero. Lo que sobrevive pide una prueba. Es propio porque las
-herramientas conocidas estropean el paquete instalado, y aquí la mitad del código son guiones y una extensión de Sphinx.
+Sin carpetas, reparte la muestra entre ``code/atento``, ``book/_ext`` y ``tools``. Cada falta (una
+comparación al revés, una constante que cambia, una instrucción o un ``raise`` que desaparece, un
+``not`` de más o de menos) se planta en una copia del proyecto y se ejecutan las pruebas de ese
+fichero. Lo que sobrevive pide una prueba. Es propio porque las herramientas conocidas estropean el
+paquete instalado, y aquí la mitad del código son guiones y una extensión de Sphinx.
 """
 
 from __future__ import annotations
@@ -29,14 +30,32 @@ from pathlib import Path
 
 RAIZ = Path(__file__).resolve().parents[1]
 CARPETAS = ("code/atento", "book/_ext", "tools")
-NO_SE_TOCAN = {"mutantes.py", "entorno.py", "__main__.py", "cap03.py"}   # nadie los importa al probar, o tardan minutos
+NO_SE_TOCAN = {
+    "mutantes.py",
+    "entorno.py",
+    "__main__.py",
+    "cap03.py",
+}  # nadie los importa al probar, o tardan minutos
 PLAZO = 300
 ANSI = {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
 AL_REVES = {
-    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
-    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult,
-}  # fmt: skip
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.Div: ast.Mult,
+}
 
 
 @dataclass(frozen=True)
@@ -54,10 +73,20 @@ class Mutante:
     def codigo(self) -> str:
         """El fichero con la falta."""
         bruto = self.fuente.encode()
-        return (bruto[: self.desde] + self.despues.encode() + bruto[self.desde + len(self.antes.encode()) :]).decode()
+        return (
+            bruto[: self.desde]
+            + self.despues.encode()
+            + bruto[self.desde + len(self.antes.encode()) :]
+        ).decode()
 
     def __str__(self) -> str:
-        corta = "«" + " ".join(self.antes.split())[:60] + "» → «" + " ".join(self.despues.split())[:60] + "»"
+        corta = (
+            "«"
+            + " ".join(self.antes.split())[:60]
+            + "» → «"
+            + " ".join(self.despues.split())[:60]
+            + "»"
+        )
         return f"{self.fichero}:{self.linea}: {corta}"
 
 
@@ -86,7 +115,9 @@ def _cambios(nodo: ast.AST) -> Iterator[ast.AST]:
 
 
 def _visitables(nodo: ast.AST) -> Iterator[ast.AST]:
-    """Los nodos que se pueden estropear: ni docstrings, ni anotaciones, ni textos, ni la llamada final a ``main``."""
+    """Los nodos que se pueden estropear: ni docstrings, ni anotaciones, ni textos, ni la llamada
+    final a ``main``.
+    """
     if isinstance(nodo, ast.JoinedStr | ast.Assert | ast.Import | ast.ImportFrom):
         return
     if isinstance(nodo, ast.If) and "__name__" in ast.unparse(nodo.test):
@@ -96,7 +127,9 @@ def _visitables(nodo: ast.AST) -> Iterator[ast.AST]:
         return
     yield nodo
     for campo, valor in ast.iter_fields(nodo):
-        if campo in ("annotation", "returns", "decorator_list", "keywords") and not isinstance(nodo, ast.Call):
+        if campo in ("annotation", "returns", "decorator_list", "keywords") and not isinstance(
+            nodo, ast.Call
+        ):
             continue
         for hijo in valor if isinstance(valor, list) else [valor]:
             if isinstance(hijo, ast.AST):
@@ -115,20 +148,31 @@ def mutantes_de(fuente: str, fichero: Path) -> list[Mutante]:
             antes = bruto[desde : inicios[sitio.end_lineno - 1] + sitio.end_col_offset].decode()
             texto = ast.unparse(ast.fix_missing_locations(nuevo))
             suelto = isinstance(nuevo, ast.expr) and not isinstance(nuevo, ast.Constant)
-            salida.append(Mutante(fichero, sitio.lineno, antes, f"({texto})" if suelto else texto, desde, fuente))
+            salida.append(
+                Mutante(
+                    fichero, sitio.lineno, antes, f"({texto})" if suelto else texto, desde, fuente
+                )
+            )
     return salida
 
 
 def pruebas_de(fichero: Path, raiz: Path = RAIZ) -> list[str]:
-    """Los ficheros de pruebas que miran un fichero: los que llevan su nombre o, si no los hay, los que lo importan.
+    """Los ficheros de pruebas que miran un fichero: los que llevan su nombre o, si no los hay, los
+    que lo importan.
 
     Lo que solo se ve en las páginas de la extensión se mira construyendo los libros pequeños.
     """
     nombre, partes = fichero.stem, fichero.with_suffix("").parts
-    carpetas = ("tests/atento",) if partes[0] == "code" else ("tests/maquinaria", "tests/libro", "tests/sitio")
+    carpetas = (
+        ("tests/atento",)
+        if partes[0] == "code"
+        else ("tests/maquinaria", "tests/libro", "tests/sitio")
+    )
     hay = [p for c in carpetas for p in sorted((raiz / c).rglob("test_*.py"))]
     de_nombre = [p for p in hay if p.stem.removeprefix("test_") in partes]
-    importa = re.compile(rf"^(?:from|import) (?:libro\.|atento[\w.]*)?(?:.*\b)?{nombre}\b", re.MULTILINE)
+    importa = re.compile(
+        rf"^(?:from|import) (?:libro\.|atento[\w.]*)?(?:.*\b)?{nombre}\b", re.MULTILINE
+    )
     suyas = de_nombre or [p for p in hay if importa.search(p.read_text(encoding="utf-8"))]
     if partes[0] == "book" and not suyas:
         suyas = [raiz / "tests/libro/test_extension.py"]
@@ -138,7 +182,11 @@ def pruebas_de(fichero: Path, raiz: Path = RAIZ) -> list[str]:
 def copia(destino: Path) -> None:
     """Copia lo que está en git y lo que aún no se ha confirmado, sin lo construido."""
     orden = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
-    nombres = subprocess.run(orden, cwd=RAIZ, capture_output=True, check=True, timeout=60).stdout.decode().split("\0")
+    nombres = (
+        subprocess.run(orden, cwd=RAIZ, capture_output=True, check=True, timeout=60)
+        .stdout.decode()
+        .split("\0")
+    )
     for nombre in filter(None, nombres):
         if (RAIZ / nombre).is_file():
             (destino / nombre).parent.mkdir(parents=True, exist_ok=True)
@@ -148,7 +196,18 @@ def copia(destino: Path) -> None:
 def prueba(copiado: Path, ficheros: list[str]) -> int:
     """Ejecuta unas pruebas en la copia y devuelve su estado."""
     rutas = os.pathsep.join(str(copiado / x) for x in ("code", "tools", "book/_ext"))
-    orden = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--timeout", "120", *ficheros]
+    orden = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--timeout",
+        "120",
+        *ficheros,
+    ]
     entorno = {**os.environ, **ANSI, "PYTHONPATH": rutas}
     nada = subprocess.DEVNULL
     return corre(orden, PLAZO, cwd=copiado, env=entorno, stdout=nada, stderr=nada)
@@ -170,14 +229,24 @@ def muestra(carpetas: list[str], cuantos: int, semilla: int) -> list[Mutante]:
     salida = []
     for carpeta in carpetas:
         base = RAIZ / carpeta
-        rutas = [base] if base.is_file() else sorted(p for p in base.rglob("*.py") if p.name not in NO_SE_TOCAN)
-        todas = [m for p in rutas for m in mutantes_de(p.read_text(encoding="utf-8"), p.relative_to(RAIZ))]
+        rutas = (
+            [base]
+            if base.is_file()
+            else sorted(p for p in base.rglob("*.py") if p.name not in NO_SE_TOCAN)
+        )
+        todas = [
+            m
+            for p in rutas
+            for m in mutantes_de(p.read_text(encoding="utf-8"), p.relative_to(RAIZ))
+        ]
         salida += random.Random(semilla).sample(todas, min(cuantos, len(todas)))
     return salida
 
 
 def mide(faltas: list[Mutante], copiado: Path) -> list[Mutante]:
-    """Planta las faltas de una en una; devuelve las que nadie ve. Sin faltas, las pruebas tienen que pasar."""
+    """Planta las faltas de una en una; devuelve las que nadie ve. Sin faltas, las pruebas tienen
+    que pasar.
+    """
     sanas: set[tuple[str, ...]] = set()
     vivos = []
     for orden, falta in enumerate(faltas, 1):

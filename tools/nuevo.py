@@ -1,9 +1,10 @@
-"""Empieza un capítulo: escribe los ficheros que hacen falta, con un ejercicio, y los apunta donde toca.
+"""Empieza un capítulo: escribe los ficheros que hacen falta, con un ejercicio, y los apunta donde
+toca.
 
     python tools/nuevo.py 6 varias-cabezas 2-mecanismo "Varias cabezas"
 
-No toca nada que ya exista. Lo escrito se construye con «make libro CAPITULO=6»; lo que falta para que el capítulo
-pase las reglas de la casa lo dicen las pruebas de ``tests/reglas``.
+No toca nada que ya exista. Lo escrito se construye con «make libro CAPITULO=6»; lo que falta para
+que el capítulo pase las reglas de la casa lo dicen las pruebas de ``tests/reglas``.
 """
 
 from __future__ import annotations
@@ -89,7 +90,9 @@ PENDIENTE: escribe `first(x)`, que recibe un tensor de forma `(n,)` y devuelve s
 (c$NN-saber-mas)=
 ## Para saber más
 """
-ESQUELETO = CUADERNO + """\
+ESQUELETO = (
+    CUADERNO
+    + """\
 # # Capítulo $n. $titulo
 #
 # Los enunciados están en el capítulo. Se corrige con `atento calificar $n` (o `atento calificar $n.1`).
@@ -109,7 +112,10 @@ def first(x: Tensor) -> Tensor:
     \"\"\"
     raise NotImplementedError("Ejercicio $n.1")
 """
-SOLUCION = CUADERNO + """\
+)
+SOLUCION = (
+    CUADERNO
+    + """\
 # # Capítulo $n. $titulo: soluciones
 
 # %%
@@ -125,6 +131,7 @@ from torch import Tensor
 def first(x: Tensor) -> Tensor:
     return 2 * x
 """
+)
 REGISTRO = """\
 \"\"\"Capítulo $n: $titulo.\"\"\"
 
@@ -176,7 +183,10 @@ def ficheros(numero: int, nombre: str, parte: str, titulo: str) -> dict[str, str
         f"solutions/cap{nn}.py": SOLUCION,
         f"code/calificador/ejercicios/cap{nn}.py": REGISTRO,
     }
-    return {ruta: Template(x).substitute(NN=nn, n=numero, titulo=titulo) for ruta, x in plantillas.items()}
+    return {
+        ruta: Template(x).substitute(NN=nn, n=numero, titulo=titulo)
+        for ruta, x in plantillas.items()
+    }
 
 
 def con_entrada(indice: str, parte: str, fichero: str) -> str:
@@ -187,7 +197,10 @@ def con_entrada(indice: str, parte: str, fichero: str) -> str:
     lineas = indice.splitlines(keepends=True)
     suyas = [i for i, x in enumerate(lineas) if re.match(rf"\s*- file: {re.escape(parte)}/", x)]
     if not suyas:
-        raise SystemExit(f"book/_toc.yml no tiene ninguna página de {parte}/: añade antes esa parte, con su rótulo.")
+        raise SystemExit(
+            f"book/_toc.yml no tiene ninguna página de {parte}/: añade antes esa parte, con su"
+            " rótulo."
+        )
     sangria = re.match(r"\s*", lineas[suyas[0]])[0]
     nueva = f"{sangria}- file: {parte}/{fichero}\n"
     lugar = next((i for i in suyas if lineas[i] > nueva), suyas[-1] + 1)
@@ -199,11 +212,13 @@ def comprueba(numero: str, nombre: str, parte: str, titulo: str) -> int:
     if not re.fullmatch(r"[1-9]\d?", numero):
         raise SystemExit(f"N={numero!r}: se esperaba el número del capítulo, como N=6.")
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", nombre):
-        raise SystemExit(f"NOMBRE={nombre!r}: minúsculas sin tildes y guiones, como NOMBRE=varias-cabezas.")
+        raise SystemExit(
+            f"NOMBRE={nombre!r}: minúsculas sin tildes y guiones, como NOMBRE=varias-cabezas."
+        )
     if not re.fullmatch(r"[1-9]-[a-z-]+", parte):
         raise SystemExit(f"PARTE={parte!r}: una carpeta de book/, como PARTE=2-mecanismo.")
     if not titulo.strip():
-        raise SystemExit("TITULO está vacío: se esperaba el título, como TITULO=\"Varias cabezas\".")
+        raise SystemExit('TITULO está vacío: se esperaba el título, como TITULO="Varias cabezas".')
     return int(numero)
 
 
@@ -231,8 +246,10 @@ def main() -> None:
     numero = comprueba(elegido.numero, elegido.nombre, elegido.parte, elegido.titulo)
     for ruta in crea(numero, elegido.nombre, elegido.parte, elegido.titulo):
         print(ruta.relative_to(RAIZ))
-    print(f"\nAhora: make libro CAPITULO={numero}. Al acabarlo: make referencias CAPITULO={numero}, "
-          f"make tiempos CAPITULO={numero} y las filas del capítulo en book/temario.yml.")
+    print(
+        f"\nAhora: make libro CAPITULO={numero}. Al acabarlo: make referencias CAPITULO={numero}, "
+        f"make tiempos CAPITULO={numero} y las filas del capítulo en book/temario.yml."
+    )
 
 
 if __name__ == "__main__":

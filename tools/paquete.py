@@ -1,4 +1,6 @@
-"""La página del libro en un solo fichero: se descomprime y se abre ``index.html``, sin servidor ni conexión."""
+"""La página del libro en un solo fichero: se descomprime y se abre ``index.html``, sin servidor ni
+conexión.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,12 @@ SOBRA_DE = {"_sources", ".doctrees", "llevar"}
 def ficheros(sitio: Path) -> list[Path]:
     """Lo que se lleva, en orden."""
     return sorted(
-        p for p in sitio.rglob("*")
-        if p.is_file() and p.name not in SOBRA and p.suffix != ".map" and not SOBRA_DE & set(p.relative_to(sitio).parts)
+        p
+        for p in sitio.rglob("*")
+        if p.is_file()
+        and p.name not in SOBRA
+        and p.suffix != ".map"
+        and not SOBRA_DE & set(p.relative_to(sitio).parts)
     )
 
 

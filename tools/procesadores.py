@@ -1,9 +1,10 @@
-"""Los capítulos y la biblioteca, como si el procesador fuera otro: lo exacto, exacto; lo entrenado, parecido.
+"""Los capítulos y la biblioteca, como si el procesador fuera otro: lo exacto, exacto; lo entrenado,
+parecido.
 
     python tools/procesadores.py [--solo NOMBRE]
 
-Con otras instrucciones, o con las sumas en otro orden, cambian las últimas cifras de casi todo, y un entrenamiento las
-amplía. Lo que depende de ellas no se puede exigir igual, y aquí se ve.
+Con otras instrucciones, o con las sumas en otro orden, cambian las últimas cifras de casi todo, y
+un entrenamiento las amplía. Lo que depende de ellas no se puede exigir igual, y aquí se ve.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ BIBLIOTECA = ("tests/atento", "tests/capitulos", "tests/calificador/test_ejercic
 
 
 def pasos_de(nombre: str) -> dict[str, list[str]]:
-    """Lo que se ejecuta con un procesador: los capítulos con nbval, la biblioteca y los ejercicios."""
+    """Lo que se ejecuta con un procesador: los capítulos con nbval, la biblioteca y los
+    ejercicios."""
     return {
         f"{nombre}: capítulos (nbval)": pasos("", [])["capítulos (nbval)"],
         f"{nombre}: biblioteca y ejercicios": pytest("-p", "no:cacheprovider", *BIBLIOTECA),
@@ -37,11 +39,15 @@ def pasos_de(nombre: str) -> dict[str, list[str]]:
 def main() -> None:
     """Punto de entrada."""
     opciones = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    opciones.add_argument("--solo", choices=PROCESADORES, help="uno de ellos; sin esta opción, todos")
+    opciones.add_argument(
+        "--solo", choices=PROCESADORES, help="uno de ellos; sin esta opción, todos"
+    )
     solo = opciones.parse_args().solo
     fallos = []
     for nombre in [solo] if solo else PROCESADORES:
-        fallos += ejecuta(pasos_de(nombre), Console(), titulo="make procesadores", **PROCESADORES[nombre])
+        fallos += ejecuta(
+            pasos_de(nombre), Console(), titulo="make procesadores", **PROCESADORES[nombre]
+        )
     sys.exit(1 if fallos else 0)
 
 

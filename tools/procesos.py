@@ -1,4 +1,6 @@
-"""Procesos con un plazo: al acabarse, o al interrumpir con Ctrl+C, se termina con ellos y con sus hijos."""
+"""Procesos con un plazo: al acabarse, o al interrumpir con Ctrl+C, se termina con ellos y con sus
+hijos.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ LINEA = "\nInterrumpido: lo que ya estaba terminado queda guardado."
 
 
 def _sin_traza(clase: type[BaseException], error: BaseException, traza: Any) -> None:
-    """Ctrl+C fuera de :func:`principal`, por ejemplo mientras se importa, acaba también con una línea."""
+    """Ctrl+C fuera de :func:`principal`, por ejemplo mientras se importa, acaba también con una
+    línea.
+    """
     if issubclass(clase, KeyboardInterrupt):
         print(LINEA, file=sys.stderr)
     else:
@@ -48,19 +52,23 @@ def termina(proceso: subprocess.Popen) -> None:
         except subprocess.TimeoutExpired:
             continue
     try:
-        os.killpg(proceso.pid, signal.SIGKILL)   # los hijos que no hayan atendido al primer aviso
+        os.killpg(proceso.pid, signal.SIGKILL)  # los hijos que no hayan atendido al primer aviso
     except ProcessLookupError:
         pass
 
 
 def corre(orden: Sequence[str | Path], plazo: float, **opciones: Any) -> int:
-    """Ejecuta una orden y devuelve su estado; ``PLAZO_VENCIDO`` si no acaba en ``plazo`` segundos."""
+    """Ejecuta una orden y devuelve su estado; ``PLAZO_VENCIDO`` si no acaba en ``plazo``
+    segundos."""
     with subprocess.Popen(list(map(str, orden)), start_new_session=True, **opciones) as proceso:
         try:
             return proceso.wait(plazo)
         except subprocess.TimeoutExpired:
             termina(proceso)
-            print(f"No ha terminado en {plazo:.0f} s y se ha cortado: {Path(orden[1]).name}", file=sys.stderr)
+            print(
+                f"No ha terminado en {plazo:.0f} s y se ha cortado: {Path(orden[1]).name}",
+                file=sys.stderr,
+            )
             return PLAZO_VENCIDO
         except BaseException:
             termina(proceso)

@@ -1,6 +1,7 @@
-"""Todas las pruebas: capítulos con nbval, construcción del libro y pytest. Cada capítulo se ejecuta una vez.
+"""Todas las pruebas: capítulos con nbval, construcción del libro y pytest. Cada capítulo se ejecuta
+una vez.
 
-    python tools/prueba.py [argumentos para pytest]
+python tools/prueba.py [argumentos para pytest]
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from rich.table import Table
 
 RAIZ = Path(__file__).resolve().parents[1]
 PROCESOS = str(os.cpu_count() or 1)
-PLAZO = 3600   # segundos de cada paso
+PLAZO = 3600  # segundos de cada paso
 HILOS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "JUPYTER_PREFER_ENV_PATH": "1"}
 
 
@@ -36,7 +37,11 @@ def pasos(carpeta: str, extra: list[str]) -> dict[str, list[str]]:
     return {
         "referencias al día": [sys.executable, "tools/referencias.py", "--revisa"],
         "capítulos (nbval)": pytest(
-            *nbval, "--nbval-sanitize-with=tests/referencias/sanear.cfg", "-p", "no:cacheprovider", "tests/referencias"
+            *nbval,
+            "--nbval-sanitize-with=tests/referencias/sanear.cfg",
+            "-p",
+            "no:cacheprovider",
+            "tests/referencias",
         ),
         "libro": [sys.executable, "tools/construir.py", "--ejecutados", carpeta],
         "pruebas (pytest)": pytest(*extra),
@@ -44,9 +49,15 @@ def pasos(carpeta: str, extra: list[str]) -> dict[str, list[str]]:
 
 
 def ejecuta(
-    ordenes: Mapping[str, Sequence[str]], consola: Console, *, titulo: str = "make prueba", **entorno: str
+    ordenes: Mapping[str, Sequence[str]],
+    consola: Console,
+    *,
+    titulo: str = "make prueba",
+    **entorno: str,
 ) -> list[str]:
-    """Hace todos los pasos aunque falle uno y enseña el resumen; devuelve los nombres de los que fallan."""
+    """Hace todos los pasos aunque falle uno y enseña el resumen; devuelve los nombres de los que
+    fallan.
+    """
     resumen = Table("paso", "resultado", "segundos", title=titulo)
     fallos = []
     for nombre, orden in ordenes.items():
@@ -55,7 +66,9 @@ def ejecuta(
         codigo = corre(orden, PLAZO, cwd=RAIZ, env={**os.environ, **HILOS, **entorno})
         if codigo:
             fallos.append(nombre)
-        resumen.add_row(nombre, "FALLA" if codigo else "bien", f"{time.perf_counter() - inicio:.0f}")
+        resumen.add_row(
+            nombre, "FALLA" if codigo else "bien", f"{time.perf_counter() - inicio:.0f}"
+        )
     consola.print(resumen)
     return fallos
 

@@ -1,10 +1,10 @@
 """Las referencias de nbval: un cuaderno pequeño por capítulo con su código y sus salidas de texto.
 
-    python tools/referencias.py [CAPÍTULO]  las rehace ejecutando lo que haya cambiado y enseña la diferencia
-    python tools/referencias.py --revisa    solo dice si siguen siendo las del capítulo
+    python tools/referencias.py [CAPÍTULO]  las rehace ejecutando lo que haya cambiado y enseña la
+    diferencia python tools/referencias.py --revisa    solo dice si siguen siendo las del capítulo
 
-Con un capítulo, las de los demás no se tocan. De una celda que nbval daría por buena se conserva lo guardado: una
-referencia solo cambia donde ha cambiado algo.
+Con un capítulo, las de los demás no se tocan. De una celda que nbval daría por buena se conserva lo
+guardado: una referencia solo cambia donde ha cambiado algo.
 """
 
 from __future__ import annotations
@@ -39,14 +39,18 @@ def adelgaza(salida) -> nbformat.NotebookNode:
     """Deja de una salida solo el texto: ni imágenes ni HTML, que nbval tampoco compara."""
     nueva = nbformat.from_dict(json.loads(json.dumps(salida)))
     if "data" in nueva:
-        nueva["data"] = {tipo: nueva["data"][tipo] for tipo in TIPOS_QUE_SE_COMPARAN if tipo in nueva["data"]}
+        nueva["data"] = {
+            tipo: nueva["data"][tipo] for tipo in TIPOS_QUE_SE_COMPARAN if tipo in nueva["data"]
+        }
     if "execution_count" in nueva:
         nueva["execution_count"] = 1
     return nueva
 
 
 def junta(salidas: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-    """Une los trozos seguidos de una misma corriente: dónde se parten depende de la prisa de la máquina."""
+    """Une los trozos seguidos de una misma corriente: dónde se parten depende de la prisa de la
+    máquina.
+    """
     juntas: list[nbformat.NotebookNode] = []
     for salida in salidas:
         ultima = juntas[-1] if juntas else {}
@@ -72,14 +76,17 @@ def _saneador(fichero: Path):
 
 
 def conserva(nuevo: nbformat.NotebookNode, viejo: nbformat.NotebookNode, sanea) -> None:
-    """Deja en ``nuevo`` las salidas guardadas de las celdas en las que nbval no vería diferencia."""
+    """Deja en ``nuevo`` las salidas guardadas de las celdas en las que nbval no vería
+    diferencia."""
     guardadas = {celda.source: celda for celda in viejo.cells}
     for celda in nuevo.cells:
         vieja = guardadas.get(celda.source)
         if vieja is None:
             continue
         ignora = {"nbval-ignore-output", "nbval-skip"} & set(celda.metadata.get("tags", []))
-        ahora, antes = (sanea(json.dumps(c.outputs, sort_keys=True, ensure_ascii=False)) for c in (celda, vieja))
+        ahora, antes = (
+            sanea(json.dumps(c.outputs, sort_keys=True, ensure_ascii=False)) for c in (celda, vieja)
+        )
         if ahora == antes or ignora and bool(celda.outputs) == bool(vieja.outputs):
             celda.outputs = vieja.outputs
 
@@ -112,24 +119,37 @@ def esta_al_dia(capitulo: Capitulo) -> str | None:
     if not capitulo.referencia.exists():
         return f"{capitulo.nombre}: no tiene referencia; hazla con «make referencias»."
     guardada = nbformat.read(capitulo.referencia, as_version=4)
-    actuales = [(c.source, list(c.metadata.get("tags", []))) for c in capitulo.cuaderno().cells if c.cell_type == "code"]
+    actuales = [
+        (c.source, list(c.metadata.get("tags", [])))
+        for c in capitulo.cuaderno().cells
+        if c.cell_type == "code"
+    ]
     if actuales != [(c.source, list(c.metadata.get("tags", []))) for c in guardada.cells]:
-        return f"{capitulo.nombre}: el código ha cambiado y la referencia no; rehazla con «make referencias»."
+        return (
+            f"{capitulo.nombre}: el código ha cambiado y la referencia no; rehazla con «make"
+            " referencias»."
+        )
     if any(c.execution_count is None for c in guardada.cells):
-        return f"{capitulo.nombre}: hay celdas sin ejecutar en la referencia; rehazla con «make referencias»."
+        return (
+            f"{capitulo.nombre}: hay celdas sin ejecutar en la referencia; rehazla con «make"
+            " referencias»."
+        )
     return None
 
 
 def escribe(ruta: Path, texto: str) -> None:
     """Escribe de golpe, para que una interrupción no deje media referencia."""
-    with tempfile.NamedTemporaryFile("w", dir=ruta.parent, delete=False, encoding="utf-8") as temporal:
+    with tempfile.NamedTemporaryFile(
+        "w", dir=ruta.parent, delete=False, encoding="utf-8"
+    ) as temporal:
         temporal.write(texto)
     os.chmod(temporal.name, 0o644)
     os.replace(temporal.name, ruta)
 
 
 def rehace(lista: list[Capitulo], consola: Console) -> int:
-    """Rehace las referencias de esos capítulos y enseña qué cambia; devuelve cuántas han cambiado."""
+    """Rehace las referencias de esos capítulos y enseña qué cambia; devuelve cuántas han
+    cambiado."""
     ejecuta_pendientes(lista, consola)
     REFERENCIAS.mkdir(parents=True, exist_ok=True)
     return sum(_rehace_una(capitulo, consola) for capitulo in lista)
@@ -142,7 +162,9 @@ def _rehace_una(capitulo: Capitulo, consola: Console) -> bool:
     nueva = referencia(ejecutado, nbformat.reads(vieja, as_version=4) if hay else None)
     if nueva == vieja:
         return False
-    diferencia = difflib.unified_diff(vieja.splitlines(), nueva.splitlines(), "antes", "ahora", lineterm="", n=2)
+    diferencia = difflib.unified_diff(
+        vieja.splitlines(), nueva.splitlines(), "antes", "ahora", lineterm="", n=2
+    )
     if vieja:
         consola.print(Syntax("\n".join(diferencia), "diff"))
     escribe(capitulo.referencia, nueva)
@@ -154,7 +176,9 @@ def main() -> None:
     """Punto de entrada."""
     opciones = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     opciones.add_argument("capitulo", nargs="?", help="número o nombre de la página; sin él, todas")
-    opciones.add_argument("--revisa", action="store_true", help="no ejecuta: solo dice si están al día")
+    opciones.add_argument(
+        "--revisa", action="store_true", help="no ejecuta: solo dice si están al día"
+    )
     elegido, consola = opciones.parse_args(), Console()
     lista = elegidos(elegido.capitulo)
     if elegido.revisa:
@@ -165,7 +189,9 @@ def main() -> None:
         cambiadas = rehace(lista, consola)
     except CapituloRoto as error:
         raise SystemExit(str(error)) from error
-    consola.print(f"Han cambiado {cambiadas} referencias. Revisa la diferencia antes de darlas por buenas.")
+    consola.print(
+        f"Han cambiado {cambiadas} referencias. Revisa la diferencia antes de darlas por buenas."
+    )
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
     python tools/tiempos.py [CAPÍTULO]
 
-Toma los de la última ejecución guardada en la caché; con un capítulo, los de los demás quedan como están. Se usa con
-la máquina sin más trabajo y en dos núcleos.
+Toma los de la última ejecución guardada en la caché; con un capítulo, los de los demás quedan como
+están. Se usa con la máquina sin más trabajo y en dos núcleos.
 """
 
 from __future__ import annotations
@@ -25,16 +25,22 @@ def medido(capitulo: Capitulo) -> float:
     """Los segundos de la última ejecución de un capítulo."""
     cache, cuaderno = abre_cache(capitulo), capitulo.cuaderno()
     if not en_cache(cache, cuaderno):
-        raise SystemExit(f"{capitulo.nombre} no está ejecutado: construye antes el libro con «make libro».")
+        raise SystemExit(
+            f"{capitulo.nombre} no está ejecutado: construye antes el libro con «make libro»."
+        )
     return round(cache.match_cache_notebook(cuaderno).data["execution_seconds"], 1)
 
 
 def apunta(lista: list[Capitulo], vigentes: list[str], fichero: Path = TIEMPOS) -> str:
-    """Cambia los tiempos de ``lista`` y quita los de las páginas que ya no están entre las vigentes."""
+    """Cambia los tiempos de ``lista`` y quita los de las páginas que ya no están entre las
+    vigentes.
+    """
     antes = json.loads(fichero.read_text(encoding="utf-8")) if fichero.exists() else {}
     nuevos = {capitulo.clave: medido(capitulo) for capitulo in lista}
     juntos = {**antes, **nuevos}
-    todos = {clave: juntos[clave] for clave in dict.fromkeys([*vigentes, *nuevos]) if clave in juntos}
+    todos = {
+        clave: juntos[clave] for clave in dict.fromkeys([*vigentes, *nuevos]) if clave in juntos
+    }
     texto = json.dumps(todos, indent=2, ensure_ascii=False) + "\n"
     fichero.write_text(texto, encoding="utf-8")
     return texto

@@ -1,8 +1,9 @@
 """El libro en un solo documento, hecho con las páginas construidas: de él salen el PDF y el EPUB.
 
-Las páginas van en el orden del índice. Cada identificador lleva delante el de su página, y así los enlaces de una a
-otra son enlaces dentro del documento. Lo que en la página es un botón o se mueve, aquí no está: de los exploradores
-queda su versión quieta, y lo plegado se lee desplegado (del código de las figuras y de las comprobaciones, su línea).
+Las páginas van en el orden del índice. Cada identificador lleva delante el de su página, y así los
+enlaces de una a otra son enlaces dentro del documento. Lo que en la página es un botón o se mueve,
+aquí no está: de los exploradores queda su versión quieta, y lo plegado se lee desplegado (del
+código de las figuras y de las comprobaciones, su línea).
 """
 
 from __future__ import annotations
@@ -21,8 +22,13 @@ from lxml.html import HtmlElement
 
 PORTADA = "intro.html"
 SOBRA = (
-    ".//script", ".//style", ".//noscript", ".//button", ".//*[contains(@class, 'headerlink')]",
-    ".//*[contains(@class, 'sd-d-none')]", ".//details[contains(@class, 'dibujo')]",
+    ".//script",
+    ".//style",
+    ".//noscript",
+    ".//button",
+    ".//*[contains(@class, 'headerlink')]",
+    ".//*[contains(@class, 'sd-d-none')]",
+    ".//details[contains(@class, 'dibujo')]",
     ".//details[contains(@class, 'comprobacion')]/*[not(self::summary)]",
 )
 REFERENCIAS = ("aria-labelledby", "aria-describedby", "for")
@@ -46,7 +52,9 @@ class Pagina:
     @cached_property
     def articulo(self) -> HtmlElement:
         """El texto de la página, tal como está en ella."""
-        arbol = html.fromstring((self.sitio / self.ruta).read_bytes(), parser=html.HTMLParser(encoding="utf-8"))
+        arbol = html.fromstring(
+            (self.sitio / self.ruta).read_bytes(), parser=html.HTMLParser(encoding="utf-8")
+        )
         return arbol.find(".//article")
 
     @cached_property
@@ -59,7 +67,9 @@ class Pagina:
 
 def paginas(sitio: Path) -> list[Pagina]:
     """Las páginas en el orden del índice, con la portada delante."""
-    arbol = html.fromstring((sitio / PORTADA).read_bytes(), parser=html.HTMLParser(encoding="utf-8"))
+    arbol = html.fromstring(
+        (sitio / PORTADA).read_bytes(), parser=html.HTMLParser(encoding="utf-8")
+    )
     salida, parte = [Pagina(PORTADA, "", 0, sitio)], ""
     for nodo in arbol.xpath("//nav[contains(@class, 'bd-docs-nav')]//*[self::p or self::a]"):
         if nodo.tag == "p":
@@ -68,7 +78,10 @@ def paginas(sitio: Path) -> list[Pagina]:
             nivel = int(re.search(r"toctree-l(\d)", nodo.getparent().get("class"))[1])
             salida.append(Pagina(nodo.get("href"), parte, nivel, sitio))
     if len(salida) < 2:
-        raise SystemExit(f"En {sitio / PORTADA} no está el índice del libro: constrúyelo entero con «make libro».")
+        raise SystemExit(
+            f"En {sitio / PORTADA} no está el índice del libro: constrúyelo entero con «make"
+            " libro»."
+        )
     return salida
 
 
@@ -83,7 +96,9 @@ class Tomo:
     """Las páginas limpias y con los enlaces cambiados."""
 
     def __init__(self, sitio: Path, publicado: str) -> None:
-        """``sitio`` es la carpeta construida; ``publicado``, la dirección de lo que no entra (los cuadernos)."""
+        """``sitio`` es la carpeta construida; ``publicado``, la dirección de lo que no entra (los
+        cuadernos).
+        """
         self.sitio, self.publicado = sitio, publicado.rstrip("/")
         self.paginas = paginas(sitio)
         self.prefijos = {p.ruta: p.prefijo for p in self.paginas}
@@ -98,7 +113,9 @@ class Tomo:
         _quita(articulo, SOBRA)
         for caja in list(articulo.iter("details")):
             caja.set("open", "")
-            if "hide" in caja.get("class", "").split():   # código que la página esconde: aquí se lee sin más
+            if (
+                "hide" in caja.get("class", "").split()
+            ):  # código que la página esconde: aquí se lee sin más
                 caja.tag = "div"
                 _quita(caja, ("./summary",))
         for nodo in articulo.iter():
@@ -130,25 +147,43 @@ class Tomo:
             return antes
         destino = pagina.ruta
         if partes.path:
-            destino = posixpath.normpath(posixpath.join(posixpath.dirname(pagina.ruta), unquote(partes.path)))
+            destino = posixpath.normpath(
+                posixpath.join(posixpath.dirname(pagina.ruta), unquote(partes.path))
+            )
         if atributo == "src":
             return destino
         if destino not in self.prefijos:
-            return f"{self.publicado}/{destino}" + (f"#{partes.fragment}" if partes.fragment else "")
-        return f"#{self.prefijos[destino]}" + (f"--{unquote(partes.fragment)}" if partes.fragment else "")
+            return f"{self.publicado}/{destino}" + (
+                f"#{partes.fragment}" if partes.fragment else ""
+            )
+        return f"#{self.prefijos[destino]}" + (
+            f"--{unquote(partes.fragment)}" if partes.fragment else ""
+        )
 
     def rotos(self) -> list[str]:
         """Los enlaces de dentro que no llegan a ningún sitio."""
-        anclas = {n.get("id") for _, a in self.articulos for n in a.iter() if isinstance(n.tag, str) and n.get("id")}
-        return sorted({
-            f"{p.ruta} → {n.get('href')}" for p, a in self.articulos for n in a.iter("a")
-            if n.get("href", "").startswith("#") and n.get("href")[1:] not in anclas
-        })
+        anclas = {
+            n.get("id")
+            for _, a in self.articulos
+            for n in a.iter()
+            if isinstance(n.tag, str) and n.get("id")
+        }
+        return sorted(
+            {
+                f"{p.ruta} → {n.get('href')}"
+                for p, a in self.articulos
+                for n in a.iter("a")
+                if n.get("href", "").startswith("#") and n.get("href")[1:] not in anclas
+            }
+        )
 
     def estilos_de_los_exploradores(self) -> str:
         """Los estilos que los exploradores llevan consigo, una vez cada uno."""
-        partes = {n.get("data-atento-part"): n.text or ""
-                  for p in self.paginas for n in p.articulo.xpath(".//style[@data-atento-part]")}
+        partes = {
+            n.get("data-atento-part"): n.text or ""
+            for p in self.paginas
+            for n in p.articulo.xpath(".//style[@data-atento-part]")
+        }
         return "\n".join(partes.values())
 
 
@@ -160,8 +195,11 @@ def indice(paginas_: list[Pagina]) -> Iterator[str]:
         if pagina.parte != parte:
             parte = pagina.parte
             yield f'<p class="parte">{escape(parte)}</p>'
-        yield (f'<p class="nivel-{pagina.nivel}"><a href="#{pagina.prefijo}"><span>{escape(pagina.titulo)}</span>'
-               f'<span class="numero" data-destino="{pagina.prefijo}"></span></a></p>')
+        yield (
+            f'<p class="nivel-{pagina.nivel}"><a'
+            f' href="#{pagina.prefijo}"><span>{escape(pagina.titulo)}</span><span class="numero"'
+            f' data-destino="{pagina.prefijo}"></span></a></p>'
+        )
     yield "</nav>"
 
 
@@ -177,16 +215,25 @@ def _cabeceras(paginas_: list[Pagina]) -> str:
 
 def documento(tomo: Tomo, estilo: str) -> str:
     """El documento entero, con los estilos del sitio y su MathJax, y sin ningún otro guion."""
-    portada = html.fromstring((tomo.sitio / PORTADA).read_bytes(), parser=html.HTMLParser(encoding="utf-8"))
+    portada = html.fromstring(
+        (tomo.sitio / PORTADA).read_bytes(), parser=html.HTMLParser(encoding="utf-8")
+    )
     hojas = [n.get("href") for n in portada.xpath("//link[@rel='stylesheet']")]
-    guiones = [n for n in portada.xpath("//script") if "mathjax" in (n.get("src") or (n.text or "")).lower()]
+    guiones = [
+        n
+        for n in portada.xpath("//script")
+        if "mathjax" in (n.get("src") or (n.text or "")).lower()
+    ]
     cabeza = [f'<link rel="stylesheet" href="{escape(h)}">' for h in hojas]
     cabeza += [html.tostring(g, encoding="unicode") for g in guiones]
-    cabeza.append(f"<style>{tomo.estilos_de_los_exploradores()}\n{estilo}\n{_cabeceras(tomo.paginas)}</style>")
+    cabeza.append(
+        f"<style>{tomo.estilos_de_los_exploradores()}\n{estilo}\n{_cabeceras(tomo.paginas)}</style>"
+    )
     cuerpo = [html.tostring(a, encoding="unicode") for _, a in tomo.articulos]
     cuerpo.insert(1, "\n".join(indice(tomo.paginas)))
     return (
-        f'<!DOCTYPE html>\n<html lang="es" data-theme="light" data-mode="light"><head><meta charset="utf-8">'
+        f'<!DOCTYPE html>\n<html lang="es" data-theme="light" data-mode="light"><head><meta'
+        f' charset="utf-8">'
         f"<title>{escape(tomo.paginas[0].titulo)}</title>{''.join(cabeza)}</head>"
         f'<body class="tomo"><main class="bd-content">{"".join(cuerpo)}</main></body></html>'
     )

@@ -1,8 +1,9 @@
-"""El EPUB del libro: un capítulo por página del sitio, con las fórmulas en MathML y las figuras en SVG.
+"""El EPUB del libro: un capítulo por página del sitio, con las fórmulas en MathML y las figuras en
+SVG.
 
-El MathML es el que el MathJax del libro escribe para quien lo oye, y el XHTML lo escribe el navegador: sale bien
-formado. Aquí se cambia lo que EPUB no admite, se ponen los colores (muchos lectores no entienden variables de CSS) y se
-cierra el paquete.
+El MathML es el que el MathJax del libro escribe para quien lo oye, y el XHTML lo escribe el
+navegador: sale bien formado. Aquí se cambia lo que EPUB no admite, se ponen los colores (muchos
+lectores no entienden variables de CSS) y se cierra el paquete.
 """
 
 from __future__ import annotations
@@ -25,19 +26,28 @@ from tomo import Pagina, Tomo
 from tomo_pdf import abierto
 
 AQUI = Path(__file__).resolve().parent
-XHTML, MATHML, SVG = (f"http://www.w3.org/{x}" for x in ("1999/xhtml", "1998/Math/MathML", "2000/svg"))
+XHTML, MATHML, SVG = (
+    f"http://www.w3.org/{x}" for x in ("1999/xhtml", "1998/Math/MathML", "2000/svg")
+)
 EPUB = "http://www.idpf.org/2007/ops"
-BLOQUES = {f"{{{XHTML}}}{x}" for x in ("p", "div", "ul", "ol", "dl", "table", "figure", "section", "pre")}
+BLOQUES = {
+    f"{{{XHTML}}}{x}" for x in ("p", "div", "ul", "ol", "dl", "table", "figure", "section", "pre")
+}
 FUERA = ("tabindex", "align", "valign", "border", "theme", "rules", "frame", "open")
 CONTENEDOR = (
-    '<?xml version="1.0" encoding="UTF-8"?>\n'
-    '<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
-    '<rootfile full-path="OPS/libro.opf" media-type="application/oebps-package+xml"/></rootfiles></container>'
+    '<?xml version="1.0" encoding="UTF-8"?>\n<container version="1.0"'
+    ' xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile'
+    ' full-path="OPS/libro.opf"'
+    ' media-type="application/oebps-package+xml"/></rootfiles></container>'
 )
 ACCESIBLE = (
-    ("accessMode", "textual"), ("accessMode", "visual"), ("accessModeSufficient", "textual"),
-    ("accessibilityFeature", "MathML"), ("accessibilityFeature", "alternativeText"),
-    ("accessibilityFeature", "structuralNavigation"), ("accessibilityFeature", "tableOfContents"),
+    ("accessMode", "textual"),
+    ("accessMode", "visual"),
+    ("accessModeSufficient", "textual"),
+    ("accessibilityFeature", "MathML"),
+    ("accessibilityFeature", "alternativeText"),
+    ("accessibilityFeature", "structuralNavigation"),
+    ("accessibilityFeature", "tableOfContents"),
     ("accessibilityHazard", "none"),
     ("accessibilitySummary", "Fórmulas en MathML; todas las figuras tienen texto alternativo."),
 )
@@ -49,7 +59,8 @@ def colores() -> dict[str, str]:
 
 
 def sin_variables(valor: str, tabla: dict[str, str]) -> str:
-    """Un estilo con las variables cambiadas por su valor; las desconocidas, por el que llevan de reserva.
+    """Un estilo con las variables cambiadas por su valor; las desconocidas, por el que llevan de
+    reserva.
 
     >>> sin_variables("fill:var(--a, #000);stroke:var(--b, none)", {"--a": "#123"})
     'fill:#123;stroke:none'
@@ -77,7 +88,10 @@ class Edicion:
     def _adapta_nodo(self, nodo: etree._Element) -> None:
         nombre = etree.QName(nodo).localname
         if nombre == "details":
-            nodo.tag, nodo.attrib["class"] = f"{{{XHTML}}}div", f"plegado {nodo.get('class', '')}".strip()
+            nodo.tag, nodo.attrib["class"] = (
+                f"{{{XHTML}}}div",
+                f"plegado {nodo.get('class', '')}".strip(),
+            )
         elif nombre == "summary":
             nodo.tag, nodo.attrib["class"] = f"{{{XHTML}}}p", "rotulo-plegado"
         elif nombre in ("span", "p") and any(hijo.tag in BLOQUES for hijo in nodo):
@@ -100,19 +114,25 @@ class Edicion:
     def propiedades(self, pagina: Pagina) -> str:
         """Lo que el paquete tiene que decir de una página: si lleva fórmulas o dibujos."""
         arbol = self.arboles[pagina.prefijo]
-        return " ".join(nombre for nombre, espacio, raiz in (("mathml", MATHML, "math"), ("svg", SVG, "svg"))
-                        if next(arbol.iter(f"{{{espacio}}}{raiz}"), None) is not None)
+        return " ".join(
+            nombre
+            for nombre, espacio, raiz in (("mathml", MATHML, "math"), ("svg", SVG, "svg"))
+            if next(arbol.iter(f"{{{espacio}}}{raiz}"), None) is not None
+        )
 
     def imagenes(self) -> list[str]:
         """Las imágenes de fuera del texto que hay que llevar."""
-        return sorted({n.get("src") for a in self.arboles.values() for n in a.iter(f"{{{XHTML}}}img")})
+        return sorted(
+            {n.get("src") for a in self.arboles.values() for n in a.iter(f"{{{XHTML}}}img")}
+        )
 
 
 def _xhtml(titulo: str, cuerpo: str) -> str:
     return (
-        f'<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE html>\n<html xmlns="{XHTML}" xmlns:epub="{EPUB}" lang="es" '
-        f'xml:lang="es"><head><meta charset="utf-8"/><title>{escape(titulo)}</title>'
-        f'<link rel="stylesheet" type="text/css" href="libro.css"/></head><body>{cuerpo}</body></html>\n'
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE html>\n<html xmlns="{XHTML}"'
+        f' xmlns:epub="{EPUB}" lang="es" xml:lang="es"><head><meta'
+        f' charset="utf-8"/><title>{escape(titulo)}</title><link rel="stylesheet" type="text/css"'
+        f' href="libro.css"/></head><body>{cuerpo}</body></html>\n'
     )
 
 
@@ -133,34 +153,45 @@ def navegacion(paginas: list[Pagina]) -> str:
         for parte, suyas in groupby(paginas[1:], key=lambda p: p.parte)
     )
     portada = f'<li><a href="{paginas[0].prefijo}.xhtml">{escape(paginas[0].titulo)}</a></li>'
-    return _xhtml("Índice", f'<nav epub:type="toc" id="toc"><h1>Índice</h1><ol>{portada}{partes}</ol></nav>')
+    return _xhtml(
+        "Índice", f'<nav epub:type="toc" id="toc"><h1>Índice</h1><ol>{portada}{partes}</ol></nav>'
+    )
 
 
 def paquete(edicion: Edicion, publicado: str, fecha: str) -> str:
     """El fichero OPF: datos, lo que hay y en qué orden."""
     paginas = edicion.tomo.paginas
-    hay = [f'<item id="{p.prefijo}" href="{p.prefijo}.xhtml" media-type="application/xhtml+xml"'
-           + (f' properties="{v}"' if (v := edicion.propiedades(p)) else "") + "/>" for p in paginas]
-    hay += [f'<item id="imagen-{i}" href="{escape(r)}" media-type="{guess_type(r)[0]}"/>'
-            for i, r in enumerate(edicion.imagenes())]
+    hay = [
+        f'<item id="{p.prefijo}" href="{p.prefijo}.xhtml" media-type="application/xhtml+xml"'
+        + (f' properties="{v}"' if (v := edicion.propiedades(p)) else "")
+        + "/>"
+        for p in paginas
+    ]
+    hay += [
+        f'<item id="imagen-{i}" href="{escape(r)}" media-type="{guess_type(r)[0]}"/>'
+        for i, r in enumerate(edicion.imagenes())
+    ]
     datos = "".join(f'<meta property="schema:{clave}">{valor}</meta>' for clave, valor in ACCESIBLE)
     return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n<package xmlns="http://www.idpf.org/2007/opf" version="3.0" '
-        'unique-identifier="id" xml:lang="es"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
-        f'<dc:identifier id="id">urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, publicado)}</dc:identifier>'
-        f"<dc:title>{escape(paginas[0].titulo)}</dc:title><dc:language>es</dc:language>"
-        f"<dc:source>{escape(publicado)}</dc:source><dc:rights>CC BY-SA 4.0</dc:rights>"
-        f'<meta property="dcterms:modified">{fecha}</meta>{datos}</metadata><manifest>'
-        '<item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>'
-        f'<item id="css" href="libro.css" media-type="text/css"/>{"".join(hay)}</manifest><spine>'
-        f'<itemref idref="{paginas[0].prefijo}"/><itemref idref="nav"/>'
-        + "".join(f'<itemref idref="{p.prefijo}"/>' for p in paginas[1:]) + "</spine></package>\n"
+        '<?xml version="1.0" encoding="UTF-8"?>\n<package xmlns="http://www.idpf.org/2007/opf"'
+        ' version="3.0" unique-identifier="id" xml:lang="es"><metadata'
+        ' xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:identifier'
+        f' id="id">urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, publicado)}</dc:identifier><dc:title>{escape(paginas[0].titulo)}</dc:title><dc:language>es</dc:language><dc:source>{escape(publicado)}</dc:source><dc:rights>CC'
+        " BY-SA 4.0</dc:rights><meta"
+        f' property="dcterms:modified">{fecha}</meta>{datos}</metadata><manifest><item id="nav"'
+        ' href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/><item id="css"'
+        f' href="libro.css" media-type="text/css"/>{"".join(hay)}</manifest><spine><itemref'
+        f' idref="{paginas[0].prefijo}"/><itemref idref="nav"/>'
+        + "".join(f'<itemref idref="{p.prefijo}"/>' for p in paginas[1:])
+        + "</spine></package>\n"
     )
 
 
 def estilos() -> str:
     """La hoja de estilo, con los colores del código."""
-    codigo = HtmlFormatter(style="a11y-high-contrast-light", nobackground=True).get_style_defs(".highlight")
+    codigo = HtmlFormatter(style="a11y-high-contrast-light", nobackground=True).get_style_defs(
+        ".highlight"
+    )
     propio = (AQUI / "tomo_epub.css").read_text(encoding="utf-8")
     return propio + "\n".join(x for x in codigo.splitlines() if x.startswith(".highlight"))
 
@@ -169,12 +200,20 @@ def escribe(tomo: Tomo, salida: Path) -> Path:
     """Escribe el EPUB y devuelve su ruta; ``SOURCE_DATE_EPOCH`` fija su fecha."""
     with abierto(tomo, "") as pestana:
         edicion = Edicion(tomo, pestana.evaluate((AQUI / "tomo.js").read_text(encoding="utf-8")))
-    fecha = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(float(os.environ.get("SOURCE_DATE_EPOCH", time.time()))))
+    fecha = time.strftime(
+        "%Y-%m-%dT%H:%M:%SZ", time.gmtime(float(os.environ.get("SOURCE_DATE_EPOCH", time.time())))
+    )
     salida.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(salida, "w", zipfile.ZIP_DEFLATED) as paquete_zip:
-        paquete_zip.writestr(zipfile.ZipInfo("mimetype"), "application/epub+zip", zipfile.ZIP_STORED)
-        textos = {"META-INF/container.xml": CONTENEDOR, "OPS/libro.opf": paquete(edicion, tomo.publicado, fecha),
-                  "OPS/nav.xhtml": navegacion(tomo.paginas), "OPS/libro.css": estilos()}
+        paquete_zip.writestr(
+            zipfile.ZipInfo("mimetype"), "application/epub+zip", zipfile.ZIP_STORED
+        )
+        textos = {
+            "META-INF/container.xml": CONTENEDOR,
+            "OPS/libro.opf": paquete(edicion, tomo.publicado, fecha),
+            "OPS/nav.xhtml": navegacion(tomo.paginas),
+            "OPS/libro.css": estilos(),
+        }
         textos |= {f"OPS/{p.prefijo}.xhtml": edicion.pagina(p) for p in tomo.paginas}
         for nombre, texto in textos.items():
             paquete_zip.writestr(nombre, texto)

@@ -1,6 +1,8 @@
-"""El PDF del libro: Chromium imprime el documento entero, con marcadores, etiquetas y enlaces de dentro.
+"""El PDF del libro: Chromium imprime el documento entero, con marcadores, etiquetas y enlaces de
+dentro.
 
-Se imprime dos veces: la primera dice en qué página cae cada cosa y la segunda lleva ya los números en el índice.
+Se imprime dos veces: la primera dice en qué página cae cada cosa y la segunda lleva ya los números
+en el índice.
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ from pypdf.generic import DictionaryObject, NameObject, TextStringObject
 from tomo import Tomo, documento
 
 AQUI = Path(__file__).resolve().parent
-ANCHO = 506                 # píxeles de 134 mm: MathJax parte las fórmulas al ancho que ve
-PLAZO = 600_000             # milisegundos
+ANCHO = 506  # píxeles de 134 mm: MathJax parte las fórmulas al ancho que ve
+PLAZO = 600_000  # milisegundos
 ORIGEN = "http://tomo.invalid/"
 PON_NUMEROS = """(numeros) => {
   for (const hueco of document.querySelectorAll('[data-destino]'))
@@ -35,7 +37,9 @@ TITULOS = """() => Object.fromEntries([...document.querySelectorAll('h1, h2, h3,
 
 def chromium() -> str:
     """La ruta de Chromium."""
-    ruta = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    ruta = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
     if ruta is None:
         raise SystemExit("Falta Chromium: «make sistema» lo instala.")
     return ruta
@@ -43,7 +47,9 @@ def chromium() -> str:
 
 @contextmanager
 def abierto(tomo: Tomo, estilo: str) -> Iterator[Page]:
-    """El documento en una pestaña, con las fórmulas compuestas. Nada se pide fuera de la carpeta del sitio."""
+    """El documento en una pestaña, con las fórmulas compuestas. Nada se pide fuera de la carpeta
+    del sitio.
+    """
     texto = documento(tomo, estilo)
 
     def responde(ruta: Route) -> None:
@@ -51,15 +57,23 @@ def abierto(tomo: Tomo, estilo: str) -> Iterator[Page]:
         fichero = (tomo.sitio / camino).resolve()
         if not camino:
             ruta.fulfill(body=texto, content_type="text/html; charset=utf-8")
-        elif ruta.request.url.startswith(ORIGEN) and fichero.is_file() and fichero.is_relative_to(tomo.sitio.resolve()):
-            ruta.fulfill(body=fichero.read_bytes(), content_type=guess_type(fichero.name)[0] or "font/woff2")
+        elif (
+            ruta.request.url.startswith(ORIGEN)
+            and fichero.is_file()
+            and fichero.is_relative_to(tomo.sitio.resolve())
+        ):
+            ruta.fulfill(
+                body=fichero.read_bytes(), content_type=guess_type(fichero.name)[0] or "font/woff2"
+            )
         else:
             ruta.abort()
 
     with sync_playwright() as playwright:
         navegador = playwright.chromium.launch(executable_path=chromium())
         try:
-            pestana = navegador.new_page(viewport={"width": ANCHO, "height": 900}, color_scheme="light")
+            pestana = navegador.new_page(
+                viewport={"width": ANCHO, "height": 900}, color_scheme="light"
+            )
             pestana.set_default_timeout(PLAZO)
             pestana.emulate_media(media="print")
             pestana.route("**/*", responde)
@@ -80,7 +94,10 @@ def numeros(pdf: bytes) -> dict[str, int]:
     """En qué página cae cada destino con nombre."""
     lector = PdfReader(io.BytesIO(pdf))
     paginas = {p.indirect_reference.idnum: i for i, p in enumerate(lector.pages, 1)}
-    return {nombre.lstrip("/"): paginas[destino.page.idnum] for nombre, destino in lector.named_destinations.items()}
+    return {
+        nombre.lstrip("/"): paginas[destino.page.idnum]
+        for nombre, destino in lector.named_destinations.items()
+    }
 
 
 def arregla_marcadores(rama: DictionaryObject, titulos: dict[str, str]) -> None:

@@ -1,6 +1,8 @@
-"""Dónde están los ejercicios: el registro, los esqueletos y las soluciones, en el repositorio o en el paquete.
+"""Dónde están los ejercicios: el registro, los esqueletos y las soluciones, en el repositorio o en
+el paquete.
 
-Un curso propio es una carpeta con la misma disposición (``registro/capNN.py``, ``exercises/capNN.py`` y
+Un curso propio es una carpeta con la misma disposición (``registro/capNN.py``,
+``exercises/capNN.py`` y
 ``solutions/capNN.py``); se elige con la variable ``ATENTO_CURSO``.
 """
 
@@ -58,7 +60,9 @@ class Curso:
         return _lee(self.soluciones / nombre_de_fichero(capitulo))
 
     def elige(self, que: list[str] | None = None) -> list[Ejercicio]:
-        """Ejercicios que nombran «5» o «5.2»; todos si no se pide nada. ``ValueError`` si alguno no existe."""
+        """Ejercicios que nombran «5» o «5.2»; todos si no se pide nada. ``ValueError`` si alguno no
+        existe.
+        """
         if not que:
             return list(self.ejercicios.values())
         elegidos: list[Ejercicio] = []
@@ -71,7 +75,10 @@ class Curso:
 
     def en_breve(self) -> str:
         """Los capítulos y cuántos ejercicios tiene cada uno, en una línea."""
-        return ", ".join(f"capítulo {c} ({len(self.de_capitulo(c))})" for c in self.capitulos()) or "ninguno todavía"
+        return (
+            ", ".join(f"capítulo {c} ({len(self.de_capitulo(c))})" for c in self.capitulos())
+            or "ninguno todavía"
+        )
 
     def huella(self, capitulo: int) -> str:
         """Resumen de lo que decide la nota de un capítulo: si cambia, hay que volver a corregir."""
@@ -89,7 +96,9 @@ def _lee(ruta: Path) -> str:
     try:
         return ruta.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise CursoRoto(f"falta {ruta.name} en {ruta.parent}: reinstala el paquete o revisa ATENTO_CURSO") from error
+        raise CursoRoto(
+            f"falta {ruta.name} en {ruta.parent}: reinstala el paquete o revisa ATENTO_CURSO"
+        ) from error
     except (OSError, UnicodeError) as error:
         motivo = getattr(error, "strerror", None) or "no es UTF-8"
         raise CursoRoto(f"no se puede leer {ruta}: {motivo}") from error
@@ -123,7 +132,9 @@ def _ejercicios(registro: Path) -> dict[str, Ejercicio]:
             continue
         for ejercicio in _importa(fichero):
             if ejercicio.id in todos:
-                raise CursoRoto(f"{fichero.name}: el ejercicio {ejercicio.id} está dos veces en el registro")
+                raise CursoRoto(
+                    f"{fichero.name}: el ejercicio {ejercicio.id} está dos veces en el registro"
+                )
             todos[ejercicio.id] = ejercicio
     return dict(sorted(todos.items(), key=lambda par: tuple(map(int, par[0].split(".")))))
 
@@ -134,5 +145,7 @@ def _importa(fichero: Path) -> list[Ejercicio]:
     try:
         especificacion.loader.exec_module(modulo)
     except Exception as error:
-        raise CursoRoto(f"el registro {fichero.name} no se puede leer: {type(error).__name__}: {error}") from error
+        raise CursoRoto(
+            f"el registro {fichero.name} no se puede leer: {type(error).__name__}: {error}"
+        ) from error
     return list(getattr(modulo, "EJERCICIOS", []))

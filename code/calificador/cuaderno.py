@@ -1,8 +1,10 @@
-"""``%atento 4.2`` en un cuaderno: corrige lo que hay escrito en sus celdas, con la jaula y las pistas de siempre.
+"""``%atento 4.2`` en un cuaderno: corrige lo que hay escrito en sus celdas, con la jaula y las
+pistas de siempre.
 
-Se carga con ``%load_ext calificador.cuaderno``; ``notebook.start()`` lo hace solo. De lo ejecutado en el cuaderno se
-toman las definiciones que el ejercicio necesita, y las corrige otro proceso, como en una consola: el del cuaderno no
-ejecuta la corrección ni la conoce. Los intentos se apuntan en ``mis-ejercicios``, y con ellos avanzan las pistas.
+Se carga con ``%load_ext calificador.cuaderno``; ``notebook.start()`` lo hace solo. De lo ejecutado
+en el cuaderno se toman las definiciones que el ejercicio necesita, y las corrige otro proceso, como
+en una consola: el del cuaderno no ejecuta la corrección ni la conoce. Los intentos se apuntan en
+``mis-ejercicios``, y con ellos avanzan las pistas.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ from calificador.jaula.alumno import nombres_usados, sin_magias, solo_definicion
 from calificador.registro import Ejercicio
 
 PLAZO = 900  # segundos: cada ejercicio tiene ya el suyo
-AYUDA = "Se usa «%atento 4.2» para corregir un ejercicio, «%atento 4» para un capítulo y «%atento empezar 4»."
+AYUDA = (
+    "Se usa «%atento 4.2» para corregir un ejercicio, «%atento 4» para un capítulo y «%atento"
+    " empezar 4»."
+)
 
 
 def load_ipython_extension(ip: Any) -> None:
@@ -34,7 +39,9 @@ def unload_ipython_extension(ip: Any) -> None:
 
 
 def atento(linea: str, historia: Sequence[str]) -> None:
-    """Lo que hace ``%atento``. ``historia``: lo ejecutado en el cuaderno, en orden; vacío lo que no cuenta."""
+    """Lo que hace ``%atento``. ``historia``: lo ejecutado en el cuaderno, en orden; vacío lo que no
+    cuenta.
+    """
     argumentos = linea.split()
     if not argumentos:
         print(AYUDA)
@@ -72,12 +79,18 @@ def _corrige(argumentos: list[str], historia: Sequence[str]) -> None:
 
 
 def necesarias(historia: Sequence[str], nombre: str) -> dict[int, str]:
-    """De lo ejecutado, lo que hace falta para definir ``nombre``: por celda, su texto con lo demás en blanco.
+    """De lo ejecutado, lo que hace falta para definir ``nombre``: por celda, su texto con lo demás
+    en blanco.
 
     De cada nombre vale la última definición. Vacío si ninguna celda lo define.
     """
     arboles = {n: arbol for n, texto in enumerate(historia) if (arbol := _lee(texto)) is not None}
-    quien = {definido: n for n, arbol in arboles.items() for nodo in arbol.body for definido in _define(nodo)}
+    quien = {
+        definido: n
+        for n, arbol in arboles.items()
+        for nodo in arbol.body
+        for definido in _define(nodo)
+    }
     if nombre not in quien:
         return {}
     usados = nombres_usados(list(arboles.values()), nombre)
@@ -104,7 +117,9 @@ def _define(nodo: ast.stmt) -> set[str]:
     if isinstance(nodo, (ast.Import, ast.ImportFrom)):
         return {a.asname or a.name.split(".")[0] for a in nodo.names}
     destinos = nodo.targets if isinstance(nodo, ast.Assign) else [getattr(nodo, "target", None)]
-    return {d.id for d in destinos if isinstance(d, ast.Name)} | {n for n in [getattr(nodo, "name", "")] if n}
+    return {d.id for d in destinos if isinstance(d, ast.Name)} | {
+        n for n in [getattr(nodo, "name", "")] if n
+    }
 
 
 def _solo(texto: str, nodos: list[ast.stmt]) -> str:
@@ -128,7 +143,9 @@ def _es_el_esqueleto(celdas: dict[int, str], ejercicio: Ejercicio, curso: carga.
 
 
 def _junta(todas: list[dict[int, str]]) -> list[dict[str, Any]]:
-    """Las celdas de varios ejercicios como las de un cuaderno: cada una en su lugar, para que se cite su número."""
+    """Las celdas de varios ejercicios como las de un cuaderno: cada una en su lugar, para que se
+    cite su número.
+    """
     juntas: dict[int, list[str]] = {}
     for celdas in todas:
         for numero, texto in celdas.items():
@@ -136,19 +153,30 @@ def _junta(todas: list[dict[int, str]]) -> list[dict[str, Any]]:
             juntas[numero] = [a or b for a, b in zip(lineas, previas or lineas, strict=True)]
     ultima = max(juntas)
     return [
-        {"cell_type": "code", "source": "\n".join(juntas[n])} if n in juntas else {"cell_type": "raw"}
+        (
+            {"cell_type": "code", "source": "\n".join(juntas[n])}
+            if n in juntas
+            else {"cell_type": "raw"}
+        )
         for n in range(1, ultima + 1)
     ]
 
 
 def _llama(argumentos: list[str], entrada: str = "") -> None:
-    """Llama a ``atento`` en otro proceso y enseña lo que dice; si se interrumpe, lo dice en una línea."""
+    """Llama a ``atento`` en otro proceso y enseña lo que dice; si se interrumpe, lo dice en una
+    línea.
+    """
     orden = [sys.executable, "-m", "calificador.uso.ordenes", *argumentos]
     try:
         hecho = subprocess.run(
-            orden, input=entrada, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8",
+            orden,
+            input=entrada,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
             timeout=PLAZO,
-        )  # fmt: skip
+        )
     except KeyboardInterrupt:
         print("Interrumpido.")
     except subprocess.TimeoutExpired:

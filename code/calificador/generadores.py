@@ -1,9 +1,12 @@
-"""Lo que casi todos los ejercicios sortean para sus casos. Cada función recibe un ``torch.Generator`` ya sembrado.
+"""Lo que casi todos los ejercicios sortean para sus casos. Cada función recibe un
+``torch.Generator`` ya sembrado.
 
-Con un generador :func:`menudo`, las mismas funciones dan los tamaños menores que cada ejercicio admite y números de
-una cifra decimal: de ahí sale el caso más pequeño que se enseña cuando una respuesta falla.
+Con un generador :func:`menudo`, las mismas funciones dan los tamaños menores que cada ejercicio
+admite y números de una cifra decimal: de ahí sale el caso más pequeño que se enseña cuando una
+respuesta falla.
 
-torch se importa al llamar: los ficheros del registro se leen también donde solo se listan los ejercicios.
+torch se importa al llamar: los ficheros del registro se leen también donde solo se listan los
+ejercicios.
 """
 
 from __future__ import annotations
@@ -84,7 +87,9 @@ def uniforme(rng: torch.Generator, minimo: float, maximo: float, *forma: int) ->
     """Un tensor float64 de uniformes entre ``minimo`` y ``maximo``."""
     import torch
 
-    return _legible(rng, minimo + (maximo - minimo) * torch.rand(forma, generator=rng, dtype=torch.float64))
+    return _legible(
+        rng, minimo + (maximo - minimo) * torch.rand(forma, generator=rng, dtype=torch.float64)
+    )
 
 
 def real(rng: torch.Generator, minimo: float, maximo: float) -> float:
@@ -93,14 +98,18 @@ def real(rng: torch.Generator, minimo: float, maximo: float) -> float:
 
 
 def relleno(rng: torch.Generator, filas: int, claves: int, minimo: int = 2) -> torch.Tensor:
-    """Máscara ``(filas, claves)`` de relleno al final: cada fila tapa al menos una clave y deja al menos ``minimo``."""
+    """Máscara ``(filas, claves)`` de relleno al final: cada fila tapa al menos una clave y deja al
+    menos ``minimo``.
+    """
     import torch
 
     return torch.arange(claves) < torch.randint(minimo, claves, (filas, 1), generator=rng)
 
 
 def mascara(rng: torch.Generator, filas: int, claves: int, densidad: float) -> torch.Tensor:
-    """Máscara al azar ``(filas, claves)`` con al menos una clave visible y, si se tapa algo, una tapada por fila."""
+    """Máscara al azar ``(filas, claves)`` con al menos una clave visible y, si se tapa algo, una
+    tapada por fila.
+    """
     import torch
 
     vale = torch.rand(filas, claves, generator=rng) < densidad

@@ -1,8 +1,9 @@
 """El registro: qué es un ejercicio, sin saber cómo se ejecuta ni qué capítulo lo enuncia.
 
 Un fichero por capítulo, ``calificador/ejercicios/capNN.py``, exporta ``EJERCICIOS``, una lista de
-:class:`Ejercicio`. El enunciado vive en el capítulo (directiva ``exercise`` con etiqueta ``ej-N-M``), el
-esqueleto en ``exercises/capNN.py`` y la solución de referencia en ``solutions/capNN.py``, con el mismo nombre.
+:class:`Ejercicio`. El enunciado vive en el capítulo (directiva ``exercise`` con etiqueta
+``ej-N-M``), el esqueleto en ``exercises/capNN.py`` y la solución de referencia en
+``solutions/capNN.py``, con el mismo nombre.
 
 Este módulo no importa torch: lo leen también la extensión del libro y las órdenes que solo listan.
 """
@@ -23,13 +24,13 @@ TIPOS = ("escribir", "completar", "depurar", "predecir", "lapiz", "ordenar", "me
 class Caso:
     """Una llamada que se hará a la entrega y a la referencia.
 
-    ``propiedad`` es el nombre de la propiedad que este caso comprueba: de ella dependen los puntos. Los
-    argumentos son números, cadenas, listas, tuplas, ``None`` o tensores de torch.
+    ``propiedad`` es el nombre de la propiedad que este caso comprueba: de ella dependen los puntos.
+    Los argumentos son números, cadenas, listas, tuplas, ``None`` o tensores de torch.
 
-    Si ``init`` no es ``None``, el ejercicio es un módulo (``nn.Module``): se construye con ``init``, se le
-    copian los pesos de la referencia (movidos al azar, o los de ``pesos``) y se comparan la salida de ``forward``
-    y los gradientes de las entradas y de los parámetros. ``gradiente=True`` pide lo mismo (gradientes de las
-    entradas) para una función.
+    Si ``init`` no es ``None``, el ejercicio es un módulo (``nn.Module``): se construye con
+    ``init``, se le copian los pesos de la referencia (movidos al azar, o los de ``pesos``) y se
+    comparan la salida de ``forward`` y los gradientes de las entradas y de los parámetros.
+    ``gradiente=True`` pide lo mismo (gradientes de las entradas) para una función.
     """
 
     propiedad: str
@@ -53,9 +54,9 @@ class MutanteRoto(ValueError):
 class Mutante:
     """Una solución equivocada de las que se ven de verdad, y la pista que la nombra.
 
-    Se escribe de una de tres maneras: ``cambios`` de la solución de referencia (cada texto está una sola vez en
-    ella; véase :func:`cambia`), otro ``cuerpo`` para la misma firma (:func:`cuerpo`) o el ``codigo`` entero. Las
-    importaciones de la solución se añaden solas.
+    Se escribe de una de tres maneras: ``cambios`` de la solución de referencia (cada texto está una
+    sola vez en ella; véase :func:`cambia`), otro ``cuerpo`` para la misma firma (:func:`cuerpo`) o
+    el ``codigo`` entero. Las importaciones de la solución se añaden solas.
     """
 
     nombre: str
@@ -65,10 +66,14 @@ class Mutante:
     cuerpo: str = ""
 
     def texto(self, solucion: str, nombre: str) -> str:
-        """La entrega equivocada, entera. Errores: ``MutanteRoto`` si un cambio no está justo una vez."""
+        """La entrega equivocada, entera. Errores: ``MutanteRoto`` si un cambio no está justo una
+        vez.
+        """
         arbol = ast.parse(solucion)
         if self.codigo:
-            cabecera = [ast.unparse(n) for n in arbol.body if isinstance(n, (ast.Import, ast.ImportFrom))]
+            cabecera = [
+                ast.unparse(n) for n in arbol.body if isinstance(n, (ast.Import, ast.ImportFrom))
+            ]
             return "\n".join(cabecera) + "\n\n\n" + dedent(self.codigo).strip("\n") + "\n"
         nodo = next((n for n in arbol.body if getattr(n, "name", None) == nombre), None)
         if nodo is None:
@@ -76,7 +81,9 @@ class Mutante:
         lineas = solucion.splitlines()
         if self.cuerpo:
             primera = nodo.body[0].lineno - 1
-            nuevo = lineas[nodo.lineno - 1 : primera] + [indent(dedent(self.cuerpo).strip("\n"), "    ")]
+            nuevo = lineas[nodo.lineno - 1 : primera] + [
+                indent(dedent(self.cuerpo).strip("\n"), "    ")
+            ]
         else:
             nuevo = [self._cambiada("\n".join(lineas[nodo.lineno - 1 : nodo.end_lineno]))]
         return "\n".join([*lineas[: nodo.lineno - 1], *nuevo, *lineas[nodo.end_lineno :]]) + "\n"
@@ -85,14 +92,17 @@ class Mutante:
         for antes, despues in self.cambios:
             if texto.count(antes) != 1:
                 raise MutanteRoto(
-                    f"{self.nombre}: «{antes}» está {texto.count(antes)} veces en la solución; debe estar una"
+                    f"{self.nombre}: «{antes}» está {texto.count(antes)} veces en la solución; debe"
+                    " estar una"
                 )
             texto = texto.replace(antes, despues)
         return texto
 
 
 def cambia(nombre: str, pista: str, antes: str, despues: str, *mas: str) -> Mutante:
-    """Un mutante que es la solución con ``antes`` cambiado por ``despues`` (y, si hacen falta, más parejas)."""
+    """Un mutante que es la solución con ``antes`` cambiado por ``despues`` (y, si hacen falta, más
+    parejas).
+    """
     parejas = ((antes, despues), *zip(mas[::2], mas[1::2], strict=True))
     return Mutante(nombre, pista=pista, cambios=parejas)
 
@@ -103,7 +113,9 @@ def cuerpo(nombre: str, pista: str, texto: str) -> Mutante:
 
 
 def numeros(nombre: str, pista: str, ejercicio: str, **valores: Any) -> Mutante:
-    """Un mutante de un ejercicio de lápiz: números equivocados escritos a mano, sin pasar por la solución."""
+    """Un mutante de un ejercicio de lápiz: números equivocados escritos a mano, sin pasar por la
+    solución.
+    """
     return Mutante(nombre, f"{ejercicio} = {valores!r}\n", pista)
 
 
@@ -115,34 +127,43 @@ class Ejercicio:
     ---------
     id: «capítulo.orden», por ejemplo ``"4.2"``.
     nombre: la función, la clase o la variable que se pide.
-    tipo: uno de :data:`TIPOS`. En ``lapiz`` y en los ``predecir`` sin ``casos`` se entrega un valor escrito a mano, y
+    tipo: uno de :data:`TIPOS`. En ``lapiz`` y en los ``predecir`` sin ``casos`` se entrega un valor
+    escrito a mano, y
         en la solución hay una función sin argumentos que lo calcula.
     puntos: entero; se reparte entre las ``propiedades``.
     dificultad: 1 (★), 2 (★★) o 3 (★★★).
     minutos: tiempo orientativo.
     aprende: una frase: qué se sabe hacer al terminar.
-    propiedades: nombre → puntos, o nombre → (puntos, pista general), en el orden en que se informan. Suman
-        ``puntos``. Ninguna se cumple con una respuesta constante. En ``lapiz``, los nombres son las claves del
-        diccionario que se entrega.
+    propiedades: nombre → puntos, o nombre → (puntos, pista general), en el orden en que se
+    informan. Suman
+        ``puntos``. Ninguna se cumple con una respuesta constante. En ``lapiz``, los nombres son las
+        claves del diccionario que se entrega.
     pistas: pistas escalonadas, de la más vaga a la más explícita; ninguna da el código.
     mutantes: al menos cuatro; dos si se entrega un valor.
-    casos: ``casos(rng, **variante)`` da la lista de :class:`Caso` a partir de un ``torch.Generator`` sembrado;
+    casos: ``casos(rng, **variante)`` da la lista de :class:`Caso` a partir de un
+    ``torch.Generator`` sembrado;
         los tamaños y los datos varían con la semilla y salen de ``calificador.generadores``.
     ejemplo: da un caso pequeño y fijo, que se muestra con su salida en la página y en el cuaderno.
-    tolerancia: error absoluto y relativo admitidos, en float64; ``tolerancias``: otra para una propiedad.
-    relativa: si es cierto, la tolerancia es solo relativa.
-    comprueba: para respuestas que no son únicas: ``comprueba(caso, obtenido, esperado)`` devuelve ``None`` si vale
+    tolerancia: error absoluto y relativo admitidos, en float64; ``tolerancias``: otra para una
+    propiedad. relativa: si es cierto, la tolerancia es solo relativa.
+    comprueba: para respuestas que no son únicas: ``comprueba(caso, obtenido, esperado)`` devuelve
+    ``None`` si vale
         o una frase que dice qué falla. ``None``: se compara con la referencia.
-    invariante: con ``comprueba``, lo que no cambia entre respuestas igual de buenas: ``invariante(valor)`` es lo que
+    invariante: con ``comprueba``, lo que no cambia entre respuestas igual de buenas:
+    ``invariante(valor)`` es lo que
         se compara para reconocer un error.
     opciones: en ``predecir``, las respuestas entre las que se elige.
-    prohibido: nombres que la entrega no puede usar (por ejemplo ``"scaled_dot_product_attention"``): son una ayuda
+    prohibido: nombres que la entrega no puede usar (por ejemplo
+    ``"scaled_dot_product_attention"``): son una ayuda
         para el lector honrado, no una defensa; se dicen en el enunciado.
-    variante: parámetros de clase que cambian la función pedida, con su valor por defecto; vacío si no los hay.
-        Son valores por defecto de argumentos con nombre (de la función o de ``__init__``). La referencia los recibe
-        a través de los casos; si un caso lleva justo el valor de la clase, a la entrega no se le pasa: lo tiene
-        escrito por defecto, y por eso la solución pública no vale en una clase con otros parámetros.
-    alternativas: para cada parámetro de ``variante``, los valores entre los que elige una clase; sin ellos, un
+    variante: parámetros de clase que cambian la función pedida, con su valor por defecto; vacío si
+    no los hay.
+        Son valores por defecto de argumentos con nombre (de la función o de ``__init__``). La
+        referencia los recibe a través de los casos; si un caso lleva justo el valor de la clase, a
+        la entrega no se le pasa: lo tiene escrito por defecto, y por eso la solución pública no
+        vale en una clase con otros parámetros.
+    alternativas: para cada parámetro de ``variante``, los valores entre los que elige una clase;
+    sin ellos, un
         número cercano al público.
     """
 
@@ -172,7 +193,9 @@ class Ejercicio:
     def __post_init__(self) -> None:
         pares = {n: v if isinstance(v, tuple) else (v, "") for n, v in self.propiedades.items()}
         object.__setattr__(self, "propiedades", {n: puntos for n, (puntos, _) in pares.items()})
-        object.__setattr__(self, "pistas_de", {n: pista for n, (_, pista) in pares.items() if pista})
+        object.__setattr__(
+            self, "pistas_de", {n: pista for n, (_, pista) in pares.items() if pista}
+        )
         falta = next(filter(None, self._faltas()), None)
         if falta:
             raise ValueError(f"{self.id}: {falta}")
@@ -180,13 +203,41 @@ class Ejercicio:
     def _faltas(self) -> tuple[str, ...]:
         suma, minimo = sum(self.propiedades.values()), 2 if self.literal else 4
         return (
-            "" if re.fullmatch(r"(0|[1-9]\d?)\.[1-9]\d?", self.id) else "se esperaba «capítulo.orden», como «4.2»",
-            "" if self.tipo in TIPOS else f"tipo {self.tipo!r}; se esperaba uno de {', '.join(TIPOS)}",
-            "" if self.dificultad in (1, 2, 3) else f"dificultad {self.dificultad!r}; se esperaba 1, 2 o 3",
-            "" if suma == self.puntos else f"las propiedades suman {suma} puntos; se esperaban {self.puntos}",
-            "" if len(self.mutantes) >= minimo else f"{len(self.mutantes)} mutantes; se esperaban al menos {minimo}",
-            "" if not self.literal or self.tipo in ("lapiz", "predecir") else f"un ejercicio de {self.tipo} pide casos",
-            "casos: un ejercicio de lápiz no los tiene" if self.tipo == "lapiz" and self.casos else "",
+            (
+                ""
+                if re.fullmatch(r"(0|[1-9]\d?)\.[1-9]\d?", self.id)
+                else "se esperaba «capítulo.orden», como «4.2»"
+            ),
+            (
+                ""
+                if self.tipo in TIPOS
+                else f"tipo {self.tipo!r}; se esperaba uno de {', '.join(TIPOS)}"
+            ),
+            (
+                ""
+                if self.dificultad in (1, 2, 3)
+                else f"dificultad {self.dificultad!r}; se esperaba 1, 2 o 3"
+            ),
+            (
+                ""
+                if suma == self.puntos
+                else f"las propiedades suman {suma} puntos; se esperaban {self.puntos}"
+            ),
+            (
+                ""
+                if len(self.mutantes) >= minimo
+                else f"{len(self.mutantes)} mutantes; se esperaban al menos {minimo}"
+            ),
+            (
+                ""
+                if not self.literal or self.tipo in ("lapiz", "predecir")
+                else f"un ejercicio de {self.tipo} pide casos"
+            ),
+            (
+                "casos: un ejercicio de lápiz no los tiene"
+                if self.tipo == "lapiz" and self.casos
+                else ""
+            ),
         )
 
     @property

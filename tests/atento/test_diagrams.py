@@ -1,4 +1,6 @@
-"""Los dibujos: en claro y en oscuro, sin textos que se pisen, se salgan, se crucen con una línea o no se lean."""
+"""Los dibujos: en claro y en oscuro, sin textos que se pisen, se salgan, se crucen con una línea o
+no se lean.
+"""
 
 import itertools
 import re
@@ -26,7 +28,9 @@ def weights(rows: int, cols: int | None = None, seed: int = 0) -> torch.Tensor:
 
 
 def labels(fig) -> list[tuple[Text, Bbox]]:
-    """Cada texto visible con su caja, un poco encogida: los puntos en blanco de la letra no cuentan."""
+    """Cada texto visible con su caja, un poco encogida: los puntos en blanco de la letra no
+    cuentan.
+    """
     fig.draw_without_rendering()
     found = [text for text in fig.findobj(Text) if text.get_text().strip() and text.get_visible()]
     return [(text, text.get_window_extent().padded(-0.6)) for text in found]
@@ -36,8 +40,11 @@ def faults(fig, crossings: bool = True) -> list[str]:
     """Todo lo que se ve mal en un dibujo, en palabras."""
     found = labels(fig)
     width, height = fig.bbox.width, fig.bbox.height
-    bad = [f"«{text.get_text()}» se sale" for text, box in found
-           if box.x0 < -0.5 or box.x1 > width + 0.5 or box.y0 < -0.5 or box.y1 > height + 0.5]
+    bad = [
+        f"«{text.get_text()}» se sale"
+        for text, box in found
+        if box.x0 < -0.5 or box.x1 > width + 0.5 or box.y0 < -0.5 or box.y1 > height + 0.5
+    ]
     for (one, a), (other, b) in itertools.combinations(found, 2):
         if one._atento_label != other._atento_label and a.overlaps(b) and not one.get_rotation():
             bad.append(f"«{one.get_text()}» pisa «{other.get_text()}»")
@@ -52,8 +59,12 @@ def crossed(fig, found: list[tuple[Text, Bbox]]) -> list[str]:
             continue
         path = patch.get_transform().transform_path(patch.get_path())
         lines = [Path(line) for line in path.to_polygons(closed_only=False)]
-        bad += [f"una línea cruza «{text.get_text()}»" for text, box in found if not text.get_rotation()
-                and any(line.intersects_bbox(box.padded(-0.5), filled=False) for line in lines)]
+        bad += [
+            f"una línea cruza «{text.get_text()}»"
+            for text, box in found
+            if not text.get_rotation()
+            and any(line.intersects_bbox(box.padded(-0.5), filled=False) for line in lines)
+        ]
     return bad
 
 
@@ -62,97 +73,199 @@ def rotated_apart(fig) -> bool:
     turned = [text for text in fig.findobj(Text) if text.get_rotation()]
     places = [text.get_transform().transform(text.get_position()) * 72 / fig.dpi for text in turned]
     angles = [np.deg2rad(text.get_rotation()) for text in turned]
-    gaps = [abs((b - a) @ np.array([np.sin(t), -np.cos(t)]))
-            for (a, t), (b, _) in itertools.combinations(zip(places, angles, strict=True), 2)
-            if abs(a[1] - b[1]) < 5]
-    return all(gap > 0.75 * text.get_size() for gap, text in zip(gaps, itertools.cycle(turned), strict=False))
+    gaps = [
+        abs((b - a) @ np.array([np.sin(t), -np.cos(t)]))
+        for (a, t), (b, _) in itertools.combinations(zip(places, angles, strict=True), 2)
+        if abs(a[1] - b[1]) < 5
+    ]
+    return all(
+        gap > 0.75 * text.get_size()
+        for gap, text in zip(gaps, itertools.cycle(turned), strict=False)
+    )
 
 
-PEOPLE = [Person("piedra", "tijera", "piedra", "rojo"), Person("tijera", "papel", "tijera", "azul"),
-          Person("papel", "piedra", "papel", "verde")]
+PEOPLE = [
+    Person("piedra", "tijera", "piedra", "rojo"),
+    Person("tijera", "papel", "tijera", "azul"),
+    Person("papel", "piedra", "papel", "verde"),
+]
 CYCLE = [(0, 1), (1, 2), (2, 0)]
 SCORES = np.array([[0, 5, 4], [5, 0, 3], [4, 3, 0]])
 RNG = np.random.default_rng(0)
-ATTENTION_GRID = [["salida", "salida", "salida"], ["promediar", "promediar", "promediar"], ["normalizar", "normalizar",
-                  None], ["puntuar", "puntuar", None], ["Q", "K", "V"]]
-ATTENTION_ARROWS = [("Q", "puntuar", "n × d_k"), ("K", "puntuar", "m × d_k"), ("puntuar", "normalizar", "n × m"),
-                    ("normalizar", "promediar", "n × m"), ("V", "promediar", "m × d_v"), ("promediar", "salida")]
+ATTENTION_GRID = [
+    ["salida", "salida", "salida"],
+    ["promediar", "promediar", "promediar"],
+    ["normalizar", "normalizar", None],
+    ["puntuar", "puntuar", None],
+    ["Q", "K", "V"],
+]
+ATTENTION_ARROWS = [
+    ("Q", "puntuar", "n × d_k"),
+    ("K", "puntuar", "m × d_k"),
+    ("puntuar", "normalizar", "n × m"),
+    ("normalizar", "promediar", "n × m"),
+    ("V", "promediar", "m × d_v"),
+    ("promediar", "salida"),
+]
 CASES = {
-    "tensor": lambda: diagrams.tensor((3, 5, 8), ("batch", "n", "d_model"), name="X", row=2, bar="d_model"),
-    "tensor-4": lambda: diagrams.tensor((2, 3, 4, 4), ("batch", "head", "n", "m"), name="A", role="weight"),
-    "tensor-numbers": lambda: diagrams.tensor(weights(4), ("n", "m"), name="A", role="weight", rows=WORDS[:4],
-                                              columns=WORDS[:4], spec=".2f", row=1),
+    "tensor": lambda: diagrams.tensor(
+        (3, 5, 8), ("batch", "n", "d_model"), name="X", row=2, bar="d_model"
+    ),
+    "tensor-4": lambda: diagrams.tensor(
+        (2, 3, 4, 4), ("batch", "head", "n", "m"), name="A", role="weight"
+    ),
+    "tensor-numbers": lambda: diagrams.tensor(
+        weights(4),
+        ("n", "m"),
+        name="A",
+        role="weight",
+        rows=WORDS[:4],
+        columns=WORDS[:4],
+        spec=".2f",
+        row=1,
+    ),
     "product": lambda: diagrams.product(
-        Matrix("Q", (4, 3), ("n", "d_k"), "query"), Matrix("K^T", (3, 5), ("d_k", "m"), "key"),
-        result=Matrix("S", (4, 5), ("n", "m")), cell=(1, 2), note="Cada celda, una fila por una columna."),
+        Matrix("Q", (4, 3), ("n", "d_k"), "query"),
+        Matrix("K^T", (3, 5), ("d_k", "m"), "key"),
+        result=Matrix("S", (4, 5), ("n", "m")),
+        cell=(1, 2),
+        note="Cada celda, una fila por una columna.",
+    ),
     "product-chain": lambda: diagrams.product(
-        Matrix("A", (4, 5), ("n", "m"), "weight"), Matrix("V", (5, 3), ("m", "d_v"), "value"),
-        result=Matrix("salida", (4, 3), ("n", "d_v"), "value")),
-    "vectors": lambda: diagrams.vectors({"q": (2, 1), "k": (0.8, 2)}, roles={"q": "query", "k": "key"},
-                                        project=("q", "k"), xlabel="transporte", ylabel="época"),
+        Matrix("A", (4, 5), ("n", "m"), "weight"),
+        Matrix("V", (5, 3), ("m", "d_v"), "value"),
+        result=Matrix("salida", (4, 3), ("n", "d_v"), "value"),
+    ),
+    "vectors": lambda: diagrams.vectors(
+        {"q": (2, 1), "k": (0.8, 2)},
+        roles={"q": "query", "k": "key"},
+        project=("q", "k"),
+        xlabel="transporte",
+        ylabel="época",
+    ),
     "vectors-mixture": lambda: diagrams.vectors(
-        {"tren": (2, 0.3), "invierno": (0.2, 2), "estación": (1.3, 1.5)}, roles={"tren": "value"},
-        weights={"tren": 0.7, "invierno": 0.2, "estación": 0.1}, hull=True),
-    "mixture": lambda: diagrams.mixture(["manzana", "albaricoque", "naranja"], [0, 0.4, 0.6], [6, 4, 3], spec=".1f",
-                                        result="narancoque", headers=("peso", "precio"), unit="€"),
-    "mixture-rows": lambda: diagrams.mixture(WORDS[:3], weights(1, 3)[0], torch.tensor(RNG.normal(size=(3, 4))),
-                                             result="salida"),
+        {"tren": (2, 0.3), "invierno": (0.2, 2), "estación": (1.3, 1.5)},
+        roles={"tren": "value"},
+        weights={"tren": 0.7, "invierno": 0.2, "estación": 0.1},
+        hull=True,
+    ),
+    "mixture": lambda: diagrams.mixture(
+        ["manzana", "albaricoque", "naranja"],
+        [0, 0.4, 0.6],
+        [6, 4, 3],
+        spec=".1f",
+        result="narancoque",
+        headers=("peso", "precio"),
+        unit="€",
+    ),
+    "mixture-rows": lambda: diagrams.mixture(
+        WORDS[:3], weights(1, 3)[0], torch.tensor(RNG.normal(size=(3, 4))), result="salida"
+    ),
     "arcs": lambda: diagrams.arcs(WORDS, weights(6), threshold=0.12),
     "arcs-row": lambda: diagrams.arcs(WORDS, weights(6), row=2),
-    "arcs-long": lambda: diagrams.arcs("La estación a la que llegamos ayer en tren estaba cerrada".split(),
-                                       [1, 5, 1, 1, 1, 8, 5, 8, 5, 10, 1]),
-    "arcs-onto": lambda: diagrams.arcs(["the", "black", "cat"], weights(3), onto=["la", "gata", "negra"],
-                                       labels=("traducción", "original")),
+    "arcs-long": lambda: diagrams.arcs(
+        "La estación a la que llegamos ayer en tren estaba cerrada".split(),
+        [1, 5, 1, 1, 1, 8, 5, 8, 5, 10, 1],
+    ),
+    "arcs-onto": lambda: diagrams.arcs(
+        ["the", "black", "cat"],
+        weights(3),
+        onto=["la", "gata", "negra"],
+        labels=("traducción", "original"),
+    ),
     "reach": lambda: diagrams.reach(WORDS, 1, 5),
-    "reach-long": lambda: diagrams.reach("La llave que dejó el vecino en el cajón está oxidada".split(), 1, 10, kernel=4),
+    "reach-long": lambda: diagrams.reach(
+        "La llave que dejó el vecino en el cajón está oxidada".split(), 1, 10, kernel=4
+    ),
     "shuffle": lambda: diagrams.shuffle(WORDS[:4], [2, 0, 3, 1]),
-    "triangle": lambda: diagrams.triangle(["piedra", "tijera", "papel"],
-                                          {"simétricas": SCORES, "con dirección": np.roll(2 * np.eye(3), 1, axis=1)}),
-    "blocks": lambda: diagrams.blocks(ATTENTION_GRID, ATTENTION_ARROWS, lit=["normalizar"], plain=["salida"],
-                                      roles={"Q": "query", "K": "key", "V": "value"}, dashed=["puntuar"]),
+    "triangle": lambda: diagrams.triangle(
+        ["piedra", "tijera", "papel"],
+        {"simétricas": SCORES, "con dirección": np.roll(2 * np.eye(3), 1, axis=1)},
+    ),
+    "blocks": lambda: diagrams.blocks(
+        ATTENTION_GRID,
+        ATTENTION_ARROWS,
+        lit=["normalizar"],
+        plain=["salida"],
+        roles={"Q": "query", "K": "key", "V": "value"},
+        dashed=["puntuar"],
+    ),
     "blocks-skip": lambda: diagrams.blocks(
-        [["+"], ["red densa"], ["atención"], ["x"]], [("x", "atención"), ("atención", "red densa"), ("red densa", "+"),
-                                                      ("x", "+")], plain=["x"], frames={"× 6": ["+", "atención"]}),
+        [["+"], ["red densa"], ["atención"], ["x"]],
+        [("x", "atención"), ("atención", "red densa"), ("red densa", "+"), ("x", "+")],
+        plain=["x"],
+        frames={"× 6": ["+", "atención"]},
+    ),
     "phases": lambda: diagrams.phases(["puntuar", "escalar"], done=["proyectar"]),
-    "encoder-decoder": lambda: diagrams.encoder_decoder(WORDS[:4], ["the", "black", "cat"], weights=weights(3, 4),
-                                                        step=1),
+    "encoder-decoder": lambda: diagrams.encoder_decoder(
+        WORDS[:4], ["the", "black", "cat"], weights=weights(3, 4), step=1
+    ),
     "rnn": lambda: diagrams.recurrent_cell("rnn"),
     "lstm": lambda: diagrams.recurrent_cell("lstm"),
     "gru": lambda: diagrams.recurrent_cell("gru"),
-    "timeline": lambda: diagrams.timeline({"en serie": [(w, i, i + 1) for i, w in enumerate(WORDS)],
-                                           "a la vez": [(w, 0, 1) for w in WORDS]}),
-    "history": lambda: diagrams.history([(1986, "Redes recurrentes"), (2014, "Secuencia a secuencia"), (2014, "Atención"),
-                                         (2017, "Un texto largo que tiene que partirse en dos o tres líneas " * 2)],
-                                        lit=[2017]),
-    "roles": lambda: diagrams.roles(RNG.normal(size=6), *RNG.normal(size=(3, 6, 3)), name="tijera", spec=".1f"),
+    "timeline": lambda: diagrams.timeline(
+        {
+            "en serie": [(w, i, i + 1) for i, w in enumerate(WORDS)],
+            "a la vez": [(w, 0, 1) for w in WORDS],
+        }
+    ),
+    "history": lambda: diagrams.history(
+        [
+            (1986, "Redes recurrentes"),
+            (2014, "Secuencia a secuencia"),
+            (2014, "Atención"),
+            (2017, "Un texto largo que tiene que partirse en dos o tres líneas " * 2),
+        ],
+        lit=[2017],
+    ),
+    "roles": lambda: diagrams.roles(
+        RNG.normal(size=6), *RNG.normal(size=(3, 6, 3)), name="tijera", spec=".1f"
+    ),
     "room": lambda: diagrams.room([PEOPLE], CYCLE),
     "room-tables": lambda: diagrams.room([PEOPLE] * 4, CYCLE, badges=False, wrong=[(3, 5)]),
-    "histograms": lambda: diagrams.histograms({f"d = {d}": RNG.normal(size=500) * d**0.5 for d in (4, 64, 1024)}),
-}  # fmt: skip
+    "histograms": lambda: diagrams.histograms(
+        {f"d = {d}": RNG.normal(size=500) * d**0.5 for d in (4, 64, 1024)}
+    ),
+}
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_drawing_reads_in_both_modes(case):
     assert faults(CASES[case]()) == []
-    markup = plots.render(CASES[case](), name="fig-prueba", alt=ALT)  # letras de 11 px o más y colores del libro
+    markup = plots.render(
+        CASES[case](), name="fig-prueba", alt=ALT
+    )  # letras de 11 px o más y colores del libro
     outside = re.sub(r"var\(--atento-[a-z-]+, ?#[0-9a-f]{6}\)", "", markup.split("</style>")[1])
-    assert not re.search(r"#[0-9a-fA-F]{6}\b", outside), "queda un color fijo que no cambiaría en modo oscuro"
+    assert not re.search(r"#[0-9a-fA-F]{6}\b", outside), (
+        "queda un color fijo que no cambiaría en modo oscuro"
+    )
     assert len(markup) < 120_000 and 'viewBox="0 ' in markup
 
 
 def test_every_public_function_is_tried():
     functions = {name for name in diagrams.__all__ if name[0].islower()}
-    tried = {function for function in functions for case in CASES.values() if function in case.__code__.co_names}
+    tried = {
+        function
+        for function in functions
+        for case in CASES.values()
+        if function in case.__code__.co_names
+    }
     assert functions == tried
-    assert all("Errores:" in getattr(diagrams, name).__doc__ and "Ejemplo:" in getattr(diagrams, name).__doc__
-               for name in functions)
+    assert all(
+        "Errores:" in getattr(diagrams, name).__doc__
+        and "Ejemplo:" in getattr(diagrams, name).__doc__
+        for name in functions
+    )
 
 
 @pytest.mark.parametrize("case", ["tensor", "arcs", "vectors-mixture", "lstm", "histograms"])
 def test_the_same_drawing_gives_the_same_text(case):
     if case == "histograms":
         fixed = np.linspace(-3, 3, 100)
-        one, other = (plots.render(diagrams.histograms({"a": fixed}), name="fig-prueba", alt=ALT) for _ in range(2))
+        one, other = (
+            plots.render(diagrams.histograms({"a": fixed}), name="fig-prueba", alt=ALT)
+            for _ in range(2)
+        )
     else:
         one, other = (plots.render(CASES[case](), name="fig-prueba", alt=ALT) for _ in range(2))
     assert one == other
@@ -181,19 +294,41 @@ def tidy(draw, crossings: bool = True) -> None:
 def test_tensors_of_any_size(sizes, data):
     axes = data.draw(st.lists(st.sampled_from(["n", "m", "d_k", "d_model", "cabezas", "lote"]),
                               min_size=len(sizes), max_size=len(sizes), unique=True))  # fmt: skip
-    rows = data.draw(st.none() | st.lists(word, min_size=sizes[-2], max_size=sizes[-2])) if len(sizes) > 1 else None
+    rows = (
+        data.draw(st.none() | st.lists(word, min_size=sizes[-2], max_size=sizes[-2]))
+        if len(sizes) > 1
+        else None
+    )
     columns = data.draw(st.none() | st.lists(word, min_size=sizes[-1], max_size=sizes[-1]))
     if len(sizes) == 4:
         sizes[1], rows, columns = min(sizes[1], 4), None, None
-    tidy(lambda: diagrams.tensor(tuple(sizes), axes, name="X", rows=rows, columns=columns, bar=axes[-1]))
+    tidy(
+        lambda: diagrams.tensor(
+            tuple(sizes), axes, name="X", rows=rows, columns=columns, bar=axes[-1]
+        )
+    )
 
 
 @drawn
-@given(st.integers(1, 8), st.integers(1, 8), st.integers(1, 8), st.booleans(), st.sampled_from([None, ".1f"]))
+@given(
+    st.integers(1, 8),
+    st.integers(1, 8),
+    st.integers(1, 8),
+    st.booleans(),
+    st.sampled_from([None, ".1f"]),
+)
 def test_products_of_any_size(n, d, m, cell, spec):
     values = [RNG.normal(size=shape) for shape in ((n, d), (d, m), (n, m))]
-    q, k, s = (Matrix(name, value.shape, axes, role, value) for name, value, axes, role in zip(
-        ("Q", "K^T", "S"), values, (("n", "d_k"), ("d_k", "m"), ("n", "m")), ("query", "key", None), strict=True))
+    q, k, s = (
+        Matrix(name, value.shape, axes, role, value)
+        for name, value, axes, role in zip(
+            ("Q", "K^T", "S"),
+            values,
+            (("n", "d_k"), ("d_k", "m"), ("n", "m")),
+            ("query", "key", None),
+            strict=True,
+        )
+    )
     tidy(lambda: diagrams.product(q, k, result=s, cell=(n - 1, 0) if cell else None, spec=spec))
 
 
@@ -202,41 +337,72 @@ def test_products_of_any_size(n, d, m, cell, spec):
 def test_arcs_between_any_words(words, seed, onto):
     table = weights(len(words), seed=seed)
     below = [item[::-1] for item in words] if onto else None
-    tidy(lambda: diagrams.arcs(words, table, onto=below, row=seed % len(words), labels=("arriba", "abajo")))
+    tidy(
+        lambda: diagrams.arcs(
+            words, table, onto=below, row=seed % len(words), labels=("arriba", "abajo")
+        )
+    )
 
 
 @drawn
 @given(st.dictionaries(word, st.tuples(st.floats(-3, 3), st.floats(-3, 3)), min_size=1, max_size=5))
 def test_labels_of_any_vectors_keep_apart(arrows):
-    tidy(lambda: diagrams.vectors(arrows, weights={name: 1 / len(arrows) for name in arrows}, hull=True),
-         crossings=False)  # fmt: skip
+    tidy(
+        lambda: diagrams.vectors(
+            arrows, weights={name: 1 / len(arrows) for name in arrows}, hull=True
+        ),
+        crossings=False,
+    )
 
 
 @drawn
 @given(st.lists(word, min_size=1, max_size=6), st.integers(0, 99), st.booleans())
 def test_mixtures_of_anything(labels, seed, rows):
-    values = np.random.default_rng(seed).uniform(0, 900, size=(len(labels), 4) if rows else len(labels))
-    tidy(lambda: diagrams.mixture(labels, weights(1, len(labels), seed=seed)[0], values, result="mezcla", spec=".0f"))
+    values = np.random.default_rng(seed).uniform(
+        0, 900, size=(len(labels), 4) if rows else len(labels)
+    )
+    tidy(
+        lambda: diagrams.mixture(
+            labels, weights(1, len(labels), seed=seed)[0], values, result="mezcla", spec=".0f"
+        )
+    )
 
 
 @drawn
-@given(st.lists(st.tuples(st.integers(1940, 2025), st.lists(word, min_size=1, max_size=14)), min_size=1, max_size=14))
+@given(
+    st.lists(
+        st.tuples(st.integers(1940, 2025), st.lists(word, min_size=1, max_size=14)),
+        min_size=1,
+        max_size=14,
+    )
+)
 def test_any_history(events):
-    tidy(lambda: diagrams.history([(year, " ".join(words)) for year, words in events], lit=[events[0][0]]))
+    tidy(
+        lambda: diagrams.history(
+            [(year, " ".join(words)) for year, words in events], lit=[events[0][0]]
+        )
+    )
 
 
 @drawn
 @given(st.lists(st.lists(word, min_size=1, max_size=4, unique=True), min_size=2, max_size=4))
 def test_blocks_with_any_names(grid):
     grid = [[f"{name}#{r}" for name in row] for r, row in enumerate(grid)]
-    arrows = [(a, b, "n × d_k") for low, high in itertools.pairwise(grid) for a, b in zip(low, high, strict=False)]
+    arrows = [
+        (a, b, "n × d_k")
+        for low, high in itertools.pairwise(grid)
+        for a, b in zip(low, high, strict=False)
+    ]
     tidy(lambda: diagrams.blocks(grid, arrows), crossings=False)
 
 
 @drawn
 @given(st.lists(word, min_size=1, max_size=7), st.lists(word, min_size=1, max_size=7))
 def test_any_translation(source, target):
-    tidy(lambda: diagrams.encoder_decoder(source, target, weights=weights(len(target), len(source))), crossings=False)
+    tidy(
+        lambda: diagrams.encoder_decoder(source, target, weights=weights(len(target), len(source))),
+        crossings=False,
+    )
 
 
 @drawn
@@ -256,20 +422,41 @@ def test_any_room(tables, badges):
         (lambda: diagrams.tensor((2, 30), ("n", "d")), "hasta 16"),
         (lambda: diagrams.tensor((2, 3), ("n", "d"), spec=".1f"), "data solo da tamaños"),
         (lambda: diagrams.tensor((2, 3), ("n", "d"), bar="m"), "se esperaba uno de los ejes"),
-        (lambda: diagrams.tensor((2, 3), ("n", "d"), role="consulta"), "se esperaba uno de query, key"),
+        (
+            lambda: diagrams.tensor((2, 3), ("n", "d"), role="consulta"),
+            "se esperaba uno de query, key",
+        ),
         (lambda: diagrams.tensor((2, 3), ("n", "d"), row=2), "índice de 0 a 1"),
         (lambda: Matrix("Q", (2, 3), ("n", "d"), values=np.zeros((3, 2))), "values tiene forma"),
-        (lambda: diagrams.product(Matrix("A", (2, 3), ("n", "d")), Matrix("B", (2, 3), ("n", "d")),
-                                  result=Matrix("C", (2, 3), ("n", "d"))), "no encadenan"),
-        (lambda: diagrams.product(Matrix("A", (2, 3), ("n", "d")), Matrix("B", (3, 3), ("d", "m")),
-                                  result=Matrix("C", (3, 2), ("n", "m"))), "el producto da"),
+        (
+            lambda: diagrams.product(
+                Matrix("A", (2, 3), ("n", "d")),
+                Matrix("B", (2, 3), ("n", "d")),
+                result=Matrix("C", (2, 3), ("n", "d")),
+            ),
+            "no encadenan",
+        ),
+        (
+            lambda: diagrams.product(
+                Matrix("A", (2, 3), ("n", "d")),
+                Matrix("B", (3, 3), ("d", "m")),
+                result=Matrix("C", (3, 2), ("n", "m")),
+            ),
+            "el producto da",
+        ),
         (lambda: diagrams.vectors({"q": (1, 2, 3)}), "dos números finitos"),
-        (lambda: diagrams.vectors({"q": (1, 2)}, project=("q", "k")), "«k» no es uno de los vectores"),
+        (
+            lambda: diagrams.vectors({"q": (1, 2)}, project=("q", "k")),
+            "«k» no es uno de los vectores",
+        ),
         (lambda: diagrams.vectors({"q": (1, 2)}, weights={"q": 0.5}), "sumen 1"),
         (lambda: diagrams.vectors({"q": (1, 2), "k": (0, 0)}, project=("q", "k")), "vector nulo"),
         (lambda: diagrams.mixture(["a", "b"], [0.5, 0.6], [1, 2], result="c"), "sumen 1"),
         (lambda: diagrams.mixture(["a", "b"], [0.5, 0.5], [1, -2], result="c"), "no negativos"),
-        (lambda: diagrams.mixture(["a", "b"], [0.5, 0.5], np.zeros((3, 2)), result="c"), "se esperaba"),
+        (
+            lambda: diagrams.mixture(["a", "b"], [0.5, 0.5], np.zeros((3, 2)), result="c"),
+            "se esperaba",
+        ),
         (lambda: diagrams.arcs("frase", np.eye(5)), "lista de textos"),
         (lambda: diagrams.arcs(WORDS, 2 * np.eye(6)), "pesos de 0 a 1"),
         (lambda: diagrams.arcs(WORDS, np.eye(5)), r"se esperaba \(6, 6\)"),

@@ -1,4 +1,6 @@
-"""Los exploradores sin navegador: el gemelo en Python, lo que se entrega a la página y lo que se rechaza."""
+"""Los exploradores sin navegador: el gemelo en Python, lo que se entrega a la página y lo que se
+rechaza.
+"""
 
 import itertools
 import json
@@ -61,7 +63,7 @@ MAKERS = {
 every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 
-# --- Lo común --------------------------------------------------------------------------------------------------------
+# --- Lo común -------------------------------------------------------------------------------------
 
 
 @every_explorer
@@ -167,7 +169,7 @@ def test_bad_input_is_named_at_the_door(make, changes, names):
         make(**changes)
 
 
-# --- El paso a paso --------------------------------------------------------------------------------------------------
+# --- El paso a paso -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mask", ["none", "causal", "given"])
@@ -224,7 +226,7 @@ def test_without_javascript_the_stepper_is_two_tables():
         assert all(f"<td>{base.number(number)}</td>" in page for number in values[step][1])
 
 
-# --- El plano --------------------------------------------------------------------------------------------------------
+# --- El plano -------------------------------------------------------------------------------------
 
 
 def test_the_plane_weighs_and_mixes():
@@ -251,7 +253,7 @@ def test_the_output_never_leaves_the_hull():
         assert x >= 0 and y >= 0 and x + y <= 1 + 1e-12
 
 
-# --- La softmax ------------------------------------------------------------------------------------------------------
+# --- La softmax -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -285,10 +287,12 @@ def test_the_data_are_what_the_page_receives():
         assert json.loads(found) == json.loads(json.dumps(make().data()))
 
 
-# --- Los caminos -------------------------------------------------------------------------------------------------------
+# --- Los caminos ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("start", "end", "kernel"), [(0, 5, 2), (1, 5, 3), (0, 5, 6), (2, 3, 4), (0, 4, 4)])
+@pytest.mark.parametrize(
+    ("start", "end", "kernel"), [(0, 5, 2), (1, 5, 3), (0, 5, 6), (2, 3, 4), (0, 4, 4)]
+)
 def test_the_routes_are_the_shortest_by_search(start, end, kernel):
     explorer = explorers.paths(list("abcdef"), name="caminos")
     for lane, reach in {"recurrencia": 1, "convolución": kernel - 1, "atención": 6}.items():
@@ -308,7 +312,12 @@ def test_the_goal_asks_for_the_smallest_filter():
 
 @pytest.mark.parametrize(
     ("options", "names"),
-    [({"start": 2, "end": 2}, "start, end"), ({"kernel": 1}, "kernel"), ({"goal": 0}, "goal"), ({"end": 9}, "start, end")],
+    [
+        ({"start": 2, "end": 2}, "start, end"),
+        ({"kernel": 1}, "kernel"),
+        ({"goal": 0}, "goal"),
+        ({"end": 9}, "start, end"),
+    ],
 )
 def test_a_path_that_cannot_be_is_named(options, names):
     with pytest.raises(ValueError, match=f"^{names}"):

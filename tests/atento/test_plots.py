@@ -30,8 +30,12 @@ def texts(root: ET.Element) -> list[str]:
 
 
 def test_accessible_deterministic_and_without_leaks():
-    markup = plots.render(plots.attention_map(weights(), WORDS, WORDS).figure, name="fig-prueba", alt=ALT)
-    assert markup == plots.render(plots.attention_map(weights(), WORDS, WORDS).figure, name="fig-prueba", alt=ALT)
+    markup = plots.render(
+        plots.attention_map(weights(), WORDS, WORDS).figure, name="fig-prueba", alt=ALT
+    )
+    assert markup == plots.render(
+        plots.attention_map(weights(), WORDS, WORDS).figure, name="fig-prueba", alt=ALT
+    )
     root = svg(plots.attention_map(weights(), WORDS, WORDS))
     assert root.get("role") == "img" and root.get("aria-label") == ALT
     assert "max-width:480px" in root.get("style") and root.get("viewBox").split()[2] == "360"
@@ -40,13 +44,19 @@ def test_accessible_deterministic_and_without_leaks():
     used = set(re.findall(r"url\(#([^)]+)\)|href=\"#([^\"]+)\"", markup))
     assert all("".join(pair).startswith("fig-prueba-") for pair in used)
     outside = re.sub(r"var\(--atento-[a-z-]+, ?#[0-9a-f]{6}\)", "", markup.split("</style>")[1])
-    assert not re.search(r"#[0-9a-fA-F]{6}\b", outside), "queda un color fijo que no cambiaría en modo oscuro"
+    assert not re.search(r"#[0-9a-fA-F]{6}\b", outside), (
+        "queda un color fijo que no cambiaría en modo oscuro"
+    )
 
 
 def test_ids_of_two_figures_do_not_collide():
     mask = torch.ones(4, 4).tril().bool()
     both = [
-        {node.get("id") for node in svg(plots.attention_map(weights(), WORDS, WORDS, mask=mask), name).iter()} - {None}
+        {
+            node.get("id")
+            for node in svg(plots.attention_map(weights(), WORDS, WORDS, mask=mask), name).iter()
+        }
+        - {None}
         for name in ("fig-uno", "fig-dos")
     ]
     assert both[0] and not both[0] & both[1]
@@ -54,7 +64,12 @@ def test_ids_of_two_figures_do_not_collide():
 
 @pytest.mark.parametrize(
     ("alt", "message"),
-    [("", "falta alt"), ("Curva", "nombre de fichero"), ("a.svg de la pérdida", "fichero"), ("La curva baja", "40")],
+    [
+        ("", "falta alt"),
+        ("Curva", "nombre de fichero"),
+        ("a.svg de la pérdida", "fichero"),
+        ("La curva baja", "40"),
+    ],
 )
 def test_alt_is_checked(alt, message):
     fig, _ = plots.figure()
@@ -80,7 +95,16 @@ def test_name_letters_colours_and_width_are_checked():
 
 def test_semantic_colours_become_variables():
     fig, ax = plots.figure()
-    for color in (plots.INK, plots.MUTED, plots.QUERY, plots.KEY, plots.VALUE, plots.POSITION, plots.PAPER, "black"):
+    for color in (
+        plots.INK,
+        plots.MUTED,
+        plots.QUERY,
+        plots.KEY,
+        plots.VALUE,
+        plots.POSITION,
+        plots.PAPER,
+        "black",
+    ):
         ax.plot([0, 1], color=color)
     markup = plots.render(fig, name="fig-prueba", alt=ALT).split("</style>")[1]
     for name in ("ink", "muted", "query", "key", "value", "position", "paper"):
@@ -126,7 +150,9 @@ def test_numbers_on_cells_have_contrast_in_both_modes():
         if over:
             base = np.array([int(over[i : i + 2], 16) for i in (1, 3, 5)]) / 255
             channels = alpha * channels + (1 - alpha) * base
-        linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+        linear = np.where(
+            channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4
+        )
         return float(linear @ [0.2126, 0.7152, 0.0722])
 
     by_light = {token["light"]: token for token in plots.TOKENS.values()}
@@ -140,7 +166,9 @@ def test_numbers_on_cells_have_contrast_in_both_modes():
 def test_semantic_colours_have_contrast():
     def luminance(color: str) -> float:
         channels = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
-        linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+        linear = np.where(
+            channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4
+        )
         return float(linear @ [0.2126, 0.7152, 0.0722])
 
     for name in ("query", "key", "value", "position", "weight", "muted", "ink"):
@@ -155,7 +183,9 @@ def test_curves_write_labels_at_the_ends_without_overlap():
     series = {"atención": seeds, "media": seeds[1] + 0.02, "azar": np.ones(len(x))}
     ax = plots.curves(x, series, xlabel="pasos", ylabel="pérdida (nats)")
     root = svg(ax)
-    assert {"atención", "media", "azar", "pasos", "pérdida (nats)", "10\u202f000"} <= set(texts(root))
+    assert {"atención", "media", "azar", "pasos", "pérdida (nats)", "10\u202f000"} <= set(
+        texts(root)
+    )
     assert ax.get_legend() is None and len(ax.collections) == 1
     boxes = [text.get_window_extent() for text in ax.texts]
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
@@ -166,7 +196,9 @@ def test_labels_go_to_the_right_even_if_x_goes_down_and_ticks_share_decimals():
     ax = plots.curves([4.0, 2.0, 1.0], {"a": [0.0, 0.5, 1.0]}, xlabel="x", ylabel="y")
     assert ax.texts[0].xy == (4.0, 0.0)
     assert {"0.0", "0.5", "1.0", "1", "4"} <= set(texts(svg(ax)))
-    ax = plots.curves([1, 1e7], {"a": [0.001, 1000]}, xlabel="x", ylabel="y", xscale="log", yscale="log")
+    ax = plots.curves(
+        [1, 1e7], {"a": [0.001, 1000]}, xlabel="x", ylabel="y", xscale="log", yscale="log"
+    )
     assert {"10⁶", "0.01", "100"} & set(texts(svg(ax)))
 
 
@@ -181,7 +213,9 @@ def test_curves_and_bars_say_what_is_wrong():
         plots.curves([0, 1], {"a": [0, 1]}, xlabel="x", ylabel="y", colors={"b": plots.KEY})
     with pytest.raises(ValueError, match="no es una de las barras"):
         plots.bars({"a": 1.0}, xlabel="x", highlight="b")
-    assert {"a", "b", "12.5", "\u22121.0"} <= set(texts(svg(plots.bars({"a": 12.5, "b": -1}, xlabel="x", spec=".1f"))))
+    assert {"a", "b", "12.5", "\u22121.0"} <= set(
+        texts(svg(plots.bars({"a": 12.5, "b": -1}, xlabel="x", spec=".1f")))
+    )
 
 
 def test_stylesheet_has_every_variable_in_both_modes():
@@ -200,7 +234,7 @@ def test_show_is_quiet_outside_a_notebook_and_closes_the_figure(capsys):
     assert not plt.get_fignums() and capsys.readouterr().out == ""
 
 
-# --- La huella y la imagen ----------------------------------------------------------------------------------------
+# --- La huella y la imagen ------------------------------------------------------------------------
 
 
 def _figure(points, color=plots.INK, label="recta"):
@@ -214,7 +248,9 @@ LINE = np.stack([np.linspace(0, 1, 201), np.linspace(0, 1, 201) ** 2], axis=1)
 
 
 def test_fingerprint_does_not_see_the_last_digits():
-    """Lo que otro procesador cambia: la última cifra, el cero que no lo es y los datos justo a medio camino."""
+    """Lo que otro procesador cambia: la última cifra, el cero que no lo es y los datos justo a
+    medio camino.
+    """
     expected = plots.fingerprint(_figure(LINE))
     noise = np.random.default_rng(0).normal(size=LINE.shape)
     assert plots.fingerprint(_figure(LINE * (1 + 1e-9 * noise))) == expected
@@ -222,28 +258,43 @@ def test_fingerprint_does_not_see_the_last_digits():
     assert re.fullmatch(r"[0-9a-f]{4}", expected)
 
 
-@pytest.mark.parametrize("change", [
-    {"points": LINE * 1.05}, {"points": LINE[:-1]}, {"points": LINE[:, ::-1]}, {"color": plots.QUERY},
-    {"label": "otra"}, {"points": np.where(LINE > 0.9, np.nan, LINE)},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"points": LINE * 1.05},
+        {"points": LINE[:-1]},
+        {"points": LINE[:, ::-1]},
+        {"color": plots.QUERY},
+        {"label": "otra"},
+        {"points": np.where(LINE > 0.9, np.nan, LINE)},
+    ],
+)
 def test_fingerprint_sees_what_is_drawn(change):
-    assert plots.fingerprint(_figure(**{"points": LINE, **change})) != plots.fingerprint(_figure(LINE))
+    assert plots.fingerprint(_figure(**{"points": LINE, **change})) != plots.fingerprint(
+        _figure(LINE)
+    )
 
 
 def _map(weights):
     return plots.attention_map(weights, WORDS, WORDS).figure
 
 
-@pytest.mark.parametrize("draw", [
-    _map,
-    lambda w: plots.bars(dict(zip(WORDS, w[0], strict=True)), xlabel="peso", spec=".2f").figure,
-    lambda w: _with(lambda ax: ax.scatter(w[0], w[1])),
-    lambda w: _with(lambda ax: ax.fill_between(range(4), w[0])),
-    lambda w: _with(lambda ax: ax.imshow(w)),
-    lambda w: _with(lambda ax: ax.annotate("a", (0, 0), (w[0, 0], 1), arrowprops={"arrowstyle": "->"})),
-    lambda w: _with(lambda ax: ax.add_patch(Rectangle((0, 0), w[0, 0], 1))),
-    lambda w: _with(lambda ax: ax.text(0, 0, f"{w[0, 0]:.2f}")),
-], ids=["mapa", "barras", "puntos", "área", "imagen", "flecha", "rectángulo", "texto"])  # fmt: skip
+@pytest.mark.parametrize(
+    "draw",
+    [
+        _map,
+        lambda w: plots.bars(dict(zip(WORDS, w[0], strict=True)), xlabel="peso", spec=".2f").figure,
+        lambda w: _with(lambda ax: ax.scatter(w[0], w[1])),
+        lambda w: _with(lambda ax: ax.fill_between(range(4), w[0])),
+        lambda w: _with(lambda ax: ax.imshow(w)),
+        lambda w: _with(
+            lambda ax: ax.annotate("a", (0, 0), (w[0, 0], 1), arrowprops={"arrowstyle": "->"})
+        ),
+        lambda w: _with(lambda ax: ax.add_patch(Rectangle((0, 0), w[0, 0], 1))),
+        lambda w: _with(lambda ax: ax.text(0, 0, f"{w[0, 0]:.2f}")),
+    ],
+    ids=["mapa", "barras", "puntos", "área", "imagen", "flecha", "rectángulo", "texto"],
+)
 def test_every_kind_of_mark_counts(draw):
     one = weights().numpy()
     before = plots.fingerprint(draw(one))
@@ -269,13 +320,19 @@ def test_show_gives_the_svg_an_image_and_a_text(monkeypatch):
     for _ in range(2):
         plots.show(_figure(LINE), name="fig-prueba", alt=ALT)
     assert shown[0] == shown[1], "el mismo dibujo da siempre lo mismo"
-    assert re.fullmatch(rf"Figura: {re.escape(ALT)} \[huella [0-9a-f]{{4}}\]", shown[0]["text/plain"])
+    assert re.fullmatch(
+        rf"Figura: {re.escape(ALT)} \[huella [0-9a-f]{{4}}\]", shown[0]["text/plain"]
+    )
     image = base64.b64decode(shown[0]["image/png"])
-    assert image.startswith(b"\x89PNG") and int.from_bytes(image[16:20]) == 750, "5 pulgadas a 150 puntos"
+    assert image.startswith(b"\x89PNG") and int.from_bytes(image[16:20]) == 750, (
+        "5 pulgadas a 150 puntos"
+    )
 
 
 def test_el_eje_no_tacha_una_etiqueta_que_acaba_en_cero():
-    ax = plots.curves([0, 1, 2], {"sin nada": [1.0, 0.5, 0.0]}, xlabel="pasos", ylabel="pérdida", ylim=(0, 1))
+    ax = plots.curves(
+        [0, 1, 2], {"sin nada": [1.0, 0.5, 0.0]}, xlabel="pasos", ylabel="pérdida", ylim=(0, 1)
+    )
     ax.figure.draw_without_rendering()
     etiqueta = next(t for t in ax.texts if t.get_text() == "sin nada")
     assert etiqueta.get_window_extent().y0 >= ax.bbox.y0 - 1

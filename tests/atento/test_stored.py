@@ -23,8 +23,9 @@ def test_diez_semillas_de_los_dos_modelos_y_tres_de_las_otras_ejecuciones():
     for run in stored.runs("03")["runs"]:
         seeds.setdefault(run["model"], set()).add(run["seed"])
     assert set(seeds) == {"attention", "plain", "plain-longer", "attention-up-to-three"}
-    assert all(len(found) == (10 if name in ("attention", "plain") else 3)
-               for name, found in seeds.items())
+    assert all(
+        len(found) == (10 if name in ("attention", "plain") else 3) for name, found in seeds.items()
+    )
 
 
 def test_cada_llamada_da_una_copia():

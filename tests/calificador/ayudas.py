@@ -1,4 +1,6 @@
-"""Lo que comparten las pruebas de las órdenes: lanzar procesos con reloj y hacer zips como los de Moodle."""
+"""Lo que comparten las pruebas de las órdenes: lanzar procesos con reloj y hacer zips como los de
+Moodle.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ ENTORNO = {"COLUMNS": "100", "PYTHONUTF8": "1", "OMP_NUM_THREADS": "1"}
 PLAZO = 120
 
 
-def atento(*args: object, en: Path, ejecutable: tuple[str, ...] = (), **entorno: str) -> subprocess.CompletedProcess:
+def atento(
+    *args: object, en: Path, ejecutable: tuple[str, ...] = (), **entorno: str
+) -> subprocess.CompletedProcess:
     """La orden entera, en otro proceso; si se pasa de plazo, muere ella y lo que lanzó."""
     proceso = lanza(*args, en=en, ejecutable=ejecutable, **entorno)
     with matando(proceso):
@@ -35,9 +39,14 @@ def lanza(*args: object, en: Path, ejecutable: tuple[str, ...] = (), ignora_sigi
     previa = signal.signal(signal.SIGINT, signal.SIG_IGN) if ignora_sigint else None
     try:
         return subprocess.Popen(
-            orden, cwd=en, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+            orden,
+            cwd=en,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
             env={**os.environ, **ENTORNO, **entorno},
-        )  # fmt: skip
+        )
     finally:
         if previa is not None:
             signal.signal(signal.SIGINT, previa)
@@ -45,7 +54,9 @@ def lanza(*args: object, en: Path, ejecutable: tuple[str, ...] = (), ignora_sigi
 
 @contextlib.contextmanager
 def matando(proceso: subprocess.Popen) -> Iterator[list[psutil.Process]]:
-    """Al salir no queda nada vivo, pase lo que pase. Da la lista de descendientes, que se llena al salir."""
+    """Al salir no queda nada vivo, pase lo que pase. Da la lista de descendientes, que se llena al
+    salir.
+    """
     familia: list[psutil.Process] = []
     try:
         yield familia
@@ -82,7 +93,12 @@ def zip_de(entradas: dict[str, bytes | str], metodo: int = zipfile.ZIP_DEFLATED)
 
 def cuaderno(*celdas: tuple[str, object, tuple[str, ...]]) -> str:
     """Un ``.ipynb`` con celdas (tipo, código, etiquetas)."""
-    return json.dumps({
-        "nbformat": 4, "metadata": {},
-        "cells": [{"cell_type": t, "source": s, "metadata": {"tags": list(e)}} for t, s, e in celdas],
-    })  # fmt: skip
+    return json.dumps(
+        {
+            "nbformat": 4,
+            "metadata": {},
+            "cells": [
+                {"cell_type": t, "source": s, "metadata": {"tags": list(e)}} for t, s, e in celdas
+            ],
+        }
+    )

@@ -1,4 +1,5 @@
-"""Los bancos de respuestas ajenas al registro y las respuestas triviales, comunes a varias pruebas."""
+"""Los bancos de respuestas ajenas al registro y las respuestas triviales, comunes a varias
+pruebas."""
 
 from __future__ import annotations
 
@@ -15,7 +16,10 @@ CABECERA = "import math\nimport torch\nfrom torch import nn\n\n"
 
 def respuestas(cuales: str) -> list[tuple[str, str, str]]:
     """(ejercicio, descripción, código) de cada celda de un banco, «buenas» o «malas»."""
-    textos = [fichero.read_text(encoding="utf-8") for fichero in sorted((CARPETA / cuales).glob("cap*.py"))]
+    textos = [
+        fichero.read_text(encoding="utf-8")
+        for fichero in sorted((CARPETA / cuales).glob("cap*.py"))
+    ]
     trozos = [trozo for texto in textos for trozo in re.split(r"^# %% ", texto, flags=re.M)[1:]]
     salida = []
     for trozo in trozos:
@@ -25,7 +29,27 @@ def respuestas(cuales: str) -> list[tuple[str, str, str]]:
     return salida
 
 
-CONSTANTES = (0, 0.0, 1, 1.0, -1, 2, True, False, None, "", [], (), {}, [0], [0.0], float("nan"), float("inf"), "a", [[]])
+CONSTANTES = (
+    0,
+    0.0,
+    1,
+    1.0,
+    -1,
+    2,
+    True,
+    False,
+    None,
+    "",
+    [],
+    (),
+    {},
+    [0],
+    [0.0],
+    float("nan"),
+    float("inf"),
+    "a",
+    [[]],
+)
 
 
 def _arbol(valor: Any, hoja: Callable[[torch.Tensor], torch.Tensor]) -> Any:
@@ -43,13 +67,23 @@ def _arbol(valor: Any, hoja: Callable[[torch.Tensor], torch.Tensor]) -> Any:
 
 
 def triviales(caso: Any, esperado: Any) -> Iterator[tuple[str, Any]]:
-    """Lo que contesta quien no resuelve nada: constantes, ceros o unos con la forma pedida, y las propias entradas."""
+    """Lo que contesta quien no resuelve nada: constantes, ceros o unos con la forma pedida, y las
+    propias entradas.
+    """
     for constante in CONSTANTES:
         yield f"la constante {constante!r}", constante
     yield "ceros", _arbol(esperado, torch.zeros_like)
     yield "unos", _arbol(esperado, torch.ones_like)
-    yield "NaN", _arbol(esperado, lambda t: torch.full_like(t, float("nan")) if t.is_floating_point() else t * 0)
-    yield "pesos iguales", _arbol(esperado, lambda t: torch.full_like(t, 1 / max(1, t.shape[-1]) if t.dim() else 1.0))
+    yield (
+        "NaN",
+        _arbol(
+            esperado, lambda t: torch.full_like(t, float("nan")) if t.is_floating_point() else t * 0
+        ),
+    )
+    yield (
+        "pesos iguales",
+        _arbol(esperado, lambda t: torch.full_like(t, 1 / max(1, t.shape[-1]) if t.dim() else 1.0)),
+    )
     for i in range(6):
         valor = caso.args[i] if i < len(caso.args) else None
         yield f"la entrada {i}", valor

@@ -63,25 +63,30 @@ def corrector(nivel, curso):
     from calificador.correccion.oraculo import Corrector
     from calificador.jaula.encierro import Limites
 
-    # Un segundo de margen para lo honrado (tarda 0.03 s) y poca espera por cada ataque que se cuelga.
+    # Un segundo de margen para lo honrado (tarda 0.03 s) y poca espera por cada ataque que se
+    # cuelga.
     limites = Limites(carga=2.0, caso=1.5, total=2.5, cpu=4, memoria=400 << 20)
     with Corrector(nivel, "pruebas", del_curso=curso, limites=limites) as abierto:
         yield abierto
 
 
-# --- El curso real, instalado de las dos maneras ----------------------------------------------------------------------
+# --- El curso real, instalado de las dos maneras --------------------------------------------------
 
 
 def _ejecuta(*orden: object) -> None:
-    hecho = subprocess.run([str(o) for o in orden], capture_output=True, text=True, timeout=240, cwd=RAIZ)
+    hecho = subprocess.run(
+        [str(o) for o in orden], capture_output=True, text=True, timeout=240, cwd=RAIZ
+    )
     assert hecho.returncode == 0, hecho.stdout + hecho.stderr
 
 
 @pytest.fixture(scope="session")
 def python_del_wheel(tmp_path_factory) -> Path:
-    """El intérprete de un entorno propio con ``atento`` instalado desde su wheel, fuera del repositorio.
+    """El intérprete de un entorno propio con ``atento`` instalado desde su wheel, fuera del
+    repositorio.
 
-    Las dependencias son enlaces a las del entorno de las pruebas: tarda segundos y no hace falta red.
+    Las dependencias son enlaces a las del entorno de las pruebas: tarda segundos y no hace falta
+    red.
     """
     base = tmp_path_factory.mktemp("wheel")
     instala = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
@@ -109,9 +114,14 @@ class Mesa:
         entorno = {k: v for k, v in os.environ.items() if k not in ("ATENTO_CURSO", "PYTHONPATH")}
         self._errores = carpeta / "errores.txt"
         self._proceso = subprocess.Popen(
-            [python, "-P", AQUI / "corrige_real.py", nivel, *opciones], cwd=carpeta, env=entorno | {"OMP_NUM_THREADS": "1"},
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errores.open("w"), text=True,
-        )  # fmt: skip
+            [python, "-P", AQUI / "corrige_real.py", nivel, *opciones],
+            cwd=carpeta,
+            env=entorno | {"OMP_NUM_THREADS": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errores.open("w"),
+            text=True,
+        )
         presenta = self._lee(90)
         self.ejercicios, self.paquete = presenta["ejercicios"], Path(presenta["paquete"])
         self.bifurcado = presenta["bifurcado"]
@@ -139,7 +149,11 @@ class Mesa:
 @pytest.fixture(scope="session", params=["clon", "wheel"])
 def python_del_curso(request) -> Path:
     """El intérprete de cada instalación."""
-    return Path(sys.executable) if request.param == "clon" else request.getfixturevalue("python_del_wheel")
+    return (
+        Path(sys.executable)
+        if request.param == "clon"
+        else request.getfixturevalue("python_del_wheel")
+    )
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,6 @@
-"""Corrige el curso del libro por encargo: una línea JSON por entrega, otra por resultado. Lo lanza cada entorno."""
+"""Corrige el curso del libro por encargo: una línea JSON por entrega, otra por resultado. Lo lanza
+cada entorno.
+"""
 
 import json
 import sys
@@ -15,18 +17,27 @@ def main() -> None:
     """``python corrige_real.py NIVEL [pronto]``."""
     limites = Limites(carga=2.0, caso=1.5, total=2.5, cpu=4, memoria=400 << 20)
     zigoto = canal.arranca_pronto(sys.argv[1]) if "pronto" in sys.argv else None
-    with Corrector(sys.argv[1], "pruebas", limites=limites, con_texto=True, zigoto=zigoto) as corrector:
+    with Corrector(
+        sys.argv[1], "pruebas", limites=limites, con_texto=True, zigoto=zigoto
+    ) as corrector:
         curso = corrector.curso
         nombres = {e.id: e.nombre for e in curso.ejercicios.values()}
         bifurcado = "Bifurcado" in type(getattr(zigoto, "_proceso", None)).__name__
-        print(json.dumps({"ejercicios": nombres, "paquete": carga.__file__, "bifurcado": bifurcado}), flush=True)
+        print(
+            json.dumps({"ejercicios": nombres, "paquete": carga.__file__, "bifurcado": bifurcado}),
+            flush=True,
+        )
         for linea in sys.stdin:
             pedido = json.loads(linea)
             ejercicio = curso.ejercicios[pedido["id"]]
             fuente = pedido["fuente"] or curso.solucion(ejercicio.capitulo)
-            corrector.limites = limites if pedido["fuente"] else Limites()  # poca espera, solo con los ataques
+            corrector.limites = (
+                limites if pedido["fuente"] else Limites()
+            )  # poca espera, solo con los ataques
             hecho = corrector.califica(ejercicio, fuente).como_json()
-            hijos = len(psutil.Process(corrector.pid).children(recursive=True)) if corrector.pid else 0
+            hijos = (
+                len(psutil.Process(corrector.pid).children(recursive=True)) if corrector.pid else 0
+            )
             print(json.dumps(hecho | {"hijos": hijos}), flush=True)
 
 

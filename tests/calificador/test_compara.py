@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 import torch
 
-from calificador.correccion.compara import Contestacion, Contexto, diferencia, ejes_de, explica, iguales
+from calificador.correccion.compara import (
+    Contestacion,
+    Contexto,
+    diferencia,
+    ejes_de,
+    explica,
+    iguales,
+)
 from calificador.correccion.resultado import limpia
 from calificador.jaula.marcos import Otro
 
@@ -25,9 +32,20 @@ SUELTO[0, 1] = float("nan")
         (Otro("ndarray"), UNO, "llegó ndarray"),
         (UNO.T, UNO, "forma: llegó (3, 2); se esperaba (2, 3) = (query, key)"),
         (UNO.float(), UNO, "dtype: llegó float32; se esperaba float64"),
-        (NAN, UNO, "hay 3 NaN (el primero en [1, 0]): filas enteras de NaN: ¿una fila con todo enmascarado?"),
+        (
+            NAN,
+            UNO,
+            (
+                "hay 3 NaN (el primero en [1, 0]): filas enteras de NaN: ¿una fila con todo"
+                " enmascarado?"
+            ),
+        ),
         (SUELTO, UNO, "hay 1 NaN (el primero en [0, 1]): ¿hay un 0·inf"),
-        (UNO + T([0, 0, 1.0]), UNO, "en [0, 2] se obtuvo 2 y se esperaba 1; difieren 2 de 6 valores"),
+        (
+            UNO + T([0, 0, 1.0]),
+            UNO,
+            "en [0, 2] se obtuvo 2 y se esperaba 1; difieren 2 de 6 valores",
+        ),
         ((UNO,), (UNO, UNO), "llegaron 1 elementos; se esperaban 2"),
         ((UNO, None), (UNO, UNO), "el elemento 2 de la salida: es None"),
         ((UNO, UNO * 2), (UNO, UNO), "el elemento 2 de la salida: en [0, 0]"),
@@ -54,12 +72,20 @@ def test_la_primera_diferencia(obtenido, esperado, trozo):
 @pytest.mark.parametrize(
     ("obtenido", "esperado"),
     [
-        (UNO + 1e-12, UNO), (2, 2.0), ([1, 2], (1, 2)),
-        (T(2.0, dtype=torch.float64), 2.0), (2.0, T(2.0, dtype=torch.float64)),
-        (T([1, 2]), [1, 2]), (NAN, NAN), (UNO * float("inf"), UNO * float("inf")), ("a ", "a"), (float("nan"), float("nan")),
-        (T([1 + 1j]), T([1 + 1j])), ({}, {}),
+        (UNO + 1e-12, UNO),
+        (2, 2.0),
+        ([1, 2], (1, 2)),
+        (T(2.0, dtype=torch.float64), 2.0),
+        (2.0, T(2.0, dtype=torch.float64)),
+        (T([1, 2]), [1, 2]),
+        (NAN, NAN),
+        (UNO * float("inf"), UNO * float("inf")),
+        ("a ", "a"),
+        (float("nan"), float("nan")),
+        (T([1 + 1j]), T([1 + 1j])),
+        ({}, {}),
     ],
-)  # fmt: skip
+)
 def test_lo_equivalente_vale(obtenido, esperado):
     assert diferencia(obtenido, esperado, Contexto()) is None
 
@@ -87,12 +113,19 @@ def test_los_parametros_que_no_encajan_se_nombran():
 
 def test_las_excepciones_previstas_cuentan():
     esperada = Contestacion("excepcion", tipo="ValueError")
-    assert explica(Contestacion("excepcion", tipo="ValueError", texto="otro"), esperada, Contexto()) is None
-    assert "se esperaba que levantara ValueError" in explica(Contestacion("valor", 3), esperada, Contexto())
+    assert (
+        explica(Contestacion("excepcion", tipo="ValueError", texto="otro"), esperada, Contexto())
+        is None
+    )
+    assert "se esperaba que levantara ValueError" in explica(
+        Contestacion("valor", 3), esperada, Contexto()
+    )
     assert "TypeError en la línea 4" in explica(
         Contestacion("excepcion", tipo="TypeError", linea=4), esperada, Contexto()
     )
-    assert iguales(esperada, esperada, Contexto(0)) and not iguales(esperada, Contestacion("valor", 3), Contexto(0))
+    assert iguales(esperada, esperada, Contexto(0)) and not iguales(
+        esperada, Contestacion("valor", 3), Contexto(0)
+    )
 
 
 def test_una_constante_no_dice_la_respuesta():

@@ -1,4 +1,6 @@
-"""El curso del libro, instalado de las dos maneras, en las dos jaulas: nadie lee una solución ni se pone un punto."""
+"""El curso del libro, instalado de las dos maneras, en las dos jaulas: nadie lee una solución ni se
+pone un punto.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +23,26 @@ pytestmark = [pytest.mark.timeout(600), pytest.mark.lento]
 
 
 def _fuente(cuerpo: str, id_: str, nombre: str, rutas: list[str]) -> str:
-    datos = {"NOMBRE": nombre, "CAPITULO": f"cap{int(id_.split('.')[0]):02d}.py", "RUTAS": rutas, "PADRE": 1,
-             "CEBO": "/tmp/calificador-cebo", "VEDADOS": [], "PUERTO": 9}  # fmt: skip
+    datos = {
+        "NOMBRE": nombre,
+        "CAPITULO": f"cap{int(id_.split('.')[0]):02d}.py",
+        "RUTAS": rutas,
+        "PADRE": 1,
+        "CEBO": "/tmp/calificador-cebo",
+        "VEDADOS": [],
+        "PUERTO": 9,
+    }
     return "".join(f"{k} = {v!r}\n" for k, v in datos.items()) + cuerpo
 
 
 def _ladron(mesa, id_: str) -> str:
-    """Todas las maneras de leer la solución; ``RUTAS`` le dice dónde está, por si no la encuentra."""
+    """Todas las maneras de leer la solución; ``RUTAS`` le dice dónde está, por si no la
+    encuentra."""
     paquete = mesa.paquete.parent
     rutas = [str(RAIZ), str(RAIZ / "solutions"), str(paquete), str(paquete / "datos" / "solutions")]
-    return _fuente((AQUI / "ataques" / "ladron.py.txt").read_text("utf-8"), id_, mesa.ejercicios[id_], rutas)
+    return _fuente(
+        (AQUI / "ataques" / "ladron.py.txt").read_text("utf-8"), id_, mesa.ejercicios[id_], rutas
+    )
 
 
 # Los que tratan de pasar una respuesta por buena van contra todos los ejercicios.
@@ -38,7 +50,11 @@ FORJAS = ("parchea allclose e isclose", "parchea la codificación", "objeto igua
 
 
 def _textos() -> dict[str, str]:
-    secciones = [s for f in sorted((AQUI / "ataques").glob("*.txt")) for s in f.read_text("utf-8").split("# %% ")[1:]]
+    secciones = [
+        s
+        for f in sorted((AQUI / "ataques").glob("*.txt"))
+        for s in f.read_text("utf-8").split("# %% ")[1:]
+    ]
     return {s.partition("\n")[0]: s.partition("\n")[2] for s in secciones}
 
 
@@ -54,7 +70,9 @@ def _ataques(mesa) -> dict[str, tuple[str, str]]:
 
 def _para(codigo: str, pedido: str) -> str:
     """El ataque, con el nombre de otro ejercicio; lo que devuelve no es respuesta de ninguno."""
-    codigo = re.sub(r"def masked_softmax\([^)]*\)", f"def {pedido}(scores=None, mask=None, *r, **k)", codigo)
+    codigo = re.sub(
+        r"def masked_softmax\([^)]*\)", f"def {pedido}(scores=None, mask=None, *r, **k)", codigo
+    )
     return codigo.replace("masked_softmax", pedido).replace("return scores * 0", "return 'nada'")
 
 
@@ -124,15 +142,21 @@ def test_el_cigoto_bifurcado_tampoco_lleva_nada(mesa_pronta):
         hecho = mesa_pronta.corrige(id_, _ladron(mesa_pronta, id_))
         assert hecho["puntos"] == 0 and "robada" not in hecho["dicho"], f"{id_}: {hecho}"
     dicho = mesa_pronta.corrige("4.1", ENTORNO)["dicho"]
-    assert "objetos []" in dicho and "ATENTO_CURSO" not in dicho and "PYTEST_CURRENT_TEST" not in dicho
+    assert (
+        "objetos []" in dicho and "ATENTO_CURSO" not in dicho and "PYTEST_CURRENT_TEST" not in dicho
+    )
     assert mesa_pronta.corrige("4.1")["estado"] == "superado"
 
 
 def test_la_lista_de_lectura_no_toca_lo_que_no_debe():
-    """Ni el calificador ni las soluciones ni los paquetes sin nombrar, tampoco los del Python de base."""
+    """Ni el calificador ni las soluciones ni los paquetes sin nombrar, tampoco los del Python de
+    base.
+    """
     enteras = [r for r, entera in lectura.legibles().items() if entera]
     vedadas = [RAIZ / n for n in ("solutions", "exercises", "tests", "code/calificador", ".git")]
-    vedadas += [p for r in {sys.prefix, sys.base_prefix} for p in Path(r).glob("lib/python*/site-packages")]
+    vedadas += [
+        p for r in {sys.prefix, sys.base_prefix} for p in Path(r).glob("lib/python*/site-packages")
+    ]
     for vedada in vedadas:
         assert not [r for r in enteras if r == vedada or r in vedada.parents], vedada
     base = [p for p in vedadas if sys.base_prefix in str(p) and sys.prefix != sys.base_prefix]
@@ -145,20 +169,32 @@ POCOS = "from calificador.jaula import canal; print(canal.prueba_nivel({nivel!r}
 
 
 def test_con_pocos_descriptores_la_jaula_arranca(nivel, python_del_curso, tmp_path):
-    """Hay un descriptor por ruta permitida: el cigoto sube su tope y el hijo se queda con los suyos."""
-    orden = f"ulimit -Sn 64; exec {shlex.quote(str(python_del_curso))} -P -c {shlex.quote(POCOS.format(nivel=nivel))}"
+    """Hay un descriptor por ruta permitida: el cigoto sube su tope y el hijo se queda con los
+    suyos.
+    """
+    orden = (
+        f"ulimit -Sn 64; exec {shlex.quote(str(python_del_curso))} -P -c"
+        f" {shlex.quote(POCOS.format(nivel=nivel))}"
+    )
     entorno = {k: v for k, v in os.environ.items() if k != "ATENTO_CURSO"}
     hecho = subprocess.run(
-        ["bash", "-c", orden], capture_output=True, text=True, timeout=120, cwd=tmp_path, env=entorno
+        ["bash", "-c", orden],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+        env=entorno,
     )
     assert hecho.stdout == "None\n", hecho.stdout + hecho.stderr
 
 
 def test_la_falta_de_descriptores_no_se_cuenta_como_que_no_existe(tmp_path):
     orden = (
-        "import resource\nfrom pathlib import Path\nfrom calificador.jaula import landlock\n"
-        "resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))\n"
-        "try:\n    print(landlock.abre(Path('/')))\nexcept OSError as error:\n    print(error.errno)\n"
+        "import resource\nfrom pathlib import Path\nfrom calificador.jaula import"
+        " landlock\nresource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))\ntry:\n   "
+        " print(landlock.abre(Path('/')))\nexcept OSError as error:\n    print(error.errno)\n"
     )
-    hecho = subprocess.run([sys.executable, "-c", orden], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    hecho = subprocess.run(
+        [sys.executable, "-c", orden], capture_output=True, text=True, timeout=60, cwd=tmp_path
+    )
     assert hecho.stdout == f"{errno.EMFILE}\n", hecho.stdout + hecho.stderr

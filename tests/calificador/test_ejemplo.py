@@ -38,8 +38,19 @@ def test_cada_ejercicio_tiene_un_ejemplo_que_se_lee_y_se_repite(ejercicio):
 
 
 def test_los_numeros_se_leen():
-    for valor, texto in ((0.731058, "0.7311"), (2.0, "2"), (-0.0, "0"), (float("-inf"), "-inf"), (1e-20, "0"), (3, "3")):
+    for valor, texto in (
+        (0.731058, "0.7311"),
+        (2.0, "2"),
+        (-0.0, "0"),
+        (float("-inf"), "-inf"),
+        (1e-20, "0"),
+        (3, "3"),
+    ):
         assert numero(valor) == texto
     assert muestra(torch.tensor([[1.0, -10.0], [100.0, 2.5]])) == "[[  1, -10],\n [100, 2.5]]"
     assert muestra(torch.zeros(30, 30)) == "un tensor de forma (30, 30)"
-    assert muestra("<b>\x1b") == "«<b>»" and muestra((1,)) == "(1,)" and muestra({"a": None}) == "{«a»: None}"
+    assert (
+        muestra("<b>\x1b") == "«<b>»"
+        and muestra((1,)) == "(1,)"
+        and muestra({"a": None}) == "{«a»: None}"
+    )

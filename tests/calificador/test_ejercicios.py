@@ -1,5 +1,6 @@
-"""Cada corrector se corrige: la referencia dice la verdad y saca todo; el esqueleto y lo trivial, nada; y cada error
-conocido cae con su pista. Las respuestas ajenas al registro, buenas y malas, están en ``respuestas/``."""
+"""Cada corrector se corrige: la referencia dice la verdad y saca todo; el esqueleto y lo trivial,
+nada; y cada error conocido cae con su pista. Las respuestas ajenas al registro, buenas y malas,
+están en ``respuestas/``."""
 
 from __future__ import annotations
 
@@ -38,43 +39,63 @@ def _nombre(terna):
 
 @pytest.mark.parametrize(("del_curso", "ejercicio"), TODOS, ids=IDS)
 def test_los_casos_separan_la_referencia_y_cada_error_conocido(del_curso, ejercicio):
-    """Con 25 semillas; ``python -m calificador.correccion.semillas --semillas 200`` prueba doscientas."""
-    assert len({m.pista for m in ejercicio.mutantes}) == len(ejercicio.mutantes), "dos mutantes con la misma pista"
+    """Con 25 semillas; ``python -m calificador.correccion.semillas --semillas 200`` prueba
+    doscientas.
+    """
+    assert len({m.pista for m in ejercicio.mutantes}) == len(ejercicio.mutantes), (
+        "dos mutantes con la misma pista"
+    )
     assert not faltas(del_curso, ejercicio, SEMILLAS)
 
 
 @pytest.mark.parametrize(("del_curso", "ejercicio"), TODOS, ids=IDS)
 def test_el_esqueleto_no_tiene_puntos(del_curso, ejercicio):
     for semilla in POCAS:
-        esqueleto = verifica(ejercicio, del_curso.esqueleto(ejercicio.capitulo), semilla, del_curso=del_curso)
+        esqueleto = verifica(
+            ejercicio, del_curso.esqueleto(ejercicio.capitulo), semilla, del_curso=del_curso
+        )
         assert esqueleto.puntos == 0, f"semilla {semilla}: el esqueleto tiene puntos: {esqueleto}"
-        completa = verifica(ejercicio, del_curso.solucion(ejercicio.capitulo), semilla, del_curso=del_curso)
+        completa = verifica(
+            ejercicio, del_curso.solucion(ejercicio.capitulo), semilla, del_curso=del_curso
+        )
         assert ejercicio.literal or completa.estado == "superado", completa
 
 
 @pytest.mark.parametrize("ejercicio", DEL_LIBRO, ids=lambda e: e.id)
 def test_la_referencia_dice_la_verdad(ejercicio):
     """Cada solución se comprueba con su verdad, que se calcula por otro camino; sin ella, falla."""
-    assert ejercicio.id in VERDADES, f"{ejercicio.id} no tiene su verdad en tests/calificador/verdades/"
+    assert ejercicio.id in VERDADES, (
+        f"{ejercicio.id} no tiene su verdad en tests/calificador/verdades/"
+    )
     sesion, _ = sesion_cargada(LIBRO.solucion(ejercicio.capitulo), ejercicio.nombre, ())
     funcion = sesion.sesion.modulo.__dict__[ejercicio.nombre]
     ejemplos = [ejercicio.ejemplo()] if ejercicio.ejemplo else []
     for semilla in POCAS:
-        for examen in (examen_de(ejercicio.id, semilla), prepara(LIBRO, ejercicio, semilla, casos=ejemplos)):
+        for examen in (
+            examen_de(ejercicio.id, semilla),
+            prepara(LIBRO, ejercicio, semilla, casos=ejemplos),
+        ):
             for caso, esperada in zip(examen.casos, examen.esperadas, strict=True):
                 cierto = VERDADES[ejercicio.id](caso, esperada.valor, funcion)
-                assert cierto, f"{ejercicio.id}, semilla {semilla}, «{caso.propiedad}»: la referencia se equivoca"
+                assert cierto, (
+                    f"{ejercicio.id}, semilla {semilla}, «{caso.propiedad}»: la referencia se"
+                    " equivoca"
+                )
 
 
 @pytest.mark.parametrize("ejercicio", DEL_LIBRO, ids=lambda e: e.id)
 def test_lo_trivial_no_da_ningun_punto(ejercicio):
     for semilla in POCAS:
         examen = examen_de(ejercicio.id, semilla)
-        por_caso = [dict(triviales(c, e.valor)) for c, e in zip(examen.casos, examen.esperadas, strict=True)]
+        por_caso = [
+            dict(triviales(c, e.valor)) for c, e in zip(examen.casos, examen.esperadas, strict=True)
+        ]
         for nombre in por_caso[0]:
             dadas = [Contestacion("valor", t[nombre]) for t in por_caso]
             resultado = puntua(examen, Interrogatorio(dadas), VACIA, "confianza")
-            assert resultado.puntos == 0, f"semilla {semilla}: con {nombre} se ganan puntos: {resultado.propiedades}"
+            assert resultado.puntos == 0, (
+                f"semilla {semilla}: con {nombre} se ganan puntos: {resultado.propiedades}"
+            )
 
 
 @pytest.mark.parametrize("ejercicio", [e for e in DEL_LIBRO if not e.literal], ids=lambda e: e.id)
@@ -85,7 +106,11 @@ def test_ninguna_propiedad_se_cumple_con_lo_que_valia_en_otra_semilla(ejercicio)
             examen = examen_de(ejercicio.id, semilla)
             hecho = Interrogatorio([guardada] * len(examen.casos))
             problemas = problemas_de(examen, hecho, VACIA)
-            propios = [p for c, p in zip(examen.casos, problemas, strict=True) if c.propiedad == caso.propiedad]
+            propios = [
+                p
+                for c, p in zip(examen.casos, problemas, strict=True)
+                if c.propiedad == caso.propiedad
+            ]
             assert any(propios), f"«{caso.propiedad}» se cumple con la constante {guardada.valor}"
 
 
@@ -110,13 +135,17 @@ def test_hay_dos_respuestas_buenas_de_cada_ejercicio_y_sesenta_en_total():
     assert min(cuantas.values()) >= 2 and sum(cuantas.values()) >= 60, cuantas
 
 
-# --- Pistas ----------------------------------------------------------------------------------------------------------
+# --- Pistas ---------------------------------------------------------------------------------------
 
 
 def test_un_error_desconocido_se_dice_con_la_propiedad_y_el_caso_mas_pequeno():
     codigo = next(c for id_, que, c in MALAS if id_ == "4.7" and "se acota" in que)
-    resultado = verifica(LIBRO.ejercicios["4.7"], codigo, "practica", del_curso=LIBRO, con_caso=True)
-    assert resultado.mutante == "" and resultado.pista.startswith("no reconozco este error. Falla «ancho pequeño»")
+    resultado = verifica(
+        LIBRO.ejercicios["4.7"], codigo, "practica", del_curso=LIBRO, con_caso=True
+    )
+    assert resultado.mutante == "" and resultado.pista.startswith(
+        "no reconozco este error. Falla «ancho pequeño»"
+    )
     assert "query = [[" in resultado.caso and "bandwidth = 0.0" in resultado.caso
     assert "llegó = " in resultado.caso and "se esperaba = " in resultado.caso
     assert len(resultado.caso.splitlines()) < 30
@@ -128,7 +157,9 @@ def test_las_pistas_van_de_la_vaga_a_la_explicita():
     hecho = Interrogatorio([Contestacion("valor", 3.0)] * len(examen.casos))
     dichas = [puntua(examen, hecho, VACIA, "", intentos=i).pista for i in range(5)]
     assert ejercicio.pistas_de["sin tapar"] in dichas[0]
-    assert [any(p in d for p in ejercicio.pistas[i : i + 1]) for i, d in enumerate(dichas[1:4])] == [True] * 3
+    assert [
+        any(p in d for p in ejercicio.pistas[i : i + 1]) for i, d in enumerate(dichas[1:4])
+    ] == [True] * 3
     assert dichas[3] == dichas[4]
 
 
@@ -139,7 +170,9 @@ def test_un_mutante_solo_se_nombra_si_reproduce_todo():
     suyas = examen.de_mutante(next(m for m in ejercicio.mutantes if m.nombre == "una-de-mas"))
     mezcla = [*suyas[:-1], Contestacion("valor", suyas[-1].valor + 1)]
     assert puntua(examen, Interrogatorio(list(suyas)), VACIA, "").mutante == "una-de-mas"
-    assert puntua(examen, Interrogatorio(mezcla), VACIA, "").pista.startswith("no reconozco este error")
+    assert puntua(examen, Interrogatorio(mezcla), VACIA, "").pista.startswith(
+        "no reconozco este error"
+    )
 
 
 @pytest.mark.parametrize("ejercicio", DEL_LIBRO, ids=lambda e: e.id)
@@ -147,11 +180,27 @@ def test_las_pistas_no_dan_el_codigo(ejercicio):
     """Ni líneas de la solución ni llamadas: palabras."""
     solucion = LIBRO.solucion(ejercicio.capitulo)
     nodo = next(n for n in ast.parse(solucion).body if getattr(n, "name", None) == ejercicio.nombre)
-    trozos = {ast.unparse(n) for n in ast.walk(nodo) if isinstance(n, (ast.Call, ast.Subscript, ast.Compare))}
-    trozos |= {ast.unparse(n) for n in ast.walk(nodo) if isinstance(n, ast.BinOp) and len(ast.unparse(n)) > 12}
-    for pista in (*ejercicio.pistas, *ejercicio.pistas_de.values(), *(m.pista for m in ejercicio.mutantes)):
-        assert not re.search(r"\w+\.\w+\(|\w\[\.\.\.|=\s*-1\)", pista), f"código en la pista: {pista}"
-        assert not [t for t in trozos if len(t) > 8 and t in pista], f"código de la solución en la pista: {pista}"
+    trozos = {
+        ast.unparse(n)
+        for n in ast.walk(nodo)
+        if isinstance(n, (ast.Call, ast.Subscript, ast.Compare))
+    }
+    trozos |= {
+        ast.unparse(n)
+        for n in ast.walk(nodo)
+        if isinstance(n, ast.BinOp) and len(ast.unparse(n)) > 12
+    }
+    for pista in (
+        *ejercicio.pistas,
+        *ejercicio.pistas_de.values(),
+        *(m.pista for m in ejercicio.mutantes),
+    ):
+        assert not re.search(r"\w+\.\w+\(|\w\[\.\.\.|=\s*-1\)", pista), (
+            f"código en la pista: {pista}"
+        )
+        assert not [t for t in trozos if len(t) > 8 and t in pista], (
+            f"código de la solución en la pista: {pista}"
+        )
 
 
 def test_el_aviso_de_un_mutante_no_llega_a_quien_estudia(recwarn, capfd):
@@ -162,13 +211,17 @@ def test_el_aviso_de_un_mutante_no_llega_a_quien_estudia(recwarn, capfd):
     assert not list(recwarn) and capfd.readouterr() == ("", "")
 
 
-# --- La jaula y las variantes ------------------------------------------------------------------------------------------
+# --- La jaula y las variantes ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("del_curso", "ejercicio"), TODOS, ids=IDS)
 def test_los_casos_cambian_con_la_semilla(del_curso, ejercicio):
     if all(c.secreto for c in prepara(del_curso, ejercicio, 0).casos):
-        assert ejercicio.tipo in ("predecir", "ordenar", "lapiz"), "los demás tienen entradas que varían"
+        assert ejercicio.tipo in (
+            "predecir",
+            "ordenar",
+            "lapiz",
+        ), "los demás tienen entradas que varían"
         return
     vistas = {str([(m, {k: v.flatten()[:50].tolist() for k, v in t.items()}) for m, t in
                    prepara(del_curso, ejercicio, s).peticiones]) for s in POCAS}  # fmt: skip
@@ -176,7 +229,9 @@ def test_los_casos_cambian_con_la_semilla(del_curso, ejercicio):
 
 
 def test_todo_el_libro_pasa_dentro_de_la_jaula(nivel):
-    """Las referencias no usan nada que la jaula quite; los esqueletos quedan pendientes o sin puntos."""
+    """Las referencias no usan nada que la jaula quite; los esqueletos quedan pendientes o sin
+    puntos.
+    """
     with Corrector(nivel, "jaula", del_curso=LIBRO) as corrector:
         for ejercicio in DEL_LIBRO:
             resultado = corrector.califica(ejercicio, LIBRO.solucion(ejercicio.capitulo))
@@ -185,7 +240,11 @@ def test_todo_el_libro_pasa_dentro_de_la_jaula(nivel):
 
 
 def test_lo_que_el_enunciado_prohibe_por_su_coste_no_cabe_en_la_jaula(nivel):
-    caras = [(i, q, c) for i, q, c in MALAS if q in ("la matriz entera de productos", "construye la matriz")]
+    caras = [
+        (i, q, c)
+        for i, q, c in MALAS
+        if q in ("la matriz entera de productos", "construye la matriz")
+    ]
     assert {i for i, _, _ in caras} == {"4.9", "4.10"}
     with Corrector(nivel, "caro", del_curso=LIBRO) as corrector:
         for id_, _, codigo in caras:
@@ -208,11 +267,16 @@ def test_una_variante_hace_fallar_la_solucion_publica():
     assert publica.puntos == 0 and "versión pública" in publica.pista
     propia = DE_PRUEBA.solucion(91).replace("power: float = 0.5", "power: float = 0.75")
     assert verifica(ejercicio, propia, "clase", examen=examen).estado == "superado"
-    assert verifica(ejercicio, examen.codigo(ejercicio.mutantes[1]), "clase", examen=examen).puntos == 0
+    assert (
+        verifica(ejercicio, examen.codigo(ejercicio.mutantes[1]), "clase", examen=examen).puntos
+        == 0
+    )
 
 
 def con_otros_defectos(fuente, nombre, parametros):
-    """La solución con los valores por defecto de la clase, como la escribiría quien ha leído el enunciado."""
+    """La solución con los valores por defecto de la clase, como la escribiría quien ha leído el
+    enunciado.
+    """
     arbol = ast.parse(fuente)
     cosa = next(n for n in arbol.body if getattr(n, "name", None) == nombre)
     if isinstance(cosa, ast.ClassDef):
@@ -230,7 +294,9 @@ def con_otros_defectos(fuente, nombre, parametros):
 
 @pytest.mark.parametrize("ejercicio", [e for e in DEL_LIBRO if e.variante], ids=lambda e: e.id)
 def test_las_variantes_del_libro_tambien(ejercicio):
-    """Con los parámetros de una clase, la solución pública pierde puntos y la que los lleva escritos los tiene todos."""
+    """Con los parámetros de una clase, la solución pública pierde puntos y la que los lleva
+    escritos los tiene todos.
+    """
     from calificador.uso import clase
 
     solucion = LIBRO.solucion(ejercicio.capitulo)
@@ -241,4 +307,7 @@ def test_las_variantes_del_libro_tambien(ejercicio):
         examen = prepara(LIBRO, ejercicio, semilla, parametros)
         publica = verifica(ejercicio, solucion, semilla, examen=examen).puntos
         assert publica < ejercicio.puntos, (semilla, parametros)
-        assert verifica(ejercicio, propia, semilla, examen=examen).estado == "superado", (semilla, parametros)
+        assert verifica(ejercicio, propia, semilla, examen=examen).estado == "superado", (
+            semilla,
+            parametros,
+        )

@@ -28,7 +28,9 @@ def test_todas_las_disposiciones(tmp_path, curso):
     (tmp_path / "carla").mkdir()
     (tmp_path / "carla" / "sub").mkdir()
     (tmp_path / "carla" / "sub" / "cap91.py").write_text(BUENO)
-    (tmp_path / "dora.zip").write_bytes(zip_de({"mis-ejercicios/cap91.py": BUENO, "__MACOSX/cap91.py": "mal"}))
+    (tmp_path / "dora.zip").write_bytes(
+        zip_de({"mis-ejercicios/cap91.py": BUENO, "__MACOSX/cap91.py": "mal"})
+    )
     moodle = tmp_path / "Eva Luna_1234_assignsubmission_file_"
     moodle.mkdir()
     (moodle / "cap92.py").write_text("ORDER = []")
@@ -37,14 +39,21 @@ def test_todas_las_disposiciones(tmp_path, curso):
     assert {k: sorted(e.fuentes) for k, e in entregas.items()} == {
         "ana": [91], "beto": [91, 92], "carla": [91], "dora": [91], "1234": [92], "99": [91],
     }  # fmt: skip
-    assert entregas["1234"].nombre == "Eva Luna" and not any(e.incidencias for e in entregas.values())
+    assert entregas["1234"].nombre == "Eva Luna" and not any(
+        e.incidencias for e in entregas.values()
+    )
 
 
 def test_el_zip_que_descarga_moodle(tmp_path, curso):
     ruta = tmp_path / "tarea.zip"
-    ruta.write_bytes(zip_de({
-        "Ana Paz_11_assignsubmission_file_/cap91.py": BUENO, "Leo_12_assignsubmission_file_cap91.py": BUENO,
-    }))  # fmt: skip
+    ruta.write_bytes(
+        zip_de(
+            {
+                "Ana Paz_11_assignsubmission_file_/cap91.py": BUENO,
+                "Leo_12_assignsubmission_file_cap91.py": BUENO,
+            }
+        )
+    )
     assert sorted(e.id for e in lee_carpeta(ruta, curso)) == ["11", "12"]
 
 
@@ -96,7 +105,9 @@ def test_los_enlaces_no_se_siguen(tmp_path, curso):
     entregas = por_id(carpeta, curso)
     assert not any(e.fuentes for e in entregas.values())
     dichas = [i for e in entregas.values() for i in e.incidencias]
-    assert sum("enlace simbólico" in i for i in dichas) == 5 and any("no es un fichero normal" in i for i in dichas)
+    assert sum("enlace simbólico" in i for i in dichas) == 5 and any(
+        "no es un fichero normal" in i for i in dichas
+    )
 
 
 def test_dos_con_el_mismo_identificador_quedan_los_dos(tmp_path, curso):
@@ -104,7 +115,9 @@ def test_dos_con_el_mismo_identificador_quedan_los_dos(tmp_path, curso):
     (tmp_path / "ana.zip").write_bytes(zip_de({"cap91.py": BUENO}))
     entregas = por_id(tmp_path, curso)
     assert set(entregas) == {"ana", "ana (2)"} and all(e.duplicada for e in entregas.values())
-    assert all("dos entregas con el identificador ana" in e.incidencias[0] for e in entregas.values())
+    assert all(
+        "dos entregas con el identificador ana" in e.incidencias[0] for e in entregas.values()
+    )
 
 
 def test_los_nombres_hostiles_llegan(tmp_path, curso):
@@ -115,15 +128,25 @@ def test_los_nombres_hostiles_llegan(tmp_path, curso):
 
 
 def test_de_un_cuaderno_se_toman_las_definiciones_sin_ejecutar_lo_demas(tmp_path, curso, corrector):
-    (tmp_path / "05-cuaderno.ipynb").write_text(cuaderno(
-        ("markdown", "def output_shape(): mal", ()),
-        ("code", "%matplotlib inline\n!rm -rf /\nimport math\nFACTOR = 1", ()),
-        ("code", "while True:\n    pass", ()),
-        ("code", "esto no es python", ()),
-        ("code", ["def output_shape(a, b, c):\n", "    return (a * FACTOR, suma(c))\n", "raise SystemExit\n"], ()),
-        ("code", "suma = sum_one(0)\ndef otra(): pass", ()),
-        ("code", "tabla = [lambda c: c]\nfor f in tabla:\n    suma = f", ("ejercicio",)),
-    ))  # fmt: skip
+    (tmp_path / "05-cuaderno.ipynb").write_text(
+        cuaderno(
+            ("markdown", "def output_shape(): mal", ()),
+            ("code", "%matplotlib inline\n!rm -rf /\nimport math\nFACTOR = 1", ()),
+            ("code", "while True:\n    pass", ()),
+            ("code", "esto no es python", ()),
+            (
+                "code",
+                [
+                    "def output_shape(a, b, c):\n",
+                    "    return (a * FACTOR, suma(c))\n",
+                    "raise SystemExit\n",
+                ],
+                (),
+            ),
+            ("code", "suma = sum_one(0)\ndef otra(): pass", ()),
+            ("code", "tabla = [lambda c: c]\nfor f in tabla:\n    suma = f", ("ejercicio",)),
+        )
+    )
     entrega = lee_ruta(tmp_path, curso)
     assert list(entrega.fuentes) == [91], entrega
     resultado = corrector.califica(curso.ejercicios["91.3"], entrega.fuentes[91])
@@ -141,11 +164,14 @@ def test_un_error_en_un_cuaderno_dice_la_celda(tmp_path, curso, corrector):
 @pytest.mark.parametrize(
     ("datos", "texto"),
     [
-        ("ñ".encode(), "ñ"), ("\ufeffñ".encode(), "ñ"), ("# coding: latin-1\nñ".encode("latin-1"), "# coding: latin-1\nñ"),
-        ("ñ".encode("utf-16"), "ñ"), ("ñ".encode("cp1252"), "ñ"),
+        ("ñ".encode(), "ñ"),
+        ("\ufeffñ".encode(), "ñ"),
+        ("# coding: latin-1\nñ".encode("latin-1"), "# coding: latin-1\nñ"),
+        ("ñ".encode("utf-16"), "ñ"),
+        ("ñ".encode("cp1252"), "ñ"),
     ],
     ids=range(5),
-)  # fmt: skip
+)
 def test_codificaciones(datos, texto):
     assert decodifica(datos)[0].lstrip("\ufeff") == texto
 
@@ -173,9 +199,12 @@ def test_el_zip_de_la_clase_trae_el_zip_de_cada_persona(tmp_path, curso):
     })  # fmt: skip
     leidas = por_id(ruta, curso)
     assert {k: (e.nombre, sorted(e.fuentes)) for k, e in leidas.items()} == {
-        "111": ("Ana Paz", [91, 92]), "112": ("Ana Paz", [91]), "113": ("Eva Luna", [91]), "114": ("Leo Gil", []),
+        "111": ("Ana Paz", [91, 92]),
+        "112": ("Ana Paz", [91]),
+        "113": ("Eva Luna", [91]),
+        "114": ("Leo Gil", []),
         "115": ("Rosa Mar", []),
-    }  # fmt: skip
+    }
     assert leidas["112"].fuentes[91].texto.endswith("# otra")
     assert [e.incidencias for e in leidas.values()] == [
         [], [], [], ["la entrega no trae ningún .py ni .ipynb"],
@@ -185,7 +214,9 @@ def test_el_zip_de_la_clase_trae_el_zip_de_cada_persona(tmp_path, curso):
 
 
 def test_una_clase_de_mas_de_trescientos_ficheros(tmp_path, curso):
-    entradas = {f"P {i}_{1000 + i}{ENVIO}/{n}": BUENO for i in range(200) for n in ("cap91.py", "notas.txt")}
+    entradas = {
+        f"P {i}_{1000 + i}{ENVIO}/{n}": BUENO for i in range(200) for n in ("cap91.py", "notas.txt")
+    }
     leidas = lee_carpeta(clase_de_moodle(tmp_path, entradas), curso)
     assert len(leidas) == 200 and all(list(e.fuentes) == [91] and not e.incidencias for e in leidas)
 
@@ -212,7 +243,8 @@ def test_lo_que_escribe_quien_entrega_no_identifica_a_nadie(tmp_path, curso):
 
 @pytest.mark.parametrize("en_zip", [True, False])
 def test_un_nombre_de_perfil_con_la_marca_de_moodle(tmp_path, curso, en_zip):
-    """En carpetas vale la última marca; en un fichero suelto no se sabe, y no es de nadie conocido."""
+    """En carpetas vale la última marca; en un fichero suelto no se sabe, y no es de nadie
+    conocido."""
     ficheros = {
         f"Ana_111{ENVIO}/cap91.py": BUENO,
         f"Eva_111_assignsubmission_file_222{ENVIO}/cap91.py": "x = 1",
@@ -228,7 +260,10 @@ def test_un_nombre_de_perfil_con_la_marca_de_moodle(tmp_path, curso, en_zip):
     assert leidas["111"].fuentes[91].texto == BUENO and not leidas["111"].incidencias
     assert leidas["222"].fuentes[91].texto == "x = 1" and leidas["333"].fuentes[91].texto == "x = 2"
     (rara,) = set(leidas) - {"111", "222", "333"}
-    assert rara.startswith("Iris_111") and "dos veces la marca de Moodle" in leidas[rara].incidencias[0]
+    assert (
+        rara.startswith("Iris_111")
+        and "dos veces la marca de Moodle" in leidas[rara].incidencias[0]
+    )
 
 
 def test_dos_personas_con_el_mismo_nombre_no_se_juntan(tmp_path, curso):
@@ -240,9 +275,13 @@ def test_dos_personas_con_el_mismo_nombre_no_se_juntan(tmp_path, curso):
 
 
 def test_un_zip_dentro_de_otro_se_dice(tmp_path, curso):
-    (tmp_path / "ana.zip").write_bytes(zip_de({"cap91.py": BUENO, "otro.zip": zip_de({"cap92.py": "x = 1"})}))
+    (tmp_path / "ana.zip").write_bytes(
+        zip_de({"cap91.py": BUENO, "otro.zip": zip_de({"cap92.py": "x = 1"})})
+    )
     ana = por_id(tmp_path, curso)["ana"]
-    assert list(ana.fuentes) == [91] and ana.incidencias == ["ana.zip: otro.zip: es un zip dentro de otro: no se abre"]
+    assert list(ana.fuentes) == [91] and ana.incidencias == [
+        "ana.zip: otro.zip: es un zip dentro de otro: no se abre"
+    ]
 
 
 # --- Topes y relojes ------------------------------------------------------------------------------
@@ -273,7 +312,14 @@ def test_un_zip_de_600000_entradas_no_se_lista(tmp_path, curso):
     """El índice se escribe a mano: hacerlo con ``zipfile`` tardaría un minuto."""
     entrada = b"PK\x01\x02" + bytes(24) + (1).to_bytes(2, "little") + bytes(16) + b"a"
     indice = entrada * 600_000
-    final = b"PK\x05\x06" + bytes(4) + b"\xff\xff" * 2 + len(indice).to_bytes(4, "little") + bytes(4) + bytes(2)
+    final = (
+        b"PK\x05\x06"
+        + bytes(4)
+        + b"\xff\xff" * 2
+        + len(indice).to_bytes(4, "little")
+        + bytes(4)
+        + bytes(2)
+    )
     (tmp_path / "ana.zip").write_bytes(indice + final)
     (leida,), tardo = segundos(lambda: lee_carpeta(tmp_path, curso))
     assert leida.incidencias == ["ana.zip: más de 300 ficheros; no se abre"] and tardo < 2
@@ -281,7 +327,14 @@ def test_un_zip_de_600000_entradas_no_se_lista(tmp_path, curso):
 
 @pytest.mark.parametrize(
     "texto",
-    ["\n" * 200_000, " " * 500_000, "def " * 100_000, "a" * 900_000, ("def" + " " * 900_000), "\n \t" * 200_000],
+    [
+        "\n" * 200_000,
+        " " * 500_000,
+        "def " * 100_000,
+        "a" * 900_000,
+        ("def" + " " * 900_000),
+        "\n \t" * 200_000,
+    ],
     ids=range(6),
 )
 def test_reconocer_el_capitulo_no_se_cuelga(tmp_path, curso, texto):
@@ -293,12 +346,15 @@ def test_reconocer_el_capitulo_no_se_cuelga(tmp_path, curso, texto):
 @pytest.mark.parametrize(
     "datos",
     [
-        b"# coding: punycode\n" + b"a-" * 400_000, b"# coding: idna\n" + b"a." * 400_000,
-        b"#" * 1_000_000, b"# coding: " + b"x" * 900_000, b"# coding: unicode_escape\n" + BUENO.encode(),
+        b"# coding: punycode\n" + b"a-" * 400_000,
+        b"# coding: idna\n" + b"a." * 400_000,
+        b"#" * 1_000_000,
+        b"# coding: " + b"x" * 900_000,
+        b"# coding: unicode_escape\n" + BUENO.encode(),
         b"# coding: zlib\n" + BUENO.encode(),
     ],
     ids=range(6),
-)  # fmt: skip
+)
 def test_una_codificacion_rara_no_se_cuelga(datos):
     (texto, _), tardo = segundos(lambda: decodifica(datos))
     assert tardo < 1 and texto
@@ -347,7 +403,9 @@ def test_un_fallo_inesperado_al_leer_es_de_esa_persona(tmp_path, curso, monkeypa
     (tmp_path / "ana.py").write_text("# explota")
     (tmp_path / "beto.py").write_text(BUENO)
     leidas = por_id(tmp_path, curso)
-    assert leidas["ana"].incidencias == ["no se ha podido leer la entrega (MemoryError): mírala a mano"]
+    assert leidas["ana"].incidencias == [
+        "no se ha podido leer la entrega (MemoryError): mírala a mano"
+    ]
     assert leidas["beto"].fuentes
 
 
@@ -364,7 +422,9 @@ def test_el_esqueleto_junto_al_cuaderno_resuelto_no_se_corrige(tmp_path, curso, 
 
 
 def test_de_dos_trabajados_vale_el_que_lleva_mas_ejercicios(tmp_path, curso):
-    uno = curso.esqueleto(91).replace('    raise NotImplementedError("Ejercicio 91.3")', "    return 1")
+    uno = curso.esqueleto(91).replace(
+        '    raise NotImplementedError("Ejercicio 91.3")', "    return 1"
+    )
     (tmp_path / "cap91.py").write_text(uno)
     (tmp_path / "cap91.ipynb").write_text(cuaderno(("code", curso.solucion(91), ())))
     entrega = lee_ruta(tmp_path, curso)
@@ -382,13 +442,29 @@ def test_el_zip_de_la_entrega_guardado_en_la_carpeta_no_cuenta(tmp_path, curso):
 
 
 def test_las_constantes_calculadas_de_un_cuaderno_se_conservan(tmp_path, curso, corrector):
-    (tmp_path / "cap91.ipynb").write_text(cuaderno(
-        ("code", "import math\nimport torch\nmodel = train()\n", ()),
-        ("code", 'INF = float("inf")\nEPS = torch.finfo(torch.float64).eps\nUNO = int(math.cos(0))', ()),
-        ("code", "fallo = torch.ones(3) @ model\nINDICE = {n: i for i, n in enumerate('abc')}['a']", ()),
-        ("code", "print('no se ejecuta')\nx = input()\nwhile True:\n    pass", ()),
-        ("code", "def output_shape(a, b, c):\n    assert INF > 1 and EPS < 1 and INDICE == 0\n"
-                 "    return (a * UNO, c)\n", ()),
-    ))  # fmt: skip
+    (tmp_path / "cap91.ipynb").write_text(
+        cuaderno(
+            ("code", "import math\nimport torch\nmodel = train()\n", ()),
+            (
+                "code",
+                'INF = float("inf")\nEPS = torch.finfo(torch.float64).eps\nUNO = int(math.cos(0))',
+                (),
+            ),
+            (
+                "code",
+                "fallo = torch.ones(3) @ model\nINDICE = {n: i for i, n in enumerate('abc')}['a']",
+                (),
+            ),
+            ("code", "print('no se ejecuta')\nx = input()\nwhile True:\n    pass", ()),
+            (
+                "code",
+                (
+                    "def output_shape(a, b, c):\n    assert INF > 1 and EPS < 1 and INDICE == 0\n"
+                    "    return (a * UNO, c)\n"
+                ),
+                (),
+            ),
+        )
+    )
     resultado = corrector.califica(curso.ejercicios["91.3"], lee_ruta(tmp_path, curso).fuentes[91])
     assert resultado.estado == "superado", resultado

@@ -1,4 +1,6 @@
-"""Los ejercicios que se entregan escritos a mano: lápiz (un diccionario de números) y predecir (un número o una opción)."""
+"""Los ejercicios que se entregan escritos a mano: lápiz (un diccionario de números) y predecir (un
+número o una opción).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from calificador.correccion.ejemplo import ejemplo
 from calificador.correccion.oraculo import Corrector, verifica
 from calificador.correccion.semillas import faltas
 
-REGISTRO = '''
+REGISTRO = """
 from calificador.registro import Ejercicio, cambia, cuerpo, numeros
 
 EJERCICIOS = [
@@ -38,7 +40,7 @@ EJERCICIOS = [
         ),
     ),
 ]
-'''
+"""
 SOLUCION = """
 import math
 
@@ -65,7 +67,11 @@ how_many = None  # Ejercicio 94.3
 @pytest.fixture(scope="module")
 def manual(tmp_path_factory):
     base = tmp_path_factory.mktemp("manual")
-    for carpeta, texto in (("registro", REGISTRO), ("solutions", SOLUCION), ("exercises", ESQUELETO)):
+    for carpeta, texto in (
+        ("registro", REGISTRO),
+        ("solutions", SOLUCION),
+        ("exercises", ESQUELETO),
+    ):
         (base / carpeta).mkdir()
         (base / carpeta / "cap94.py").write_text(texto, encoding="utf-8")
     return carga.curso_en(str(base))
@@ -106,15 +112,26 @@ def test_cada_numero_con_su_tolerancia_y_su_pista(manual, codigo, puntos, mutant
     ejercicio = next(e for e in manual.ejercicios.values() if codigo.startswith(e.nombre))
     resultado = nota(manual, ejercicio.id, codigo)
     assert (resultado.puntos, resultado.mutante) == (puntos, mutante), resultado
-    assert resultado.puntos == ejercicio.puntos or resultado.pista or "sin contestar" in resultado.mensaje
+    assert (
+        resultado.puntos == ejercicio.puntos
+        or resultado.pista
+        or "sin contestar" in resultado.mensaje
+    )
 
 
 def test_nunca_se_dice_la_respuesta(manual):
-    for codigo in ("two_weights = {'score': 3, 'weight': 4}", "how_many = 23", "what_grows = 'baja'"):
+    for codigo in (
+        "two_weights = {'score': 3, 'weight': 4}",
+        "how_many = 23",
+        "what_grows = 'baja'",
+    ):
         ejercicio = next(e for e in manual.ejercicios.values() if codigo.startswith(e.nombre))
         dicho = str(nota(manual, ejercicio.id, codigo))
         assert not any(x in dicho for x in ("0.7071", "0.669", "0.67", "24", "sube"))
-    assert "no es una de las opciones: sube, baja, no cambia" in nota(manual, "94.2", "what_grows = 'crece'").mensaje
+    assert (
+        "no es una de las opciones: sube, baja, no cambia"
+        in nota(manual, "94.2", "what_grows = 'crece'").mensaje
+    )
 
 
 def test_pasan_por_la_misma_jaula(manual, nivel):

@@ -37,7 +37,9 @@ def prepara_entregas(carpeta: Path, cuantas: int) -> None:
 
 
 def encargo(salida: Path, nivel: str = "media", semilla: str = "s") -> lote.Encargo:
-    return lote.Encargo(str(salida), clase.Clase("prueba", semilla), ("91.3",), nivel, os.environ["ATENTO_CURSO"])
+    return lote.Encargo(
+        str(salida), clase.Clase("prueba", semilla), ("91.3",), nivel, os.environ["ATENTO_CURSO"]
+    )
 
 
 def puntos(salida: Path) -> dict[str, int]:
@@ -45,8 +47,20 @@ def puntos(salida: Path) -> dict[str, int]:
 
 
 def orden(entregas: Path, salida: Path, trabajos: int = 2) -> list[object]:
-    return ["lote", entregas, "--salida", salida, "--ejercicio", "91.3", "--semilla", "s", "--trabajos", trabajos,
-            "--nivel", "media"]  # fmt: skip
+    return [
+        "lote",
+        entregas,
+        "--salida",
+        salida,
+        "--ejercicio",
+        "91.3",
+        "--semilla",
+        "s",
+        "--trabajos",
+        trabajos,
+        "--nivel",
+        "media",
+    ]
 
 
 @pytest.mark.lento
@@ -63,7 +77,9 @@ def test_tres_kill_no_pierden_nada(tmp_path, media):
         proceso = lanza(*orden(entregas, salida), en=tmp_path)
         with matando(proceso):
             meta = hechas() + 3
-            espera(lambda meta=meta, proceso=proceso: hechas() >= meta or proceso.poll() is not None)
+            espera(
+                lambda meta=meta, proceso=proceso: hechas() >= meta or proceso.poll() is not None
+            )
             familia = psutil.Process(proceso.pid).children(recursive=True)
             if vuelta == 1 and familia:
                 familia[0].kill()  # y una vez, antes, a un trabajador
@@ -74,7 +90,9 @@ def test_tres_kill_no_pierden_nada(tmp_path, media):
     assert 0 < len(hechos) < 40 and all(json.loads(p.read_text())["formato"] == 1 for p in hechos)
     ultima = atento(*orden(entregas, salida), en=tmp_path)
     assert ultima.returncode == 1, ultima.stderr
-    assert {p: p.stat().st_mtime_ns for p in hechos} == hechos, "se volvió a corregir lo que ya estaba"
+    assert {p: p.stat().st_mtime_ns for p in hechos} == hechos, (
+        "se volvió a corregir lo que ya estaba"
+    )
     assert len(list(resultados.iterdir())) == 40
     assert puntos(salida) == {f"p{i:03d}": 0 if i % 10 == 9 else 1 for i in range(40)}
 
@@ -83,13 +101,21 @@ def test_la_clave_cambia_con_lo_que_decide_la_nota(tmp_path, curso):
     prepara_entregas(tmp_path / "E", 1)
     (entrega,) = lote.lee_entregas(tmp_path / "E", curso)
     base = encargo(tmp_path)
-    claves = {lote.clave(entrega, e, curso) for e in (
-        base, dataclasses.replace(base, clase=clase.Clase("x", "otra")), dataclasses.replace(base, nivel="fuerte"),
-        dataclasses.replace(base, clase=clase.Clase("x", "s", {"91.3": {"a": 1}})),
-        dataclasses.replace(base, ejercicios=("91.2",)),
-    )}  # fmt: skip
+    claves = {
+        lote.clave(entrega, e, curso)
+        for e in (
+            base,
+            dataclasses.replace(base, clase=clase.Clase("x", "otra")),
+            dataclasses.replace(base, nivel="fuerte"),
+            dataclasses.replace(base, clase=clase.Clase("x", "s", {"91.3": {"a": 1}})),
+            dataclasses.replace(base, ejercicios=("91.2",)),
+        )
+    }
     assert len(claves) == 5
-    assert lote.clave(entrega, dataclasses.replace(base, clase=clase.Clase("otro nombre", "s")), curso) in claves
+    assert (
+        lote.clave(entrega, dataclasses.replace(base, clase=clase.Clase("otro nombre", "s")), curso)
+        in claves
+    )
 
 
 def test_un_json_a_medias_se_repite(tmp_path, curso, corrector_en_serie):
@@ -138,8 +164,12 @@ def test_sin_entregas_se_dice(tmp_path, curso):
 # --- La frontera de cada entrega ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("error", [ValueError("raro [/x] \x1b[31m"), MemoryError(), RecursionError("r"), KeyError(3)])
-def test_un_fallo_al_corregir_a_una_persona_es_una_linea_suya(tmp_path, curso, corrector_en_serie, monkeypatch, error):
+@pytest.mark.parametrize(
+    "error", [ValueError("raro [/x] \x1b[31m"), MemoryError(), RecursionError("r"), KeyError(3)]
+)
+def test_un_fallo_al_corregir_a_una_persona_es_una_linea_suya(
+    tmp_path, curso, corrector_en_serie, monkeypatch, error
+):
     from calificador.correccion.oraculo import Corrector
 
     original = Corrector.califica
@@ -153,15 +183,25 @@ def test_un_fallo_al_corregir_a_una_persona_es_una_linea_suya(tmp_path, curso, c
     leidas = lote.lee_entregas(tmp_path / "E", curso)
     monkeypatch.setattr(Corrector, "califica", falla)
     hechas = lote.corrige_lote(leidas, encargo(tmp_path / "N"), trabajos=1)
-    assert [c.puntos for c in hechas] == [1, 0, 1] and [c.repetir for c in hechas] == [False, True, False]
+    assert [c.puntos for c in hechas] == [1, 0, 1] and [c.repetir for c in hechas] == [
+        False,
+        True,
+        False,
+    ]
     assert "no se ha podido corregir: " + type(error).__name__ in hechas[1].incidencias[0]
     assert not any(c in hechas[1].incidencias[0] for c in "\n\x1b")
     exporta.plano(lote.lee_notas(tmp_path / "N"), tmp_path / "N")
     monkeypatch.undo()  # y cuando el calificador se arregla, la misma orden lo corrige
-    assert [c.puntos for c in lote.corrige_lote(leidas, encargo(tmp_path / "N"), trabajos=1)] == [1, 1, 1]
+    assert [c.puntos for c in lote.corrige_lote(leidas, encargo(tmp_path / "N"), trabajos=1)] == [
+        1,
+        1,
+        1,
+    ]
 
 
-def test_quien_acaba_con_el_cigoto_no_detiene_a_los_demas(tmp_path, curso, corrector_en_serie, monkeypatch):
+def test_quien_acaba_con_el_cigoto_no_detiene_a_los_demas(
+    tmp_path, curso, corrector_en_serie, monkeypatch
+):
     from calificador.correccion.oraculo import Corrector
 
     original = Corrector.califica
@@ -175,9 +215,13 @@ def test_quien_acaba_con_el_cigoto_no_detiene_a_los_demas(tmp_path, curso, corre
     prepara_entregas(tmp_path / "E", 2)
     leidas = lote.lee_entregas(tmp_path / "E", curso)
     hechas = lote.corrige_lote(leidas, encargo(tmp_path / "N"), trabajos=1)
-    assert [c.puntos for c in hechas] == [0, 1] and "acaba con el proceso" in hechas[0].incidencias[0]
+    assert [c.puntos for c in hechas] == [0, 1] and "acaba con el proceso" in hechas[0].incidencias[
+        0
+    ]
     monkeypatch.setattr(lote.canal, "prueba_nivel", Rota())
-    with pytest.raises(FalloDeEntorno):  # si la jaula no funciona, no es culpa de nadie: el lote se para
+    with pytest.raises(
+        FalloDeEntorno
+    ):  # si la jaula no funciona, no es culpa de nadie: el lote se para
         lote.corrige_lote(leidas, encargo(tmp_path / "N"), trabajos=1)
 
 
@@ -199,7 +243,10 @@ def test_un_trabajador_que_muere_siempre_deja_dicho_de_quien_era(tmp_path, curso
     monkeypatch.setattr(lote, "_una_tanda", muere)
     prepara_entregas(tmp_path / "E", 2)
     hechas = lote.corrige_lote(lote.lee_entregas(tmp_path / "E", curso), encargo(tmp_path / "N"))
-    assert [c.repetir for c in hechas] == [True, True] and "el proceso que corregía murió" in hechas[0].incidencias[0]
+    assert [c.repetir for c in hechas] == [
+        True,
+        True,
+    ] and "el proceso que corregía murió" in hechas[0].incidencias[0]
     assert len(lote.lee_notas(tmp_path / "N")) == 2
 
 
@@ -231,7 +278,12 @@ def test_interrumpir_un_lote_no_deja_nada(tmp_path, media, senal, ignorada, al_g
     prepara_entregas(entregas, 60)
     proceso = lanza(*orden(entregas, salida), en=tmp_path, ignora_sigint=ignorada)
     with matando(proceso):
-        espera(lambda: len(list((salida / "resultados").glob("p*.json"))) >= 2 or proceso.poll() is not None)
+        espera(
+            lambda: (
+                len(list((salida / "resultados").glob("p*.json"))) >= 2
+                or proceso.poll() is not None
+            )
+        )
         familia = psutil.Process(proceso.pid).children(recursive=True)
         (os.killpg if al_grupo else os.kill)(proceso.pid, senal)
         dicho, errores = proceso.communicate(timeout=40)

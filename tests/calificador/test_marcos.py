@@ -23,7 +23,19 @@ def ida_y_vuelta(valor):
 
 @pytest.mark.parametrize(
     "valor",
-    [None, True, 0, -(10**40), 0.1, math.inf, "añ\n\x00", [], (1, [2.5, (None,)]), {"a": 1, 2: (3,)}, torch.float32],
+    [
+        None,
+        True,
+        0,
+        -(10**40),
+        0.1,
+        math.inf,
+        "añ\n\x00",
+        [],
+        (1, [2.5, (None,)]),
+        {"a": 1, 2: (3,)},
+        torch.float32,
+    ],
 )
 def test_los_valores_vuelven_iguales(valor):
     vuelto = ida_y_vuelta(valor)
@@ -33,16 +45,25 @@ def test_los_valores_vuelven_iguales(valor):
 @pytest.mark.parametrize(
     "tensor",
     [
-        torch.randn(2, 3, dtype=torch.float64), torch.zeros(0, 3), torch.tensor(1.5), torch.arange(6).reshape(2, 3).T,
-        torch.tensor([True, False]), torch.randn(2, dtype=torch.complex128), torch.ones(3).expand(2, 3),
-        torch.eye(3).to_sparse(), torch.randn(3, requires_grad=True), torch.ones(2, dtype=torch.bfloat16),
+        torch.randn(2, 3, dtype=torch.float64),
+        torch.zeros(0, 3),
+        torch.tensor(1.5),
+        torch.arange(6).reshape(2, 3).T,
+        torch.tensor([True, False]),
+        torch.randn(2, dtype=torch.complex128),
+        torch.ones(3).expand(2, 3),
+        torch.eye(3).to_sparse(),
+        torch.randn(3, requires_grad=True),
+        torch.ones(2, dtype=torch.bfloat16),
     ],
     ids=range(10),
-)  # fmt: skip
+)
 def test_los_tensores_vuelven_iguales(tensor):
     vuelto = ida_y_vuelta(tensor)
     assert vuelto.dtype == tensor.dtype and vuelto.shape == tensor.shape
-    assert torch.equal(vuelto, tensor.detach().to_dense() if tensor.layout != torch.strided else tensor.detach())
+    assert torch.equal(
+        vuelto, tensor.detach().to_dense() if tensor.layout != torch.strided else tensor.detach()
+    )
 
 
 def test_lo_que_no_viaja_solo_dice_su_tipo():
@@ -81,12 +102,24 @@ def test_un_marco_falso_se_rechaza(bytes_):
 @pytest.mark.parametrize(
     "arbol",
     [
-        [], {}, 3, "x", {"raro": 1}, {"int": "x"}, {"float": "x"}, {"tensor": "t9"}, {"tensor": ["t0"]}, {"list": 3},
-        {"dict": [[1]]}, {"dict": [[{"list": []}]]}, {"int": None}, {"float": "0x1p99999"},
+        [],
+        {},
+        3,
+        "x",
+        {"raro": 1},
+        {"int": "x"},
+        {"float": "x"},
+        {"tensor": "t9"},
+        {"tensor": ["t0"]},
+        {"list": 3},
+        {"dict": [[1]]},
+        {"dict": [[{"list": []}]]},
+        {"int": None},
+        {"float": "0x1p99999"},
         {"tensor": "t0", "dtype": "complex64"},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_un_arbol_falso_se_rechaza(arbol):
     with pytest.raises(marcos.MarcoInvalido):
         marcos.descodifica(arbol, {"t0": torch.ones(3)})
@@ -113,8 +146,16 @@ def _safetensors(cabecera: bytes, datos: bytes = b"") -> bytes:
     return len(cabecera).to_bytes(8, "little") + cabecera + datos
 
 
-UN_MILLON = b"{" + b",".join(b'"%x":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}' % i for i in range(700_000)) + b"}"
-CINCO_MIL = b"{" + b",".join(b'"%x":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}' % i for i in range(5000)) + b"}"
+UN_MILLON = (
+    b"{"
+    + b",".join(b'"%x":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}' % i for i in range(700_000))
+    + b"}"
+)
+CINCO_MIL = (
+    b"{"
+    + b",".join(b'"%x":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}' % i for i in range(5000))
+    + b"}"
+)
 
 
 @pytest.mark.parametrize(
@@ -129,16 +170,24 @@ CINCO_MIL = b"{" + b",".join(b'"%x":{"dtype":"U8","shape":[0],"data_offsets":[0,
         (b'{"linea":99999999999}', b""),
         (b'{"valor":null}', _safetensors(UN_MILLON)),
         (b'{"valor":null}', _safetensors(CINCO_MIL)),
-        (b'{"valor":null}', _safetensors(b'{"t0":{"dtype":"F64","shape":[-1],"data_offsets":[0,8]}}', bytes(8))),
-        (b'{"valor":null}', _safetensors(b'{"t0":{"dtype":"F99","shape":[1],"data_offsets":[0,8]}}', bytes(8))),
+        (
+            b'{"valor":null}',
+            _safetensors(b'{"t0":{"dtype":"F64","shape":[-1],"data_offsets":[0,8]}}', bytes(8)),
+        ),
+        (
+            b'{"valor":null}',
+            _safetensors(b'{"t0":{"dtype":"F99","shape":[1],"data_offsets":[0,8]}}', bytes(8)),
+        ),
         (b'{"valor":null}', b"\x00"),
     ],
     ids=range(12),
-)  # fmt: skip
+)
 def test_una_respuesta_imprevista_se_rechaza_antes_de_cargarla(texto, bloque):
     antes = time.process_time()
     with pytest.raises(marcos.MarcoInvalido):
-        marcos.desempaqueta_respuesta(io.BytesIO(CABEZA(len(texto), len(bloque)) + texto + bloque).read)
+        marcos.desempaqueta_respuesta(
+            io.BytesIO(CABEZA(len(texto), len(bloque)) + texto + bloque).read
+        )
     assert time.process_time() - antes < 1
 
 
@@ -166,10 +215,16 @@ def test_un_arbol_imprevisto_se_rechaza_pronto(arbol):
 @pytest.mark.parametrize(
     ("hace", "dice"),
     [
-        (lambda: torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8), "un tensor cuantizado (quint8)"),
+        (
+            lambda: torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8),
+            "un tensor cuantizado (quint8)",
+        ),
         (lambda: torch.ones(2).to(torch.float8_e5m2), "un tensor float8_e5m2"),
         (lambda: torch.ones(2, dtype=torch.complex32), "un tensor complex32"),
-        (lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]), "un tensor anidado (float32)"),
+        (
+            lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]),
+            "un tensor anidado (float32)",
+        ),
         (lambda: type("\u00f1" * 300, (), {})(), "\u00f1" * 80),
     ],
     ids=["cuantizado", "float8", "complex32", "anidado", "nombre largo"],

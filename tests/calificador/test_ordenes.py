@@ -26,25 +26,43 @@ def test_el_camino_de_quien_estudia(trabajo, curso):
     assert mio.read_text() == curso.esqueleto(91)
     mio.write_text(curso.solucion(91))
     otra = atento("empezar", 91, en=trabajo)
-    assert otra.returncode == 0 and "ya existe: no se toca" in otra.stdout and mio.read_text() == curso.solucion(91)
+    assert (
+        otra.returncode == 0
+        and "ya existe: no se toca" in otra.stdout
+        and mio.read_text() == curso.solucion(91)
+    )
 
     tabla = atento("calificar", en=trabajo)
     assert tabla.returncode == 1, tabla.stderr
-    assert "5/5" in tabla.stdout and "9/9" in tabla.stdout and "0/2" in tabla.stdout and "Jaula:" in tabla.stdout
+    assert (
+        "5/5" in tabla.stdout
+        and "9/9" in tabla.stdout
+        and "0/2" in tabla.stdout
+        and "Jaula:" in tabla.stdout
+    )
     assert "Siguiente: 92.2 ORDER" in tabla.stdout
     guardado = json.loads((trabajo / "mis-ejercicios" / ".progreso.json").read_text())
     assert guardado["ejercicios"]["91.1"]["mejor"] == 4 and "92.1" not in guardado["ejercicios"]
 
     zip_ = atento("entrega", en=trabajo)
-    assert zip_.returncode == 0 and zipfile.ZipFile(trabajo / "entrega.zip").namelist() == ["cap91.py", "cap92.py"]
+    assert zip_.returncode == 0 and zipfile.ZipFile(trabajo / "entrega.zip").namelist() == [
+        "cap91.py",
+        "cap92.py",
+    ]
     bien = atento("calificar", "91", "--json", en=trabajo)
     datos = json.loads(bien.stdout)
-    assert bien.returncode == 0 and datos["puntos"] == datos["maximo"] == 9 and datos["jaula"] in ("media", "basica")
+    assert (
+        bien.returncode == 0
+        and datos["puntos"] == datos["maximo"] == 9
+        and datos["jaula"] in ("media", "basica")
+    )
 
 
 def test_el_mensaje_y_la_pista(trabajo, curso):
     mio = trabajo / "mis-ejercicios" / "cap91.py"
-    mio.write_text(curso.ejercicios["91.2"].mutantes[0].codigo + "\ndef output_shape(a, b, c):\n    (a, c)\n")
+    mio.write_text(
+        curso.ejercicios["91.2"].mutantes[0].codigo + "\ndef output_shape(a, b, c):\n    (a, c)\n"
+    )
     hecho = atento("calificar", "91.2", "91.3", en=trabajo)
     assert hecho.returncode == 1 and "Pista: Falta dividir entre la raíz de d_head." in hecho.stdout
     assert "¿falta el return?" in hecho.stdout and "Traceback" not in hecho.stdout + hecho.stderr
@@ -52,19 +70,34 @@ def test_el_mensaje_y_la_pista(trabajo, curso):
     for intento in range(3):
         mio.write_text(f"def masked_softmax(s, m):\n    return s * {intento + 7}\n")
         salida = atento("calificar", "91.1", en=trabajo).stdout
-        pistas += [linea.split("Pista: ")[1] for linea in salida.splitlines() if linea.strip().startswith("Pista: ")]
-    dichas = ("¿Qué suma cada fila?", "¿Qué pasa si nada se puede atender?", "¿Qué pasa si nada se puede atender?")
+        pistas += [
+            linea.split("Pista: ")[1]
+            for linea in salida.splitlines()
+            if linea.strip().startswith("Pista: ")
+        ]
+    dichas = (
+        "¿Qué suma cada fila?",
+        "¿Qué pasa si nada se puede atender?",
+        "¿Qué pasa si nada se puede atender?",
+    )
     assert all(pista.endswith(dicha) for pista, dicha in zip(pistas, dichas, strict=True)), pistas
 
 
 def test_en_local_se_ve_la_excepcion_y_en_el_lote_no(trabajo):
-    texto = "def output_shape(a, b, c):\n    raise RuntimeError(f'entradas {a} {b} {c} \\x1b[31m')\n"
+    texto = (
+        "def output_shape(a, b, c):\n    raise RuntimeError(f'entradas {a} {b} {c} \\x1b[31m')\n"
+    )
     (trabajo / "mis-ejercicios" / "cap91.py").write_text(texto)
     local = atento("calificar", "91.3", en=trabajo)
-    assert "levantó RuntimeError en la línea 2: «entradas" in local.stdout and "\x1b[31m" not in local.stdout
+    assert (
+        "levantó RuntimeError en la línea 2: «entradas" in local.stdout
+        and "\x1b[31m" not in local.stdout
+    )
     (trabajo / "E").mkdir()
     (trabajo / "E" / "ana_cap91.py").write_text(texto)
-    lote = atento("lote", "E", "--salida", "N", "--ejercicio", "91.3", "--acepta-basica", en=trabajo)
+    lote = atento(
+        "lote", "E", "--salida", "N", "--ejercicio", "91.3", "--acepta-basica", en=trabajo
+    )
     assert lote.returncode == 1, lote.stderr
     nota = json.loads(next((trabajo / "N" / "resultados").glob("*.json")).read_text())
     assert nota["resultados"][0]["mensaje"] == "levantó RuntimeError en la línea 2"
@@ -74,7 +107,10 @@ def test_en_local_se_ve_la_excepcion_y_en_el_lote_no(trabajo):
     ("orden", "trozo"),
     [
         (("calificar",), "empieza con «atento empezar 91»"),
-        (("calificar", "7"), "no hay ejercicio ni capítulo «7»; hay: capítulo 91 (5), capítulo 92 (2)"),
+        (
+            ("calificar", "7"),
+            "no hay ejercicio ni capítulo «7»; hay: capítulo 91 (5), capítulo 92 (2)",
+        ),
         (("empezar", "3"), "el capítulo 3 no tiene ejercicios"),
         (("entrega",), "no hay ejercicios en mis-ejercicios"),
         (("calificar", "--nivel", "total"), "se esperaba basica, media, fuerte"),
@@ -106,9 +142,21 @@ def test_un_curso_roto_se_dice(tmp_path):
 
 
 def test_la_ayuda_esta_en_espanol(tmp_path):
-    for orden in ((), ("calificar",), ("lote",), ("exporta",), ("clase", "nueva"), ("empezar",), ("entrega",)):
+    for orden in (
+        (),
+        ("calificar",),
+        ("lote",),
+        ("exporta",),
+        ("clase", "nueva"),
+        ("empezar",),
+        ("entrega",),
+    ):
         hecho = atento(*orden, "--help", en=tmp_path)
-        assert hecho.returncode == 0 and "Opciones" in hecho.stdout and "Enseña esta ayuda." in hecho.stdout
+        assert (
+            hecho.returncode == 0
+            and "Opciones" in hecho.stdout
+            and "Enseña esta ayuda." in hecho.stdout
+        )
         assert not {"Options", "Usage:", "Show this", "default:"} & {
             p for p in ("Options", "Usage:") if p in hecho.stdout
         }
@@ -119,7 +167,9 @@ def test_de_la_clase_a_moodle(tmp_path, curso):
     assert atento("clase", "nueva", "Grupo A", en=tmp_path).returncode == 0
     repetida = atento("clase", "nueva", "Grupo A", en=tmp_path)
     assert repetida.returncode == 2 and "la semilla no se pisa" in repetida.stderr
-    power = json.loads((tmp_path / "clase" / "clase.json").read_text())["variantes"]["91.4"]["power"]
+    power = json.loads((tmp_path / "clase" / "clase.json").read_text())["variantes"]["91.4"][
+        "power"
+    ]
     (tmp_path / "E").mkdir()
     (tmp_path / "E" / "1_cap91.py").write_text(curso.solucion(91))
     (tmp_path / "E" / "2_cap91.py").write_text(
@@ -139,11 +189,23 @@ def test_de_la_clase_a_moodle(tmp_path, curso):
         en=tmp_path,
     )
     assert (
-        lote.returncode == 1 and "3: 3.zip: el zip está roto" in lote.stdout and "1 con todos los puntos" in lote.stdout
+        lote.returncode == 1
+        and "3: 3.zip: el zip está roto" in lote.stdout
+        and "1 con todos los puntos" in lote.stdout
     )
     (tmp_path / "lista.csv").write_text("idnumber\n1\n2\n3\n4\n")
     for formato in ("moodle", "gradescope", "junit", "nbgrader", "csv", "html"):
-        hecho = atento("exporta", "N", "--formato", formato, "--lista", "lista.csv", "--salida", "S", en=tmp_path)
+        hecho = atento(
+            "exporta",
+            "N",
+            "--formato",
+            formato,
+            "--lista",
+            "lista.csv",
+            "--salida",
+            "S",
+            en=tmp_path,
+        )
         assert hecho.returncode == 0, hecho.stderr
     filas = (tmp_path / "S" / "moodle.csv").read_text().splitlines()
     assert [f.split(",")[:2] for f in filas[1:]] == [["1", "0"], ["2", "1"], ["3", "0"], ["4", ""]]
@@ -186,16 +248,26 @@ def test_interrumpir_mientras_corrige(trabajo):
 def test_los_textos_ajenos_no_se_interpretan(trabajo, curso):
     """Ni como marcas de rich ni como emojis: nombres de carpeta, de fichero y de persona."""
     (trabajo / "E").mkdir()
-    (trabajo / "E" / "[red]ana :skull:.py").write_text("def output_shape(a, b, c):\n    return (a, c)\n")
+    (trabajo / "E" / "[red]ana :skull:.py").write_text(
+        "def output_shape(a, b, c):\n    return (a, c)\n"
+    )
     (trabajo / "E" / "[bold]_7_assignsubmission_file_x.zip").write_bytes(b"roto")
-    lote = atento("lote", "E", "--salida", "[/x]", "--ejercicio", "91.3", "--acepta-basica", en=trabajo)
+    lote = atento(
+        "lote", "E", "--salida", "[/x]", "--ejercicio", "91.3", "--acepta-basica", en=trabajo
+    )
     assert lote.returncode == 1, lote.stderr
-    assert "2 entregas en [/x]; 1 con todos los puntos." in lote.stdout and "[bold] (7): x.zip: el zip" in lote.stdout
+    assert (
+        "2 entregas en [/x]; 1 con todos los puntos." in lote.stdout
+        and "[bold] (7): x.zip: el zip" in lote.stdout
+    )
     hecho = atento("exporta", "[/x]", "--formato", "csv", "--salida", "[/y]", en=trabajo)
     assert hecho.returncode == 0 and "1 fichero(s) en [/y]." in hecho.stdout
     assert "[red]ana :skull:" in (trabajo / "[/y]" / "notas.csv").read_text()
-    for orden in (("empezar", 91, "--carpeta", "[/z]"), ("entrega", "--carpeta", "[/z]", "--salida", "[/w].zip"),
-                  ("clase", "nueva", "[/x]", "--carpeta", "[/v]")):  # fmt: skip
+    for orden in (
+        ("empezar", 91, "--carpeta", "[/z]"),
+        ("entrega", "--carpeta", "[/z]", "--salida", "[/w].zip"),
+        ("clase", "nueva", "[/x]", "--carpeta", "[/v]"),
+    ):
         hecho = atento(*orden, en=trabajo)
         assert hecho.returncode == 0 and "[/" in hecho.stdout, hecho.stderr
     assert "no existe [/no]" in atento("lote", "[/no]", "--salida", "N", en=trabajo).stderr
@@ -206,7 +278,10 @@ def test_sin_clase_se_dice_que_la_semilla_es_publica(trabajo, curso):
     (trabajo / "E" / "ana_cap92.py").write_text(curso.solucion(92))
     orden = ("lote", "E", "--salida", "N", "--ejercicio", "92.2", "--acepta-basica")
     hecho = atento(*orden, en=trabajo)
-    assert hecho.returncode == 0 and "sin --clase los casos salen de la semilla pública" in hecho.stdout
+    assert (
+        hecho.returncode == 0
+        and "sin --clase los casos salen de la semilla pública" in hecho.stdout
+    )
     assert json.loads((trabajo / "N" / "resumen.json").read_text())["semilla_publica"] is True
 
 
@@ -215,12 +290,20 @@ def test_que_semilla_es_publica(tmp_path, curso):
     from calificador.uso import clase, ordenes
 
     docente, estudiantes = clase.guarda(clase.nueva("A", curso), tmp_path)
-    casos = ((None, None), (estudiantes, None), (docente, None), (None, "mía"), (estudiantes, "mía"))
+    casos = (
+        (None, None),
+        (estudiantes, None),
+        (docente, None),
+        (None, "mía"),
+        (estudiantes, "mía"),
+    )
     assert [ordenes._clase(*caso).publica for caso in casos] == [True, True, False, False, False]
 
 
 def test_lo_que_imprime_el_codigo_se_ve_en_casa_y_no_en_el_lote(trabajo):
-    texto = "def output_shape(a, b, c):\n    print('[/x] paso por aquí \\x1b[31m')\n    return (b, c)\n"
+    texto = (
+        "def output_shape(a, b, c):\n    print('[/x] paso por aquí \\x1b[31m')\n    return (b, c)\n"
+    )
     (trabajo / "mis-ejercicios" / "cap91.py").write_text(texto)
     hecho = atento("calificar", "91.3", en=trabajo)
     assert "Tu código escribió:" in hecho.stdout and "[/x] paso por aquí" in hecho.stdout
@@ -231,7 +314,9 @@ def test_lo_que_imprime_el_codigo_se_ve_en_casa_y_no_en_el_lote(trabajo):
     assert "paso por aquí" not in next((trabajo / "N" / "resultados").glob("*.json")).read_text()
 
 
-def test_un_fallo_del_calificador_con_un_ejercicio_no_impide_los_demas(trabajo, curso, monkeypatch, capsys):
+def test_un_fallo_del_calificador_con_un_ejercicio_no_impide_los_demas(
+    trabajo, curso, monkeypatch, capsys
+):
     from calificador.correccion.oraculo import Corrector
     from calificador.uso import ordenes
 
@@ -248,7 +333,10 @@ def test_un_fallo_del_calificador_con_un_ejercicio_no_impide_los_demas(trabajo, 
     with pytest.raises(typer.Exit):
         ordenes.calificar(["91.2", "91.3"], carpeta=Path("mis-ejercicios"), semilla=None)
     dicho = capsys.readouterr().out
-    assert "no se ha podido corregir: OverflowError: inesperado" in dicho and "91.3 output_shape: 1/1" in dicho
+    assert (
+        "no se ha podido corregir: OverflowError: inesperado" in dicho
+        and "91.3 output_shape: 1/1" in dicho
+    )
 
 
 def test_el_catalogo_compilado_es_el_que_se_lee():
@@ -280,7 +368,8 @@ def test_el_paquete_instalado_lleva_sus_datos():
 # --- Los ejercicios que se entregan escritos a mano -----------------------------------------------
 
 A_MANO = {
-    "registro": '''
+    "registro": (
+        """
 from calificador.registro import Ejercicio, cambia, cuerpo, numeros
 
 EJERCICIOS = [
@@ -294,15 +383,18 @@ EJERCICIOS = [
         ),
     ),
 ]
-''',
-    "solutions": '''
+"""
+    ),
+    "solutions": (
+        """
 import math
 
 
 def ej_94_1() -> dict[str, float]:
     score = 1.0 / math.sqrt(2)
     return {"score": score, "weight": math.exp(score) / (math.exp(score) + 1)}
-''',
+"""
+    ),
     "exercises": '# %%\nej_94_1 = {"score": None, "weight": None}  # Ejercicio 94.1\n',
 }
 BIEN_A_MANO = 'ej_94_1 = {"score": 0.707, "weight": 0.670}\n'
@@ -320,9 +412,12 @@ def test_los_de_lapiz_siguen_el_mismo_camino(tmp_path):
     assert orden("empezar", 94).returncode == 0
     assert "pendiente" in orden("calificar", "94").stdout
     mio = tmp_path / "mis-ejercicios"
-    (mio / "cap94.ipynb").write_text(cuaderno(
-        ("code", "import math\nscore = 1 / math.sqrt(2)", ()), ("code", 'ej_94_1 = {"score": score, "weight": 0.67}', ())
-    ))  # fmt: skip
+    (mio / "cap94.ipynb").write_text(
+        cuaderno(
+            ("code", "import math\nscore = 1 / math.sqrt(2)", ()),
+            ("code", 'ej_94_1 = {"score": score, "weight": 0.67}', ()),
+        )
+    )
     hecho = orden("calificar", "94")
     assert hecho.returncode == 0 and "se usa cap94.ipynb" in hecho.stdout, hecho.stdout
     (mio / "cap94.ipynb").unlink()
@@ -333,7 +428,10 @@ def test_los_de_lapiz_siguen_el_mismo_camino(tmp_path):
         f"Ana_1{envio}/entrega.zip": (tmp_path / "entrega.zip").read_bytes(),
         f"Eva_2{envio}/capitulo.py": BIEN_A_MANO.replace("0.670", "0.33"),
     }))  # fmt: skip
-    assert orden("lote", "tarea.zip", "--salida", "N", "--trabajos", 1, "--acepta-basica").returncode == 1
+    assert (
+        orden("lote", "tarea.zip", "--salida", "N", "--trabajos", 1, "--acepta-basica").returncode
+        == 1
+    )
     assert orden("exporta", "N", "--formato", "csv").returncode == 0
     filas = (tmp_path / "N" / "notas.csv").read_text().splitlines()
     assert [f.split(",")[2] for f in filas[1:]] == ["3", "1"]

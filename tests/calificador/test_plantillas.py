@@ -1,4 +1,5 @@
-"""El flujo de integración que se da a los estudiantes: se lee, y sus órdenes existen y funcionan."""
+"""El flujo de integración que se da a los estudiantes: se lee, y sus órdenes existen y
+funcionan."""
 
 from __future__ import annotations
 
@@ -26,7 +27,10 @@ def ordenes_de_atento():
 
 def test_tiene_la_forma_de_un_flujo():
     flujo = yaml.safe_load(FLUJO.read_text(encoding="utf-8"))
-    assert flujo["permissions"] == {"contents": "read"} and set(flujo[True]) == {"push", "workflow_dispatch"}
+    assert flujo["permissions"] == {"contents": "read"} and set(flujo[True]) == {
+        "push",
+        "workflow_dispatch",
+    }
     for paso in pasos():
         assert ("uses" in paso) != ("run" in paso)
         assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", paso.get("uses", "a/b@v1"))

@@ -18,7 +18,13 @@ def resultado(puntos, estado=None):
 
 def test_los_intentos_cuentan_codigo_distinto_y_se_borran_al_superar(tmp_path):
     progreso = Progreso.abre(tmp_path)
-    for codigo, puntos, intentos in (("a", 0, 1), ("a", 0, 1), ("b", 1, 2), ("c", 2, 0), ("d", 0, 1)):
+    for codigo, puntos, intentos in (
+        ("a", 0, 1),
+        ("a", 0, 1),
+        ("b", 1, 2),
+        ("c", 2, 0),
+        ("d", 0, 1),
+    ):
         progreso.apunta(resultado(puntos), codigo)
         assert progreso.intentos("91.1") == intentos
     progreso.apunta(resultado(0, PENDIENTE), "e")
@@ -63,7 +69,9 @@ def test_una_clase_nueva(tmp_path, curso):
     docente, estudiantes = clase.guarda(una, tmp_path)
     assert clase.lee(docente, "publica") == una and stat.S_IMODE(docente.stat().st_mode) == 0o600
     assert "semilla" not in json.loads(estudiantes.read_text())
-    assert clase.lee(estudiantes, "publica") == clase.Clase("A", "publica", una.variantes, publica=True)
+    assert clase.lee(estudiantes, "publica") == clase.Clase(
+        "A", "publica", una.variantes, publica=True
+    )
     with pytest.raises(FileExistsError):
         clase.guarda(otra, tmp_path)
     estudiantes.write_text("{}")

@@ -1,6 +1,8 @@
-"""El camino entero de quien estudia y de quien enseña, con el libro, desde el clon y desde el wheel.
+"""El camino entero de quien estudia y de quien enseña, con el libro, desde el clon y desde el
+wheel.
 
-Todo ocurre fuera del repositorio, con la orden ``atento`` que instala cada entorno y la jaula media.
+Todo ocurre fuera del repositorio, con la orden ``atento`` que instala cada entorno y la jaula
+media.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ pytestmark = [pytest.mark.lento, pytest.mark.timeout(400)]
 
 @pytest.fixture(scope="module")
 def casa(python_del_curso, tmp_path_factory):
-    """Una carpeta vacía fuera del repositorio y una función que ejecuta en ella la orden instalada."""
+    """Una carpeta vacía fuera del repositorio y una función que ejecuta en ella la orden
+    instalada."""
     from calificador.jaula import canal
 
     if canal.prueba_nivel("media"):
@@ -35,7 +38,9 @@ def casa(python_del_curso, tmp_path_factory):
     assert Path(ejecutable[0]).exists(), "la instalación no dejó la orden atento"
 
     def orden(*args, **opciones):
-        return atento(*args, en=carpeta, ejecutable=ejecutable, ATENTO_CURSO="", PYTHONPATH="", **opciones)
+        return atento(
+            *args, en=carpeta, ejecutable=ejecutable, ATENTO_CURSO="", PYTHONPATH="", **opciones
+        )
 
     orden.carpeta, orden.ejecutable = carpeta, ejecutable
     return orden
@@ -50,7 +55,9 @@ def bien(hecho, codigo=0):
 def test_quien_estudia(casa):
     mio = casa.carpeta / "mis-ejercicios" / "cap05.py"
     bien(casa("empezar", 5))
-    assert mio.read_text(encoding="utf-8") == (RAIZ / "exercises" / "cap05.py").read_text(encoding="utf-8")
+    assert mio.read_text(encoding="utf-8") == (RAIZ / "exercises" / "cap05.py").read_text(
+        encoding="utf-8"
+    )
     assert "pendiente" in bien(casa("calificar", "5"), 1)
 
     mio.write_text(SOLUCION, encoding="utf-8")
@@ -67,18 +74,34 @@ def test_en_un_cuaderno_junto_al_esqueleto(casa):
     otra = casa.carpeta / "cuaderno"
     bien(casa("empezar", 5, "--carpeta", otra))
     celdas = [("code", trozo, ()) for trozo in re.split(r"\n\n\n(?=def |class )", SOLUCION)]
-    (otra / "cap05.ipynb").write_text(cuaderno(("code", "%matplotlib inline\ntrain()", ()), *celdas))
+    (otra / "cap05.ipynb").write_text(
+        cuaderno(("code", "%matplotlib inline\ntrain()", ()), *celdas)
+    )
     dicho = bien(casa("calificar", "5", "--carpeta", otra))
-    assert "es el esqueleto del capítulo 5; se usa cap05.ipynb" in dicho and "Todo superado." in dicho
+    assert (
+        "es el esqueleto del capítulo 5; se usa cap05.ipynb" in dicho and "Todo superado." in dicho
+    )
     bien(casa("entrega", "--carpeta", otra, "--salida", "cuaderno.zip"))
-    assert sorted(zipfile.ZipFile(casa.carpeta / "cuaderno.zip").namelist()) == ["cap05.ipynb", "cap05.py"]
+    assert sorted(zipfile.ZipFile(casa.carpeta / "cuaderno.zip").namelist()) == [
+        "cap05.ipynb",
+        "cap05.py",
+    ]
 
 
 def test_vigilando(casa):
     otra = casa.carpeta / "vigilada"
     bien(casa("empezar", 5, "--carpeta", otra))
-    proceso = lanza("calificar", "5.1", "--vigila", "--carpeta", otra, en=casa.carpeta, ejecutable=casa.ejecutable,
-                    ATENTO_CURSO="", PYTHONPATH="")  # fmt: skip
+    proceso = lanza(
+        "calificar",
+        "5.1",
+        "--vigila",
+        "--carpeta",
+        otra,
+        en=casa.carpeta,
+        ejecutable=casa.ejecutable,
+        ATENTO_CURSO="",
+        PYTHONPATH="",
+    )
     with matando(proceso):
         lineas = iter(proceso.stdout.readline, "")
         assert any("pendiente" in linea for linea in lineas)
@@ -90,7 +113,8 @@ def test_vigilando(casa):
 
 
 def test_quien_ensena(casa):
-    """Clase con su variante, la descarga de Moodle con cada ``entrega.zip``, y todos los formatos."""
+    """Clase con su variante, la descarga de Moodle con cada ``entrega.zip``, y todos los
+    formatos."""
     bien(casa("clase", "nueva", "Grupo A", "--carpeta", "grupo"))
     clase = json.loads((casa.carpeta / "grupo" / "clase.json").read_text())
     publica = (RAIZ / "solutions" / "cap04.py").read_text(encoding="utf-8")
@@ -99,30 +123,62 @@ def test_quien_ensena(casa):
         suya = re.sub(rf"(\b{nombre}: \w+ = )[^,)\n]+", rf"\g<1>{valor!r}", suya)
     assert suya != publica
     envio = "_assignsubmission_file_"
-    (casa.carpeta / "tarea.zip").write_bytes(zip_de({
-        f"Ana Paz_101{envio}/entrega.zip": zip_de({"cap05.py": SOLUCION, "cap04.py": suya}),
-        f"Ana Paz_102{envio}/entrega.zip": zip_de({"cap05.py": SOLUCION, "cap04.py": publica}),
-        f"Eva_103{envio}/entrega.zip": zip_de({f"Ana Paz_101{envio}/cap05.py": "x = 1", "cap04.py": suya}),
-        f"Leo_104{envio}/entrega.zip": b"PK roto",
-    }))  # fmt: skip
-    lote = casa("lote", "tarea.zip", "--salida", "NOTAS", "--clase", "grupo/clase.json", "--ejercicio", "5.1",
-                "--ejercicio", VARIANTE, "--trabajos", 1)  # fmt: skip
+    (casa.carpeta / "tarea.zip").write_bytes(
+        zip_de(
+            {
+                f"Ana Paz_101{envio}/entrega.zip": zip_de({"cap05.py": SOLUCION, "cap04.py": suya}),
+                f"Ana Paz_102{envio}/entrega.zip": zip_de(
+                    {"cap05.py": SOLUCION, "cap04.py": publica}
+                ),
+                f"Eva_103{envio}/entrega.zip": zip_de(
+                    {f"Ana Paz_101{envio}/cap05.py": "x = 1", "cap04.py": suya}
+                ),
+                f"Leo_104{envio}/entrega.zip": b"PK roto",
+            }
+        )
+    )
+    lote = casa(
+        "lote",
+        "tarea.zip",
+        "--salida",
+        "NOTAS",
+        "--clase",
+        "grupo/clase.json",
+        "--ejercicio",
+        "5.1",
+        "--ejercicio",
+        VARIANTE,
+        "--trabajos",
+        1,
+    )
     dicho = bien(lote, 1)
     assert "4 entregas en NOTAS; 1 con todos los puntos. Jaula: media." in dicho
-    assert "Leo (104): entrega.zip: el zip está roto o cifrado" in dicho and "semilla pública" not in dicho
+    assert (
+        "Leo (104): entrega.zip: el zip está roto o cifrado" in dicho
+        and "semilla pública" not in dicho
+    )
 
     (casa.carpeta / "lista.csv").write_text("idnumber\n101\n102\n103\n104\n105\n")
     (casa.carpeta / "hoja.csv").write_text(
-        "Identificador,Nombre completo,Calificación,Calificación máxima,Comentarios de retroalimentación\n"
-        'Participante 101,"Paz, Ana",,"10,00",\nParticipante 102,"Paz, Ana",,"10,00",\n', encoding="utf-8",
-    )  # fmt: skip
+        "Identificador,Nombre completo,Calificación,Calificación máxima,Comentarios de"
+        ' retroalimentación\nParticipante 101,"Paz, Ana",,"10,00",\nParticipante 102,"Paz,'
+        ' Ana",,"10,00",\n',
+        encoding="utf-8",
+    )
     for formato in ("moodle", "gradescope", "junit", "nbgrader", "csv", "html"):
         bien(casa("exporta", "NOTAS", "--formato", formato, "--lista", "lista.csv"))
     bien(casa("exporta", "NOTAS", "--formato", "moodle", "--hoja", "hoja.csv"))
     with (casa.carpeta / "NOTAS" / "moodle.csv").open(encoding="utf-8", newline="") as fichero:
         filas = {f[0]: f for f in csv.reader(fichero)}
-    assert filas["101"][2] == filas["101"][4] == filas["102"][2] == "superado" and filas["105"][2] == "sin entrega"
-    assert "versión pública" in filas["102"][4] and filas["103"][1] == "0" and filas["103"][4] == "superado"
+    assert (
+        filas["101"][2] == filas["101"][4] == filas["102"][2] == "superado"
+        and filas["105"][2] == "sin entrega"
+    )
+    assert (
+        "versión pública" in filas["102"][4]
+        and filas["103"][1] == "0"
+        and filas["103"][4] == "superado"
+    )
     with (casa.carpeta / "NOTAS" / "moodle-hoja.csv").open(encoding="utf-8", newline="") as fichero:
         notas = [f[2] for f in csv.reader(fichero)][1:]
     assert notas[0] == "10.00" and float(notas[1]) < 10
@@ -130,11 +186,15 @@ def test_quien_ensena(casa):
 
 
 def test_la_clase_llega_a_quien_estudia(casa):
-    """Con el fichero de la clase, en casa, la solución pública de un ejercicio con variante no vale."""
+    """Con el fichero de la clase, en casa, la solución pública de un ejercicio con variante no
+    vale.
+    """
     espera((casa.carpeta / "grupo" / "clase-estudiantes.json").exists, 1)
     otra = casa.carpeta / "variante"
     otra.mkdir()
-    (otra / "cap04.py").write_text((RAIZ / "solutions" / "cap04.py").read_text(encoding="utf-8"), encoding="utf-8")
+    (otra / "cap04.py").write_text(
+        (RAIZ / "solutions" / "cap04.py").read_text(encoding="utf-8"), encoding="utf-8"
+    )
     orden = ("calificar", VARIANTE, "--carpeta", otra)
     assert "superado" in bien(casa(*orden))
     assert "versión pública" in bien(casa(*orden, "--clase", "grupo/clase-estudiantes.json"), 1)

@@ -1,4 +1,6 @@
-"""Las pruebas de los capítulos corrigen con el curso del libro, aunque otras del mismo proceso usen uno de prueba."""
+"""Las pruebas de los capítulos corrigen con el curso del libro, aunque otras del mismo proceso usen
+uno de prueba.
+"""
 
 import pytest
 

@@ -12,7 +12,7 @@ from test_extension import CABECERA, _construir
 
 import apendices
 
-SOLUCION = '''# %% [markdown]
+SOLUCION = """# %% [markdown]
 # # Capítulo 4. La atención: soluciones
 
 # %%
@@ -34,18 +34,49 @@ def f():
 
 # %%
 x = 2
-'''
+"""
 
 
 def test_las_soluciones_van_plegadas_con_su_etiqueta_y_su_enunciado(tmp_path):
     (tmp_path / "cap04.py").write_text(SOLUCION, "utf8")
     assert soluciones.soluciones_de(tmp_path / "cap04.py").splitlines() == [
-        "", "", "```python", "import math", "```", "",
-        "(sol-4-1)=", "## 4.1 Predecir", "", "{ref}`Enunciado <ej-4-1>`", "", "::::{respuesta} Ver la solución", "",
-        "Se piensa.", "", "```python", "def f():", "    return 1", "```", "", "::::", "",
-        "(sol-4-2)=", "## 4.2 Escribir", "", "{ref}`Enunciado <ej-4-2>`", "", "::::{respuesta} Ver la solución", "",
-        "Se escribe.", "", "```python", "x = 2", "```", "", "::::",
-    ]  # fmt: skip
+        "",
+        "",
+        "```python",
+        "import math",
+        "```",
+        "",
+        "(sol-4-1)=",
+        "## 4.1 Predecir",
+        "",
+        "{ref}`Enunciado <ej-4-1>`",
+        "",
+        "::::{respuesta} Ver la solución",
+        "",
+        "Se piensa.",
+        "",
+        "```python",
+        "def f():",
+        "    return 1",
+        "```",
+        "",
+        "::::",
+        "",
+        "(sol-4-2)=",
+        "## 4.2 Escribir",
+        "",
+        "{ref}`Enunciado <ej-4-2>`",
+        "",
+        "::::{respuesta} Ver la solución",
+        "",
+        "Se escribe.",
+        "",
+        "```python",
+        "x = 2",
+        "```",
+        "",
+        "::::",
+    ]
 
 
 def test_un_titulo_sin_numero_se_dice(tmp_path):
@@ -58,20 +89,30 @@ def _lee(documento, texto, tmp_path, monkeypatch):
     """Lo que queda de una página al leerla, y de qué ficheros depende."""
     monkeypatch.setattr(soluciones, "SOLUCIONES", tmp_path)
     dependencias, trozos = [], [texto]
-    soluciones._al_leer(SimpleNamespace(env=SimpleNamespace(note_dependency=dependencias.append)), documento, trozos)
+    soluciones._al_leer(
+        SimpleNamespace(env=SimpleNamespace(note_dependency=dependencias.append)), documento, trozos
+    )
     return trozos[0], dependencias
 
 
 def test_cada_capitulo_recibe_sus_soluciones_y_depende_de_ellas(tmp_path, monkeypatch):
     (tmp_path / "cap04.py").write_text(SOLUCION, "utf8")
-    texto, dependencias = _lee("apendices/soluciones/cap04", "# T\n\n%SOLUCIONES%\n", tmp_path, monkeypatch)
+    texto, dependencias = _lee(
+        "apendices/soluciones/cap04", "# T\n\n%SOLUCIONES%\n", tmp_path, monkeypatch
+    )
     assert texto.startswith("# T\n\n") and "(sol-4-2)=" in texto and "%SOLUCIONES%" not in texto
     assert dependencias == [str(tmp_path / "cap04.py")]
-    for documento, original in (("apendices/otra", "%SOLUCIONES%"), ("apendices/soluciones/cap04", "sin marca")):
+    for documento, original in (
+        ("apendices/otra", "%SOLUCIONES%"),
+        ("apendices/soluciones/cap04", "sin marca"),
+    ):
         assert _lee(documento, original, tmp_path, monkeypatch) == (original, [])
     avisos = []
     monkeypatch.setattr(soluciones.logger, "warning", lambda *a, **k: avisos.append(a))
-    assert _lee("apendices/soluciones/cap05", "%SOLUCIONES%", tmp_path, monkeypatch) == ("%SOLUCIONES%", [])
+    assert _lee("apendices/soluciones/cap05", "%SOLUCIONES%", tmp_path, monkeypatch) == (
+        "%SOLUCIONES%",
+        [],
+    )
     assert len(avisos) == 1
 
 
@@ -95,10 +136,34 @@ No.
 Tampoco.
 """
 FILAS = {
-    "ATE-01": {"tema": "ATE", "tipo": "C", "texto": "Una", "capitulo": 4, "etiqueta": "c04-segunda"},
-    "ATE-02": {"tema": "ATE", "tipo": "C", "texto": "Dos", "capitulo": 4, "etiqueta": ["c04-parrafo", "c04-inicio"]},
-    "DEC-01": {"tema": "DEC", "tipo": "C", "texto": "Tres", "capitulo": 11, "etiqueta": "pendiente"},
-    "EJE-01": {"tema": "EJE", "tipo": "J", "texto": "Cuatro", "capitulo": 0, "etiqueta": "pendiente"},
+    "ATE-01": {
+        "tema": "ATE",
+        "tipo": "C",
+        "texto": "Una",
+        "capitulo": 4,
+        "etiqueta": "c04-segunda",
+    },
+    "ATE-02": {
+        "tema": "ATE",
+        "tipo": "C",
+        "texto": "Dos",
+        "capitulo": 4,
+        "etiqueta": ["c04-parrafo", "c04-inicio"],
+    },
+    "DEC-01": {
+        "tema": "DEC",
+        "tipo": "C",
+        "texto": "Tres",
+        "capitulo": 11,
+        "etiqueta": "pendiente",
+    },
+    "EJE-01": {
+        "tema": "EJE",
+        "tipo": "J",
+        "texto": "Cuatro",
+        "capitulo": 0,
+        "etiqueta": "pendiente",
+    },
 }
 
 
@@ -113,7 +178,10 @@ def mapas(tmp_path_factory):
         "erratas": "# E\n\n```{mapa-refutaciones}\n```\n",
     })  # fmt: skip
     assert estado == 0, salida[-3000:]
-    return {x: BeautifulSoup((html / f"{x}.html").read_text("utf8"), "lxml") for x in ("temario", "erratas")}
+    return {
+        x: BeautifulSoup((html / f"{x}.html").read_text("utf8"), "lxml")
+        for x in ("temario", "erratas")
+    }
 
 
 @pytest.mark.construccion
@@ -123,7 +191,9 @@ def test_el_mapa_del_temario_enlaza_cada_fila_con_su_seccion(mapas):
     filas = {f.find("td").get_text(strip=True): f for f in pagina.select("#temario-ate tbody tr")}
     assert list(filas) == ["ATE-01", "ATE-02"]
     (enlace,) = filas["ATE-01"].find_all("a")
-    assert enlace["href"] == "2-m/04-atencion.html#c04-segunda" and enlace.get_text().startswith("La ")
+    assert enlace["href"] == "2-m/04-atencion.html#c04-segunda" and enlace.get_text().startswith(
+        "La "
+    )
     assert filas["ATE-01"].find_all("td")[2].get_text().startswith("4. La")
     uno, otro = filas["ATE-02"].find_all("a")
     assert uno["href"].endswith("#c04-parrafo") and uno.get_text() == "La atención"
@@ -131,14 +201,24 @@ def test_el_mapa_del_temario_enlaza_cada_fila_con_su_seccion(mapas):
     assert "; " in filas["ATE-02"].find_all("td")[2].get_text()
     assert pagina.select_one("#temario-dec td p.pendiente").get_text() == "pendiente: capítulo 11"
     assert pagina.select_one("#temario-eje td p.pendiente").get_text() == "pendiente: preliminares"
-    assert [t.get_text(strip=True) for t in pagina.select("#temario-ate th")] == ["Fila", "Qué se enseña", "Dónde"]
+    assert [t.get_text(strip=True) for t in pagina.select("#temario-ate th")] == [
+        "Fila",
+        "Qué se enseña",
+        "Dónde",
+    ]
     assert len(pagina.select("section section")) == len(temario.TEMAS)
 
 
 @pytest.mark.construccion
 def test_el_mapa_de_refutaciones_las_ordena_y_las_enlaza(mapas):
-    filas = [[c.get_text(" ", strip=True) for c in f.find_all("td")] for f in mapas["erratas"].select("tbody tr")]
-    assert filas == [["«Nada sube»", "Capítulo 4"], ["«Todo baja»", "Capítulo 4"]]   # los R-… no se enseñan
+    filas = [
+        [c.get_text(" ", strip=True) for c in f.find_all("td")]
+        for f in mapas["erratas"].select("tbody tr")
+    ]
+    assert filas == [
+        ["«Nada sube»", "Capítulo 4"],
+        ["«Todo baja»", "Capítulo 4"],
+    ]  # los R-… no se enseñan
     enlaces = [a["href"] for a in mapas["erratas"].select("tbody a")]
     assert enlaces == ["2-m/04-atencion.html#err-R-001", "2-m/04-atencion.html#err-R-002"]
 
@@ -146,10 +226,16 @@ def test_el_mapa_de_refutaciones_las_ordena_y_las_enlaza(mapas):
 @pytest.mark.construccion
 def test_una_etiqueta_que_no_existe_y_un_libro_sin_refutaciones(tmp_path):
     fila = {**FILAS["ATE-01"], "etiqueta": "c04-nada"}
-    (tmp_path / "temario.yml").write_text(yaml.safe_dump({"ATE-01": fila}, allow_unicode=True), "utf8")
-    estado, salida, html = _construir(tmp_path, {
-        "temario": CABECERA + "# T\n\n```{mapa-temario}\n```\n", "erratas": "# E\n\n```{mapa-refutaciones}\n```\n",
-    })  # fmt: skip
+    (tmp_path / "temario.yml").write_text(
+        yaml.safe_dump({"ATE-01": fila}, allow_unicode=True), "utf8"
+    )
+    estado, salida, html = _construir(
+        tmp_path,
+        {
+            "temario": CABECERA + "# T\n\n```{mapa-temario}\n```\n",
+            "erratas": "# E\n\n```{mapa-refutaciones}\n```\n",
+        },
+    )
     assert estado != 0 and "c04-nada" in salida and "no es una etiqueta del libro" in salida
     assert "Todavía no hay capítulos" in (html / "erratas.html").read_text("utf8")
 
@@ -161,13 +247,18 @@ def test_una_etiqueta_que_no_existe_y_un_libro_sin_refutaciones(tmp_path):
 def raiz(tmp_path):
     """Un repositorio de juguete."""
     for nombre, texto in {
-        "code/atento/__init__.py": '"""Nada."""\n', "code/atento/a.py": '"""Suma ``x`` con\n:mod:`atento.b`. Más."""\n',
-        "code/atento/_privado.py": "", "code/atento/checks/a.py": "",
+        "code/atento/__init__.py": '"""Nada."""\n',
+        "code/atento/a.py": '"""Suma ``x`` con\n:mod:`atento.b`. Más."""\n',
+        "code/atento/_privado.py": "",
+        "code/atento/checks/a.py": "",
         "code/atento/sub/__init__.py": '"""Sub."""\nfrom atento.sub.x import f\n__all__ = ["f"]\n',
-        "code/atento/sub/x.py": "def f(): ...\n", "code/atento/sub/interno.py": "",
-        "code/calificador/registro.py": '"""Registro."""\n', "solutions/cap04.py": SOLUCION,
-        "book/apendices/api/vieja.md": "x", "book/apendices/soluciones/cap99.md": "x",
-    }.items():  # fmt: skip
+        "code/atento/sub/x.py": "def f(): ...\n",
+        "code/atento/sub/interno.py": "",
+        "code/calificador/registro.py": '"""Registro."""\n',
+        "solutions/cap04.py": SOLUCION,
+        "book/apendices/api/vieja.md": "x",
+        "book/apendices/soluciones/cap99.md": "x",
+    }.items():
         (tmp_path / nombre).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / nombre).write_text(texto, "utf8")
     return tmp_path
@@ -195,4 +286,6 @@ def test_se_escribe_lo_que_falta_y_se_quita_lo_que_sobra(raiz):
 
 def test_los_apendices_del_libro_estan_al_dia():
     cambian, sobran = apendices.pendientes()
-    assert not cambian and not sobran, f"python tools/apendices.py: {[p.name for p in [*cambian, *sobran]]}"
+    assert not cambian and not sobran, (
+        f"python tools/apendices.py: {[p.name for p in [*cambian, *sobran]]}"
+    )

@@ -182,9 +182,12 @@ BIBLIOGRAFIA = """\
 @pytest.fixture
 def libro(tmp_path):
     """Un libro de dos páginas: la portada y una muestra de todo lo que se convierte."""
-    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: intro\nchapters: [{file: 2-m/04-muestra}]\n", "utf-8")
+    (tmp_path / "_toc.yml").write_text(
+        "format: jb-book\nroot: intro\nchapters: [{file: 2-m/04-muestra}]\n", "utf-8"
+    )
     (tmp_path / "_config.yml").write_text(
-        "repository: {url: 'https://github.com/cuenta/libro', branch: main}\nsphinx: {config: {html_baseurl: ''}}\n",
+        "repository: {url: 'https://github.com/cuenta/libro', branch: main}\nsphinx: {config:"
+        " {html_baseurl: ''}}\n",
         "utf-8",
     )
     (tmp_path / "references.bib").write_text(BIBLIOGRAFIA, "utf-8")
@@ -209,7 +212,11 @@ def prosa(cuaderno):
 def sobras(limpio):
     """Restos de MyST en el texto."""
     macros = r"\\(?:Q|K|V|q|k|vv|T|R|E|Var|Attn|softmax)(?![A-Za-z])"
-    roles, vallas, dianas = r"\{[a-z][\w:-]*\}`|\{[a-z]+:[a-z]+\}", r"^[ >]*:{3,}.*|^[ >]*`{3,}\{.*", r"^\([\w-]+\)=$"
+    roles, vallas, dianas = (
+        r"\{[a-z][\w:-]*\}`|\{[a-z]+:[a-z]+\}",
+        r"^[ >]*:{3,}.*|^[ >]*`{3,}\{.*",
+        r"^\([\w-]+\)=$",
+    )
     return re.findall("|".join((roles, vallas, dianas, macros)), limpio, re.MULTILINE)
 
 
@@ -225,7 +232,10 @@ def test_sample_becomes_plain_markdown(libro):
         "> **Qué aprenderás**\n>\n> - Calcular $Q{K}^{\\mathsf T} \\in \\mathbb{R}^{n\\times m}$.",
         f"> **Hace falta:** [inicio]({pagina}#c04-inicio)",
         "Vale 2 y no `{glue:text}` ni `$\\Q$`",
-        f"[Figura 4.1]({pagina}#fig-recta), [(4.1)]({pagina}#equation-eq-suma), [El problema]({pagina}#c04-problema)",
+        (
+            f"[Figura 4.1]({pagina}#fig-recta), [(4.1)]({pagina}#equation-eq-suma), [El"
+            f" problema]({pagina}#c04-problema)"
+        ),
         f"[Teorema 4.1]({pagina}#thm-uno)",
         "> <details>\n> <summary>Ver la respuesta</summary>",
         ">   ```python\n>   {en}`esto es código`\n>   ```",
@@ -236,7 +246,10 @@ def test_sample_becomes_plain_markdown(libro):
         "([Vaswani et al., 2017](https://e.org/v); [Bahdanau y Cho, 2015](https://doi.org/10.1/b))",
         "Luong y Manning (2015)",
         f"[aquí]({pagina}#c04-problema) y [Portada]({base}/intro.html)",
-        "> **Teorema 4.1 (De la suma)**\n>\n> Todo suma:\n>\n> $$a = b \\tag{4.3}$$\n>\n> y $c = d$.",
+        (
+            "> **Teorema 4.1 (De la suma)**\n>\n> Todo suma:\n>\n> $$a = b \\tag{4.3}$$\n>\n> y $c"
+            " = d$."
+        ),
         "> **Demostración**\n>\n> Es claro. ∎",
         "### «Siempre suma» (R-002)",
         f"[«Siempre suma»]({pagina}#err-R-002)",
@@ -248,7 +261,8 @@ def test_sample_becomes_plain_markdown(libro):
         "> **Nota**\n>\n> Una nota.",
         '| $Q$ | <em lang="en">query</em> |',
         "<details>\n<summary>A fondo: Con $Q$</summary>\n\nPlegado.\n\n</details>",
-        "---\n\n**A fondo: Con celdas**", "---\n\n$$\ny\n$$",
+        "---\n\n**A fondo: Con celdas**",
+        "---\n\n$$\ny\n$$",
     ):
         assert trozo in texto, f"{trozo}\n\n--- no está en ---\n\n{texto}"
     assert "esto sí es un comentario" not in texto and "Publica ``value``" not in texto
@@ -260,22 +274,34 @@ def test_code_tags_and_metadata(libro):
     nbformat.validate(uno)
     codigo = [celda for celda in uno.cells if celda.cell_type == "code"]
     assert codigo[0].source.endswith("\n%load_ext calificador.cuaderno")
-    assert codigo[0] is uno.cells[0] and "git+https://github.com/cuenta/libro@main" in codigo[0].source
+    assert (
+        codigo[0] is uno.cells[0] and "git+https://github.com/cuenta/libro@main" in codigo[0].source
+    )
     assert codigo[1].source.endswith("x = 1 + 1") and codigo[1].metadata.tags == ["hide-input"]
     assert codigo[1].metadata.jupyter.source_hidden and not any(celda.outputs for celda in codigo)
     assert len({celda.id for celda in uno.cells}) == len(uno.cells)
     assert uno.metadata.kernelspec.name == "python3" and uno.metadata.title == "Una muestra"
-    assert codigo[3].source == "# @title Dos vías coinciden\nassert x == 2" and codigo[3].metadata.cellView == "form"
-    assert codigo[4].source == "# @title Código de la figura\nx" and codigo[4].metadata.jupyter.source_hidden
+    assert (
+        codigo[3].source == "# @title Dos vías coinciden\nassert x == 2"
+        and codigo[3].metadata.cellView == "form"
+    )
+    assert (
+        codigo[4].source == "# @title Código de la figura\nx"
+        and codigo[4].metadata.jupyter.source_hidden
+    )
     assert "cellView" not in codigo[1].metadata and "jupyter" not in codigo[2].metadata
     assert [c.id for c in uno.cells[:2]] == ["celda-000", "celda-001"]
 
 
 def test_outputs_and_plain_copies(libro, tmp_path):
-    """Con salidas, menos los valores publicados; sin salidas, las mismas celdas; y lo que no cambia conserva su fecha."""
+    """Con salidas, menos los valores publicados; sin salidas, las mismas celdas; y lo que no cambia
+    conserva su fecha.
+    """
     hecho = capitulo(libro).cuaderno()
     codigo = [c for c in hecho.cells if c.cell_type == "code"]
-    glue = new_output("display_data", data={"text/html": ""}, metadata={"scrapbook": {"name": "c04-x"}})
+    glue = new_output(
+        "display_data", data={"text/html": ""}, metadata={"scrapbook": {"name": "c04-x"}}
+    )
     visto = new_output("execute_result", data={"text/plain": "2"}, execution_count=9)
     codigo[1].outputs, codigo[3].outputs = [glue], [visto]
     con = cuadernos.cuaderno(capitulo(libro), libro, {"c04-x": "2"}, hecho)
@@ -291,19 +317,31 @@ def test_outputs_and_plain_copies(libro, tmp_path):
 
 
 def test_figures_survive_a_notebook_that_is_not_trusted(libro):
-    """El SVG va como imagen, con su texto alternativo y sus colores, y al lado un PNG; lo interactivo queda igual."""
+    """El SVG va como imagen, con su texto alternativo y sus colores, y al lado un PNG; lo
+    interactivo queda igual.
+    """
     fig, ax = plots.figure()
     ax.plot([0, 1], [0, 1])
     alt = "La recta «y = x» sube de cero a uno, y no tiene ningún punto más alto."
-    datos = {"text/html": plots.render(fig, name="fig-recta", alt=alt), "image/png": picture(fig), "text/plain": "x"}
+    datos = {
+        "text/html": plots.render(fig, name="fig-recta", alt=alt),
+        "image/png": picture(fig),
+        "text/plain": "x",
+    }
     otra = new_output("display_data", data={"text/html": "<p>tabla</p>", "text/plain": "y"})
     celda = new_code_cell("x", outputs=[new_output("display_data", data=dict(datos)), otra])
     figura, quieta = cuadernos.salidas_de(celda)
-    imagen = re.fullmatch(r'<img alt="([^"]*)" width="480" src="data:image/svg\+xml;base64,(.*)">', figura.data["text/html"])
+    imagen = re.fullmatch(
+        r'<img alt="([^"]*)" width="480" src="data:image/svg\+xml;base64,(.*)">',
+        figura.data["text/html"],
+    )
     assert imagen[1] == alt and figura.data["image/png"] == datos["image/png"] and quieta == otra
     dibujo = base64.b64decode(imagen[2]).decode()
     assert ET.fromstring(dibujo) is not None and "var(" not in dibujo and plots.INK in dibujo
-    assert base64.b64decode(datos["image/png"]).startswith(b"\x89PNG") and celda.outputs[0].data == datos
+    assert (
+        base64.b64decode(datos["image/png"]).startswith(b"\x89PNG")
+        and celda.outputs[0].data == datos
+    )
 
 
 def test_export_writes_both_and_removes_what_is_left_over(libro, tmp_path, monkeypatch):
@@ -312,7 +350,8 @@ def test_export_writes_both_and_removes_what_is_left_over(libro, tmp_path, monke
     (tmp_path / "99-sobra.ipynb").write_text("{}")
     assert cuadernos.exporta([capitulo(libro)], libro, tmp_path) == (1, [])
     assert sorted(p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*.ipynb")) == [
-        "04-muestra.ipynb", "sin-salidas/04-muestra.ipynb",
+        "04-muestra.ipynb",
+        "sin-salidas/04-muestra.ipynb",
     ]
     assert cuadernos.exporta([capitulo(libro)], libro, tmp_path) == (0, [])
     monkeypatch.setattr(cuadernos, "publicados", lambda hecho: {})
@@ -320,12 +359,20 @@ def test_export_writes_both_and_removes_what_is_left_over(libro, tmp_path, monke
     assert cambiados == 0 and len(fallos) == 1 and "04-muestra: no hay valor" in fallos[0]
 
 
-@pytest.mark.parametrize(("texto", "valor"), [
-    ("'12\\u202f345.7'", "12\u202f345.7"), ("'0.50'", "0.50"), ('"l\'x"', "l'x"), ("3", "3"), ("'a\\\\b'", "a\\b"),
-])
+@pytest.mark.parametrize(
+    ("texto", "valor"),
+    [
+        ("'12\\u202f345.7'", "12\u202f345.7"),
+        ("'0.50'", "0.50"),
+        ('"l\'x"', "l'x"),
+        ("3", "3"),
+        ("'a\\\\b'", "a\\b"),
+    ],
+)
 def test_glued_values_are_read_as_python_reads_them(texto, valor):
     salida = new_output(
-        "display_data", data={"application/papermill.record/text/plain": texto},
+        "display_data",
+        data={"application/papermill.record/text/plain": texto},
         metadata={"scrapbook": {"name": "c04-x", "mime_prefix": "application/papermill.record/"}},
     )
     hecho = nbformat.v4.new_notebook(cells=[new_code_cell("x", outputs=[salida])])
@@ -333,8 +380,12 @@ def test_glued_values_are_read_as_python_reads_them(texto, valor):
 
 
 def _git(carpeta, *orden):
-    subprocess.run(["git", "-C", carpeta, "-c", "user.name=a", "-c", "user.email=a@b", *orden], check=True, timeout=30,
-                   capture_output=True)
+    subprocess.run(
+        ["git", "-C", carpeta, "-c", "user.name=a", "-c", "user.email=a@b", *orden],
+        check=True,
+        timeout=30,
+        capture_output=True,
+    )
 
 
 def test_the_install_cell_pins_the_published_commit(tmp_path, monkeypatch):
@@ -363,7 +414,10 @@ def test_macros_keep_letters_apart():
         ("```{inventada}\nx\n```", "directiva «inventada»"),
         ("[datos](../datos/x.json)", "enlace «../datos/x.json»"),
         (":::{prediccion}\n¿?\n\n:::{respuesta}\nSí.\n:::\n:::\n\nFin", "más dos puntos"),
-        (":::{prediccion}\n¿?\n\n:::{respuesta}\nSí.\n:::\n:::\n\n```{code-cell} python\n1\n```", "celdas escritas"),
+        (
+            ":::{prediccion}\n¿?\n\n:::{respuesta}\nSí.\n:::\n:::\n\n```{code-cell} python\n1\n```",
+            "celdas escritas",
+        ),
     ],
 )
 def test_what_cannot_be_said_fails_loudly(libro, texto, mensaje):
@@ -374,13 +428,19 @@ def test_what_cannot_be_said_fails_loudly(libro, texto, mensaje):
 
 @pytest.mark.lento
 def test_sample_runs_as_an_ordinary_notebook(libro, tmp_path):
-    """Se ejecuta sin las herramientas del libro, y los valores que publica son los que el exportador lee."""
+    """Se ejecuta sin las herramientas del libro, y los valores que publica son los que el
+    exportador lee.
+    """
     from nbclient import NotebookClient
 
     ejecutado = cuadernos.cuaderno(capitulo(libro), libro, {"c04-x": "2"})
     carpeta = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(ejecutado, timeout=120, kernel_name="python3", resources=carpeta).execute()
-    assert not any(salida.output_type == "error" for celda in ejecutado.cells for salida in celda.get("outputs", []))
+    assert not any(
+        salida.output_type == "error"
+        for celda in ejecutado.cells
+        for salida in celda.get("outputs", [])
+    )
     assert dict(cuadernos._valores(ejecutado)) == {"c04-x": "2"}
 
 
@@ -408,7 +468,9 @@ def test_every_chapter_converts(real, libro_real):
 def test_every_exercise_brings_its_two_cells(real, libro_real):
     claves = re.findall(r"\{glue:text\}`([^`:]+)", real.ruta.read_text("utf-8"))
     cuaderno = cuadernos.cuaderno(real, libro_real, dict.fromkeys(claves, "0"))
-    suyas = [(c.metadata.atento.ejercicio, c.source) for c in cuaderno.cells if "atento" in c.metadata]
+    suyas = [
+        (c.metadata.atento.ejercicio, c.source) for c in cuaderno.cells if "atento" in c.metadata
+    ]
     enunciados = re.findall(r"^:label: ej-(\d+)-(\d+)", real.texto(), re.MULTILINE)
     numeros = [n for n in (f"{a}.{b}" for a, b in enunciados) if celdas.registrado_de(n)]
     assert [n for n, _ in suyas[::2]] == numeros == [n for n, _ in suyas[1::2]]
@@ -422,23 +484,31 @@ def test_every_exercise_brings_its_two_cells(real, libro_real):
 
 @pytest.mark.parametrize("real", CAPITULOS, ids=lambda c: c.nombre)
 def test_no_equation_of_a_box_takes_more_than_a_line(real, libro_real):
-    """JupyterLab mete los «>» de la cita en la fórmula (jupyterlab, 16755), y con una línea impar se pierde."""
+    """JupyterLab mete los «>» de la cita en la fórmula (jupyterlab, 16755), y con una línea impar
+    se pierde.
+    """
     claves = re.findall(r"\{glue:text\}`([^`:]+)", real.ruta.read_text("utf-8"))
     cuaderno = cuadernos.cuaderno(real, libro_real, dict.fromkeys(claves, "0"))
-    for linea in "\n".join(c.source for c in cuaderno.cells if c.cell_type == "markdown").split("\n"):
+    for linea in "\n".join(c.source for c in cuaderno.cells if c.cell_type == "markdown").split(
+        "\n"
+    ):
         if linea.lstrip().startswith(">"):
             limpia = re.sub(r"(`+).*?\1|\\\$", "", linea)
             assert limpia.count("$") % 2 == 0 and not re.fullmatch(r"[>\s]*\$\$", limpia), linea
 
 
-@pytest.mark.parametrize("real", [c for c in CAPITULOS if c.referencia.exists()], ids=lambda c: c.nombre)
+@pytest.mark.parametrize(
+    "real", [c for c in CAPITULOS if c.referencia.exists()], ids=lambda c: c.nombre
+)
 def test_every_number_in_the_prose_has_its_value(real):
     usadas = set(re.findall(r"\{glue:text\}`([^`:]+)", real.ruta.read_text("utf-8")))
     valores = cuadernos.publicados(cuadernos.ejecutado(real))
     assert usadas <= set(valores) and all(valores.values())
 
 
-@pytest.mark.parametrize("real", [c for c in CAPITULOS if c.referencia.exists()], ids=lambda c: c.nombre)
+@pytest.mark.parametrize(
+    "real", [c for c in CAPITULOS if c.referencia.exists()], ids=lambda c: c.nombre
+)
 def test_no_escape_is_left_in_the_prose(real, libro_real):
     cuaderno = cuadernos.cuaderno(real, libro_real, cuadernos.publicados(cuadernos.ejecutado(real)))
     texto = prosa(cuaderno)[0]

@@ -1,4 +1,5 @@
-"""La extensión del libro: un capítulo mínimo sale como se espera y cada falta plantada detiene la construcción.
+"""La extensión del libro: un capítulo mínimo sale como se espera y cada falta plantada detiene la
+construcción.
 
 Se construyen libros de una página con la configuración de verdad; lo único que cambia es el índice.
 """
@@ -43,7 +44,9 @@ from IPython.display import HTML
 HTML('<div data-figura="fig-a"><svg role="img" aria-label="Una recta que sube"></svg></div>')
 ```
 """
-COMPLETO = CABECERA + """# Un capítulo
+COMPLETO = (
+    CABECERA
+    + """# Un capítulo
 
 Prosa corriente para la descripción de la página, sin fórmulas ni código que la ensucien.
 
@@ -75,7 +78,9 @@ glue("c04-dato", 12345.678, ".1f")
 ```
 
 Ahora, el dibujo.
-""" + DIBUJO + """
+"""
+    + DIBUJO
+    + """
 ```{figura} fig-a
 La recta sube, y la {numref}`fig-a` lo dice.
 ```
@@ -137,10 +142,13 @@ Con cuerpo.
 
 Según {ref}`af-c04-sube` y {eq}`eq-dentro`. Ver {ref}`err-R-002`, {prf:ref}`th-recta`, {ref}`ej-4-1` y {ref}`ra-4-1`.
 """
+)
 
 
 def _construir(carpeta: Path, capitulos: dict[str, str]) -> tuple[int, str, Path]:
-    """Construye un libro con una portada y esas páginas; devuelve el estado, lo que se escribió y la carpeta."""
+    """Construye un libro con una portada y esas páginas; devuelve el estado, lo que se escribió y
+    la carpeta.
+    """
     for nombre in ("_config.yml", "_ext", "_static", "_templates", "locale"):
         (carpeta / nombre).symlink_to(LIBRO / nombre)
     (carpeta / "extra").mkdir()
@@ -153,14 +161,22 @@ def _construir(carpeta: Path, capitulos: dict[str, str]) -> tuple[int, str, Path
     (carpeta / "_toc.yml").write_text(f"format: jb-book\nroot: intro\nchapters:\n{lista}", "utf8")
     jupyter_book = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
     orden = [sys.executable, "-c", jupyter_book, "build", str(carpeta), "-W", "-n", "--keep-going"]
-    entorno = {**os.environ, "COLUMNS": "400", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
+    entorno = {
+        **os.environ,
+        "COLUMNS": "400",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "NO_COLOR": "1",
+    }
     hecho = subprocess.run(orden, capture_output=True, text=True, env=entorno, timeout=120)
     return hecho.returncode, hecho.stdout + hecho.stderr, carpeta / "_build" / "html"
 
 
 @pytest.fixture(scope="module")
 def pagina(tmp_path_factory) -> BeautifulSoup:
-    estado, salida, carpeta = _construir(tmp_path_factory.mktemp("completo"), {"04-prueba": COMPLETO})
+    estado, salida, carpeta = _construir(
+        tmp_path_factory.mktemp("completo"), {"04-prueba": COMPLETO}
+    )
     assert estado == 0, salida[-3000:]
     return BeautifulSoup((carpeta / "04-prueba.html").read_text("utf8"), "lxml")
 
@@ -172,7 +188,11 @@ def test_los_numeros_salen_del_nombre_del_fichero(pagina):
     assert pagina.select_one("figcaption .caption-number").get_text(strip=True) == "Figura 4.1"
     assert pagina.select_one(".eqno").get_text().startswith("(4.1)")
     assert pagina.select_one("#ej-4-1 .caption-number").get_text(strip=True) == "Ejercicio 4.1"
-    assert pagina.select_one("#ra-4-1 .admonition-title").get_text(strip=True).startswith("Razonamiento 4.1")
+    assert (
+        pagina.select_one("#ra-4-1 .admonition-title")
+        .get_text(strip=True)
+        .startswith("Razonamiento 4.1")
+    )
     assert pagina.select_one("#th-recta .caption-number").get_text(strip=True) == "Teorema 4.1"
     referencias = pagina.select("article > section")[0].find_all("p")[-1].get_text(" ", strip=True)
     for rotulo in ("«Todo baja»", "Teorema 4.1", "Ejercicio 4.1", "Razonamiento 4.1"):
@@ -183,7 +203,9 @@ def test_los_numeros_salen_del_nombre_del_fichero(pagina):
 def test_lo_que_ponen_las_directivas(pagina):
     assert pagina.html["lang"] == "es"
     assert pagina.select_one("figure#fig-a [data-figura=fig-a] svg") is not None
-    assert len(pagina.select("[data-figura=fig-a]")) == 1, "la figura se repite fuera de su recuadro"
+    assert len(pagina.select("[data-figura=fig-a]")) == 1, (
+        "la figura se repite fuera de su recuadro"
+    )
     assert pagina.select_one("em[lang=en]").get_text() == "key"
     assert pagina.select_one("span.pasted-text").get_text() == "12\u202f345.7"
     assert pagina.select_one("details.respuesta summary").get_text(strip=True) == "Ver la respuesta"
@@ -191,7 +213,9 @@ def test_lo_que_ponen_las_directivas(pagina):
     assert "R-002" not in pagina.select_one("nav.page-toc").get_text()
     assert pagina.select_one(".demostracion").get_text(strip=True).startswith("Demostración.")
     tiempos = pagina.select_one(".objetivos .tiempos").get_text(" ", strip=True)
-    assert re.search(r"Leer: 1 min Ejercicios: \d+ min Ejecutarlo: 1 s en dos núcleos", " ".join(tiempos.split())), tiempos
+    assert re.search(
+        r"Leer: 1 min Ejercicios: \d+ min Ejecutarlo: 1 s en dos núcleos", " ".join(tiempos.split())
+    ), tiempos
 
 
 @pytest.mark.construccion
@@ -204,7 +228,10 @@ def test_lo_que_se_pliega(pagina):
     assert con_celdas.find_next_sibling("p").get_text().startswith("Según Por qué sube y (4.2).")
     assert con_cuerpo.select_one(".desplegado").get_text(strip=True) == "Con cuerpo."
     comprobacion = pagina.select_one("div.cell > details.comprobacion")
-    assert comprobacion.summary.get_text(" ", strip=True) == "Comprobado: La suma coincide con la de siempre"
+    assert (
+        comprobacion.summary.get_text(" ", strip=True)
+        == "Comprobado: La suma coincide con la de siempre"
+    )
     assert "assert 1 + 1" in comprobacion.get_text() and "salida plegada" in comprobacion.get_text()
     dibujo = pagina.select_one("figure#fig-a + div.cell > details.dibujo")
     assert dibujo.summary.get_text() == "Código de la figura" and "IPython" in dibujo.get_text()
@@ -223,7 +250,10 @@ def test_el_ejercicio_trae_lo_que_sabe_el_registro(pagina):
     assert f"unos {ejercicio.minutos} min" in ficha
     assert "atento calificar 4.1" in recuadro.get_text()
     mostrado = ejemplo(curso_en(""), ejercicio).texto
-    assert "→" in mostrado and recuadro.select_one(".ejemplo pre").get_text().strip() == mostrado.strip()
+    assert (
+        "→" in mostrado
+        and recuadro.select_one(".ejemplo pre").get_text().strip() == mostrado.strip()
+    )
     assert recuadro.select_one(".entrega a")["href"].endswith("/exercises/cap04.py")
     assert len(recuadro.select("details.pista")) == len(ejercicio.pistas)
     assert not recuadro.select("details[open]")
@@ -237,32 +267,50 @@ def test_no_se_carga_nada_de_thebe(pagina):
 
 FALTAS = {
     "clave de glue que no existe": (
-        CABECERA + "# T\n\nVale {glue:text}`c04-nada`.\n\n```{code-cell} python\n1 + 1\n```\n", "c04-nada"
+        CABECERA + "# T\n\nVale {glue:text}`c04-nada`.\n\n```{code-cell} python\n1 + 1\n```\n",
+        "c04-nada",
     ),
-    "celda que falla": (CABECERA + "# T\n\n```{code-cell} python\n1 / 0\n```\n", "ZeroDivisionError"),
+    "celda que falla": (
+        CABECERA + "# T\n\n```{code-cell} python\n1 / 0\n```\n",
+        "ZeroDivisionError",
+    ),
     "celda que escribe en stderr": (
-        CABECERA + "# T\n\n```{code-cell} python\nimport sys; print('aviso', file=sys.stderr)\n```\n", "stderr"
+        CABECERA
+        + "# T\n\n```{code-cell} python\nimport sys; print('aviso', file=sys.stderr)\n```\n",
+        "stderr",
     ),
     "figura sin celda que la dibuje": (
-        CABECERA + "# T\n" + DIBUJO + "\n```{figura} fig-otra\nUn pie.\n```\n", "fig-otra"
+        CABECERA + "# T\n" + DIBUJO + "\n```{figura} fig-otra\nUn pie.\n```\n",
+        "fig-otra",
     ),
-    "ejercicio con otro número": ("# T\n\n```{exercise} A\n:label: ej-4-2\nE.\n```\n", "se esperaba 4.2"),
+    "ejercicio con otro número": (
+        "# T\n\n```{exercise} A\n:label: ej-4-2\nE.\n```\n",
+        "se esperaba 4.2",
+    ),
     "ejercicio de otro capítulo": ("# T\n\n```{exercise} A\n:label: ra-5-1\nE.\n```\n", "ra-5-1"),
-    "ejercicio que no está en el registro": ("# T\n\n```{exercise} A\n:label: ej-4-99\nE.\n```\n", "4.99"),
+    "ejercicio que no está en el registro": (
+        "# T\n\n```{exercise} A\n:label: ej-4-99\nE.\n```\n",
+        "4.99",
+    ),
     "fuente que no existe": ("# T\n\n```{fuente} atento.masks.no_existe\n```\n", "no_existe"),
-    "vallas mal anidadas": ("# T\n\n:::{repaso}\nUna.\n\n:::{respuesta}\nDos.\n:::\n:::\n\nMás.\n", "necesita uno más"),
+    "vallas mal anidadas": (
+        "# T\n\n:::{repaso}\nUna.\n\n:::{respuesta}\nDos.\n:::\n:::\n\nMás.\n",
+        "necesita uno más",
+    ),
     "A fondo sin cerrar": ("# T\n\n```{a-fondo} Uno\n```\n\nTexto.\n", "sin fin-a-fondo"),
     "A fondo con un título dentro": (
-        "# T\n\n```{a-fondo} Uno\n```\n\n## Dos\n\n```{fin-a-fondo}\n```\n", "sin fin-a-fondo"
+        "# T\n\n```{a-fondo} Uno\n```\n\n## Dos\n\n```{fin-a-fondo}\n```\n",
+        "sin fin-a-fondo",
     ),
     "comprobación que no dice qué": (
-        CABECERA + "# T\n\n```{code-cell} python\n:tags: [comprobacion]\nassert 1\n```\n", "comprueba"
+        CABECERA + "# T\n\n```{code-cell} python\n:tags: [comprobacion]\nassert 1\n```\n",
+        "comprueba",
     ),
     "referencia que no existe": ("# T\n\nVer {numref}`fig-nada`.\n", "fig-nada"),
 }
 
 
-SE_CORTA = "celda que falla"   # una excepción no deja leer las demás páginas: va en un libro aparte
+SE_CORTA = "celda que falla"  # una excepción no deja leer las demás páginas: va en un libro aparte
 
 
 @pytest.fixture(scope="module")
@@ -306,14 +354,35 @@ def test_tiempos_de_una_pagina():
     plegado = nodes.container("", prosa.deepcopy(), nodes.math_block(), classes=["a-fondo"])
     comprobado = nodes.container("", codigo.deepcopy(), prosa.deepcopy(), classes=["comprobacion"])
     documento = new_document("prueba")
-    documento += [prosa, nodes.math_block(), nodes.math_block(), nodes.math_block(), codigo, plegado, comprobado]
+    documento += [
+        prosa,
+        nodes.math_block(),
+        nodes.math_block(),
+        nodes.math_block(),
+        codigo,
+        plegado,
+        comprobado,
+    ]
     cuenta = Counter()
     contar(documento, cuenta)
-    assert cuenta == {"palabras": 400, "ecuaciones": 3, "lineas": 12, "fondo-palabras": 400, "fondo-ecuaciones": 1}
+    assert cuenta == {
+        "palabras": 400,
+        "ecuaciones": 3,
+        "lineas": 12,
+        "fondo-palabras": 400,
+        "fondo-ecuaciones": 1,
+    }
     medida = medir(documento)
-    assert (medida.leer, medida.codigo, medida.ejercicios) == (3, 1, 0) and medida.a_fondo == pytest.approx(2 + 1 / 3)
-    assert renglones(medida) == [("Leer", "3 min"), ("Seguir el código", "1 min"),
-                                 ("Demostraciones y «A fondo»", "3 min")]
+    assert (medida.leer, medida.codigo, medida.ejercicios) == (
+        3,
+        1,
+        0,
+    ) and medida.a_fondo == pytest.approx(2 + 1 / 3)
+    assert renglones(medida) == [
+        ("Leer", "3 min"),
+        ("Seguir el código", "1 min"),
+        ("Demostraciones y «A fondo»", "3 min"),
+    ]
     assert Medida(30, 10, 20, 60, 15).via_principal == 55 and Medida(30, 10, 20, 60, 15).todo == 120
     assert horas(100) == "1.5\u202fh" and horas(130) == "2\u202fh" and duracion(7200) == "2 h"
 
@@ -327,22 +396,40 @@ def test_vallas():
 def test_docstrings():
     assert convertir(["Args:", "    x: uno.", "", "Fin."]) == ["", ":param x: uno.", "", "Fin."]
     assert convertir(["Atributos", "---------", "id: uno", "    y más."]) == [
-        "", "**Atributos**", "", "``id``", "    uno", "    y más."
+        "",
+        "**Atributos**",
+        "",
+        "``id``",
+        "    uno",
+        "    y más.",
     ]
 
 
 def test_sustituciones():
     mensajes = {"Toggle primary sidebar": "Mostrar"}
     assert sustituir('<a title="Toggle primary sidebar">', mensajes) == '<a title="Mostrar">'
-    assert sustituir('<a title="Link to this heading">', mensajes) == '<a title="Enlace a este lugar">'
+    assert (
+        sustituir('<a title="Link to this heading">', mensajes) == '<a title="Enlace a este lugar">'
+    )
     largo = '<span class="pre">atento.masks.causal_mask()</span>'
-    assert sustituir(largo, {}) == '<span class="pre">atento.<wbr>masks.<wbr>causal_<wbr>mask()</span>'
+    assert (
+        sustituir(largo, {}) == '<span class="pre">atento.<wbr>masks.<wbr>causal_<wbr>mask()</span>'
+    )
     assert sustituir('<span class="pre">d_model</span>', {}) == '<span class="pre">d_model</span>'
 
 
 def test_la_puntuacion_va_con_su_formula():
-    parrafo = nodes.paragraph("", "", nodes.Text("Sea ("), nodes.math("", "x"), nodes.Text("), y "), nodes.math("", "y"),
-                              nodes.Text(" también "), nodes.math("", "z"), nodes.Text("."))
+    parrafo = nodes.paragraph(
+        "",
+        "",
+        nodes.Text("Sea ("),
+        nodes.math("", "x"),
+        nodes.Text("), y "),
+        nodes.math("", "y"),
+        nodes.Text(" también "),
+        nodes.math("", "z"),
+        nodes.Text("."),
+    )
     documento = new_document("prueba")
     documento += parrafo
     PegarPuntuacion(documento).apply()
@@ -363,20 +450,34 @@ def test_la_puntuacion_repetida_va_con_la_suya():
 
 
 def test_los_iconos_se_dibujan():
-    pagina = ('<script defer src="_static/scripts/fontawesome.js?digest=1"></script>'
-              '<i class="theme-switch fa-solid fa-sun   fa-lg" data-mode="light" title="Claro"></i>')
+    pagina = (
+        '<script defer src="_static/scripts/fontawesome.js?digest=1"></script>'
+        '<i class="theme-switch fa-solid fa-sun   fa-lg" data-mode="light" title="Claro"></i>'
+    )
     dibujada = dibujar(pagina)
     assert "fontawesome" not in dibujada and "<i" not in dibujada
-    assert 'class="icono theme-switch"' in dibujada and 'data-mode="light"' in dibujada and "<path" in dibujada
+    assert (
+        'class="icono theme-switch"' in dibujada
+        and 'data-mode="light"' in dibujada
+        and "<path" in dibujada
+    )
 
 
 def test_el_indice_de_la_busqueda_va_por_secciones():
-    primera = nodes.section("", nodes.title("", "Una"), nodes.paragraph("", "Texto uno."), ids=["una"])
-    dentro = nodes.section("", nodes.title("", "Dos"), nodes.paragraph("", "Texto dos."), nodes.literal_block("", "x"),
-                           ids=["dos"])
+    primera = nodes.section(
+        "", nodes.title("", "Una"), nodes.paragraph("", "Texto uno."), ids=["una"]
+    )
+    dentro = nodes.section(
+        "",
+        nodes.title("", "Dos"),
+        nodes.paragraph("", "Texto dos."),
+        nodes.literal_block("", "x"),
+        ids=["dos"],
+    )
     primera += dentro
     documento = new_document("prueba")
     documento += primera
     assert entradas_de(documento, "2-mecanismo/04-a", "a.html") == [
-        ["a.html", "Una", "", "Texto uno."], ["a.html#dos", "Dos", "4. Una", "Texto dos."]
+        ["a.html", "Una", "", "Texto uno."],
+        ["a.html#dos", "Dos", "4. Una", "Texto dos."],
     ]

@@ -12,7 +12,7 @@ import pytest
 from libro import ejecucion, huella, ruta_cache
 from libro.huella import Fuentes, normalizado
 
-MODULO = sys.modules["libro.huella"]   # el nombre «huella» del paquete es la función
+MODULO = sys.modules["libro.huella"]  # el nombre «huella» del paquete es la función
 LIBRO = Path(__file__).resolve().parents[2] / "book"
 CABECERA = "---\nkernelspec: {name: python3}\n---\n# T\n\n"
 
@@ -24,14 +24,22 @@ def pagina(codigo, etiquetas=""):
 
 @pytest.fixture
 def raiz(tmp_path):
-    """Una biblioteca de juguete: a importa b (dentro de una función), c no la importa nadie, datos."""
+    """Una biblioteca de juguete: a importa b (dentro de una función), c no la importa nadie,
+    datos."""
     ficheros = {
-        "atento/__init__.py": "", "atento/a.py": "def f():\n    from .b import x\n    return x\n",
-        "atento/b.py": '"""Be."""\nx = 1\n', "atento/c.py": "from importlib import resources\nN = 'c.html'\n",
-        "atento/sub/__init__.py": "", "atento/sub/d.py": "from .. import a\nfrom . import e\n", "atento/sub/e.py": "y = 1\n",
-        "atento/c.html": "<p>", "atento/datos/semillas-03.json": "{}", "atento/lo-de-todos.txt": "hola",
-        "calificador/__init__.py": "", "calificador/registro.py": "",
-    }  # fmt: skip
+        "atento/__init__.py": "",
+        "atento/a.py": "def f():\n    from .b import x\n    return x\n",
+        "atento/b.py": '"""Be."""\nx = 1\n',
+        "atento/c.py": "from importlib import resources\nN = 'c.html'\n",
+        "atento/sub/__init__.py": "",
+        "atento/sub/d.py": "from .. import a\nfrom . import e\n",
+        "atento/sub/e.py": "y = 1\n",
+        "atento/c.html": "<p>",
+        "atento/datos/semillas-03.json": "{}",
+        "atento/lo-de-todos.txt": "hola",
+        "calificador/__init__.py": "",
+        "calificador/registro.py": "",
+    }
     for nombre, texto in ficheros.items():
         ruta = tmp_path / "code" / nombre
         ruta.parent.mkdir(parents=True, exist_ok=True)
@@ -50,21 +58,33 @@ def cambia(raiz, nombre, texto, celda, numero="04-x", etiquetas=""):
     return antes != despues
 
 
-@pytest.mark.parametrize(("fichero", "celda"), [
-    ("atento/a.py", "from atento import a"), ("atento/b.py", "from atento import a"),
-    ("atento/b.py", "import atento.sub.d"), ("atento/sub/e.py", "from atento.sub import d"),
-    ("atento/__init__.py", "from atento.b import x"), ("atento/sub/__init__.py", "def g():\n    import atento.sub.e"),
-    ("atento/c.py", "import importlib\nimportlib.import_module('atento.c')"), ("atento/c.py", "x = ("),
-])
+@pytest.mark.parametrize(
+    ("fichero", "celda"),
+    [
+        ("atento/a.py", "from atento import a"),
+        ("atento/b.py", "from atento import a"),
+        ("atento/b.py", "import atento.sub.d"),
+        ("atento/sub/e.py", "from atento.sub import d"),
+        ("atento/__init__.py", "from atento.b import x"),
+        ("atento/sub/__init__.py", "def g():\n    import atento.sub.e"),
+        ("atento/c.py", "import importlib\nimportlib.import_module('atento.c')"),
+        ("atento/c.py", "x = ("),
+    ],
+)
 def test_cambia_con_lo_que_el_capitulo_importa(raiz, fichero, celda):
     assert cambia(raiz, fichero, "z = 2\n", celda)
 
 
-@pytest.mark.parametrize(("fichero", "celda"), [
-    ("atento/c.py", "from atento import a"), ("atento/a.py", "from atento.b import x"),
-    ("calificador/registro.py", "import atento.sub.d"), ("atento/b.py", "print('from atento import b')"),
-    ("atento/c.py", "modelo.eval()\nfrom atento import b"),
-])
+@pytest.mark.parametrize(
+    ("fichero", "celda"),
+    [
+        ("atento/c.py", "from atento import a"),
+        ("atento/a.py", "from atento.b import x"),
+        ("calificador/registro.py", "import atento.sub.d"),
+        ("atento/b.py", "print('from atento import b')"),
+        ("atento/c.py", "modelo.eval()\nfrom atento import b"),
+    ],
+)
 def test_no_cambia_con_lo_demas(raiz, fichero, celda):
     assert not cambia(raiz, fichero, "z = 2\nN = 'c.html'\n", celda)
 
@@ -74,27 +94,44 @@ COMENTADO = '"""Otra cosa."""\n\n# Un comentario.\nx = 1  # uno\n'
 
 def test_los_comentarios_no_cuentan_salvo_que_se_mire_el_codigo(raiz):
     assert not cambia(raiz, "atento/b.py", COMENTADO, "from atento import b")
-    assert cambia(raiz, "atento/b.py", COMENTADO, "from atento import b\nimport inspect\ninspect.getsource(b)")
+    assert cambia(
+        raiz, "atento/b.py", COMENTADO, "from atento import b\nimport inspect\ninspect.getsource(b)"
+    )
     assert cambia(raiz, "atento/b.py", COMENTADO, "from atento import b\nhelp(b)")
-    assert cambia(raiz, "atento/b.py", COMENTADO, "from atento import b\n1 / 0", etiquetas=":tags: [raises-exception]\n")
+    assert cambia(
+        raiz,
+        "atento/b.py",
+        COMENTADO,
+        "from atento import b\n1 / 0",
+        etiquetas=":tags: [raises-exception]\n",
+    )
     assert cambia(raiz, "atento/b.py", "x = 2  # uno\n", "from atento import b")
-    (raiz / "code" / "atento" / "a.py").write_text("from . import b\nimport inspect\ninspect.getsource(b)\n")
+    (raiz / "code" / "atento" / "a.py").write_text(
+        "from . import b\nimport inspect\ninspect.getsource(b)\n"
+    )
     assert cambia(raiz, "atento/b.py", COMENTADO, "from atento import a")
 
 
 def test_normalizado_conserva_el_codigo():
     assert normalizado("def f():\n    '''D.'''\n") == normalizado("def f():\n    pass\n")
     assert normalizado("x = 'a'") != normalizado("x = 'b'")
-    assert normalizado("class C:\n    '''D.'''\n    x = 1") == normalizado("class C:\n    x = 1  # uno")
+    assert normalizado("class C:\n    '''D.'''\n    x = 1") == normalizado(
+        "class C:\n    x = 1  # uno"
+    )
 
 
-@pytest.mark.parametrize(("dato", "celda", "numero", "cuenta"), [
-    ("atento/datos/semillas-03.json", "from atento import a", "03-x", True),
-    ("atento/datos/semillas-03.json", "from atento import a", "04-x", False),
-    ("atento/datos/semillas-03.json", "from atento import a\na.lee('03')", "04-x", True),
-    ("atento/c.html", "from atento import c", "04-x", True), ("atento/c.html", "from atento import a", "04-x", False),
-    ("atento/lo-de-todos.txt", "from atento import b", "04-x", True), ("atento/lo-de-todos.txt", "1", "04-x", False),
-])
+@pytest.mark.parametrize(
+    ("dato", "celda", "numero", "cuenta"),
+    [
+        ("atento/datos/semillas-03.json", "from atento import a", "03-x", True),
+        ("atento/datos/semillas-03.json", "from atento import a", "04-x", False),
+        ("atento/datos/semillas-03.json", "from atento import a\na.lee('03')", "04-x", True),
+        ("atento/c.html", "from atento import c", "04-x", True),
+        ("atento/c.html", "from atento import a", "04-x", False),
+        ("atento/lo-de-todos.txt", "from atento import b", "04-x", True),
+        ("atento/lo-de-todos.txt", "1", "04-x", False),
+    ],
+)
 def test_los_datos_cuentan_para_quien_los_lee(raiz, dato, celda, numero, cuenta):
     assert cambia(raiz, dato, "otros", celda, numero) is cuenta
 
@@ -104,7 +141,10 @@ def test_cuentan_las_versiones_de_lo_que_se_importa(raiz, monkeypatch):
     monkeypatch.setattr(MODULO, "_version", lambda nombre: "9" if nombre == "PyYAML" else "1")
     con, sin = (huella(pagina(c), "04-x", raiz) for c in ("import yaml", "import math"))
     monkeypatch.setattr(MODULO, "_version", lambda nombre: "1")
-    assert huella(pagina("import yaml"), "04-x", raiz) != con and huella(pagina("import math"), "04-x", raiz) == sin
+    assert (
+        huella(pagina("import yaml"), "04-x", raiz) != con
+        and huella(pagina("import math"), "04-x", raiz) == sin
+    )
     assert antes[0] != con and antes[1] != sin, "torch, numpy y matplotlib cuentan siempre"
 
 
@@ -121,14 +161,18 @@ def test_el_alcance_no_olvida_los_paquetes_de_fuera(raiz):
 
 def test_importar_libro_no_importa_sphinx():
     orden = "import sys; import libro; libro.huella(''); sys.exit('sphinx' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", orden], cwd=LIBRO / "_ext", timeout=60).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-c", orden], cwd=LIBRO / "_ext", timeout=60).returncode
+        == 0
+    )
 
 
 def _app(carpeta):
     entorno = SimpleNamespace(
-        doc2path=lambda d: str(carpeta / f"{d}.md"), mystnb_config=SimpleNamespace(copy=lambda **x: x),
+        doc2path=lambda d: str(carpeta / f"{d}.md"),
+        mystnb_config=SimpleNamespace(copy=lambda **x: x),
         found_docs={"04-x", "intro"},
-    )  # fmt: skip
+    )
     return SimpleNamespace(env=entorno, srcdir=str(carpeta))
 
 
@@ -151,4 +195,8 @@ def test_un_hilo_tambien_sin_los_guiones(monkeypatch):
     for variable in ("OMP_NUM_THREADS", "ATENTO_DEVICE", "PYTHONHASHSEED"):
         monkeypatch.delenv(variable, raising=False)
     ejecucion._preparar(None, None)
-    assert (os.environ["OMP_NUM_THREADS"], os.environ["ATENTO_DEVICE"], os.environ["PYTHONHASHSEED"]) == ("1", "cpu", "0")
+    assert (
+        os.environ["OMP_NUM_THREADS"],
+        os.environ["ATENTO_DEVICE"],
+        os.environ["PYTHONHASHSEED"],
+    ) == ("1", "cpu", "0")

@@ -69,12 +69,26 @@ def linea(doc, texto):
     return unica
 
 
-@pytest.mark.parametrize(("texto", "clase"), [
-    ("kernelspec: {name: python3}", "vacia"), ("(c04-inicio)=", "etiqueta"), ("# Título", "titulo"),
-    ("Prosa con `código`.", "prosa"), ("Dentro.", "prosa"), ("Sí.", "prosa"), ("assert True", "codigo"),
-    ("y = 1", "mates"), ("% comentario", "vacia"), ("Más despacio", "titulo"), ('Coinciden', "opcion"),
-    ("[comprobacion]", "valla"), ("x", "valla"), ("::::{prediccion} ¿Sube?", "valla"), ("Fin.", "prosa"),
-])
+@pytest.mark.parametrize(
+    ("texto", "clase"),
+    [
+        ("kernelspec: {name: python3}", "vacia"),
+        ("(c04-inicio)=", "etiqueta"),
+        ("# Título", "titulo"),
+        ("Prosa con `código`.", "prosa"),
+        ("Dentro.", "prosa"),
+        ("Sí.", "prosa"),
+        ("assert True", "codigo"),
+        ("y = 1", "mates"),
+        ("% comentario", "vacia"),
+        ("Más despacio", "titulo"),
+        ("Coinciden", "opcion"),
+        ("[comprobacion]", "valla"),
+        ("x", "valla"),
+        ("::::{prediccion} ¿Sube?", "valla"),
+        ("Fin.", "prosa"),
+    ],
+)
 def test_el_papel_de_cada_linea(texto, clase):
     assert linea(analiza(PAGINA), texto).clase == clase
 
@@ -83,11 +97,16 @@ def test_cada_linea_sabe_su_numero_y_su_directiva():
     doc = analiza(PAGINA)
     assert [x.numero for x in doc.lineas] == list(range(1, len(PAGINA.split("\n")) + 1))
     si = linea(doc, "Sí.").directiva
-    assert si.nombre == "respuesta" and si.padre.nombre == "prediccion" and si.dentro_de("prediccion")
+    assert (
+        si.nombre == "respuesta" and si.padre.nombre == "prediccion" and si.dentro_de("prediccion")
+    )
     assert not si.dentro_de("repaso") and linea(doc, "Fin.").directiva is None
     assert (si.linea, si.desde, si.fin) == (14, 15, 16)
     assert si.padre.opciones == {"class": "x"} and si.padre.contenido.startswith("Dentro.")
-    assert linea(doc, "::::{prediccion} ¿Sube?").directiva is si.padre and doc.lineas[15].directiva is si.padre
+    assert (
+        linea(doc, "::::{prediccion} ¿Sube?").directiva is si.padre
+        and doc.lineas[15].directiva is si.padre
+    )
 
 
 def test_las_celdas_y_lo_que_se_ve_de_ellas():
@@ -100,7 +119,12 @@ def test_las_celdas_y_lo_que_se_ve_de_ellas():
 
 def test_lo_plegado_se_cuenta_aparte():
     doc = analiza(PAGINA)
-    assert [x.texto for x in doc.prosa() if x.a_fondo] == ["Más despacio", "Tres palabras plegadas.", "Otro", "Dos más."]
+    assert [x.texto for x in doc.prosa() if x.a_fondo] == [
+        "Más despacio",
+        "Tres palabras plegadas.",
+        "Otro",
+        "Dos más.",
+    ]
     assert doc.palabras(a_fondo=True) == 8
     assert doc.palabras() == len("Título Prosa con Dentro Sí Coinciden Fin".split())
     assert not linea(doc, "Fin.").a_fondo
@@ -115,7 +139,10 @@ def test_secciones_y_tramos():
 def test_lo_que_no_se_cierra_y_los_cierres_de_mas():
     assert analiza("```{note}\nx\n").directivas[0].fin == 0
     assert analiza("```{note}\nx\n```\n").directivas[0].fin == 3
-    assert analiza("x\n\n:::\n").vallas_sueltas == [3] and analiza("```\nx\n```\n").vallas_sueltas == []
+    assert (
+        analiza("x\n\n:::\n").vallas_sueltas == [3]
+        and analiza("```\nx\n```\n").vallas_sueltas == []
+    )
 
 
 def test_opciones_entre_rayas():
@@ -199,20 +226,35 @@ def indice():
     return todo
 
 
-@pytest.mark.parametrize(("etiqueta", "clase", "numero", "titulo"), [
-    ("c04-inicio", "Capítulo", "4", "La atención"), ("c04-segunda", "Sección", "4.2", "Segunda"),
-    ("c04-cola", "Sección", "4.3", "Tercera"), ("eq-a", "Ecuación", "4.1", ""), ("eq-b", "Ecuación", "4.2", ""),
-    ("eq-c", "Ecuación", "4.3", ""), ("fig-a", "Figura", "4.1", ""), ("th-a", "Teorema", "4.1", "De la suma"),
-    ("ej-4-1", "Ejercicio", "4.1", "Ejercicio 4.1"), ("eq-ap", "Ecuación", "1", ""), ("ap", "Capítulo", "", "X"),
-])
+@pytest.mark.parametrize(
+    ("etiqueta", "clase", "numero", "titulo"),
+    [
+        ("c04-inicio", "Capítulo", "4", "La atención"),
+        ("c04-segunda", "Sección", "4.2", "Segunda"),
+        ("c04-cola", "Sección", "4.3", "Tercera"),
+        ("eq-a", "Ecuación", "4.1", ""),
+        ("eq-b", "Ecuación", "4.2", ""),
+        ("eq-c", "Ecuación", "4.3", ""),
+        ("fig-a", "Figura", "4.1", ""),
+        ("th-a", "Teorema", "4.1", "De la suma"),
+        ("ej-4-1", "Ejercicio", "4.1", "Ejercicio 4.1"),
+        ("eq-ap", "Ecuación", "1", ""),
+        ("ap", "Capítulo", "", "X"),
+    ],
+)
 def test_cada_etiqueta_con_su_numero(indice, etiqueta, clase, numero, titulo):
     destino = indice.destinos[etiqueta]
     assert (destino.clase, destino.numero, destino.titulo) == (clase, numero, titulo)
 
 
-@pytest.mark.parametrize(("etiqueta", "seccion"), [
-    ("c04-parrafo", "La atención"), ("c04-otro", "Primera"), ("c04-codigo", "«Todo baja»"),
-])
+@pytest.mark.parametrize(
+    ("etiqueta", "seccion"),
+    [
+        ("c04-parrafo", "La atención"),
+        ("c04-otro", "Primera"),
+        ("c04-codigo", "«Todo baja»"),
+    ],
+)
 def test_la_etiqueta_de_un_parrafo_no_se_va_al_titulo_siguiente(indice, etiqueta, seccion):
     assert indice.destinos[etiqueta] == Destino("2-m/04-atencion", etiqueta, seccion)
 
@@ -220,20 +262,27 @@ def test_la_etiqueta_de_un_parrafo_no_se_va_al_titulo_siguiente(indice, etiqueta
 def test_refutaciones_y_rotulos(indice):
     assert indice.refutaciones == [("R-002", "2-m/04-atencion", "«Todo baja»")]
     assert indice.destinos["err-r-002"].ancla == "err-R-002"
-    assert indice.destinos["eq-b"].rotulo == "(4.2)" and indice.destinos["eq-b"].ancla == "equation-eq-b"
+    assert (
+        indice.destinos["eq-b"].rotulo == "(4.2)"
+        and indice.destinos["eq-b"].ancla == "equation-eq-b"
+    )
     assert indice.destinos["th-a"].rotulo == "Teorema 4.1"
     assert indice.titulos == {"2-m/04-atencion": "La atención", "apendices/x": "X"}
 
 
 def test_sucesos_no_entra_en_el_codigo():
-    tipos = [x.tipo for x in sucesos("```{code-cell} python\n# (a)=\n```\n\n```python\n# Hola\n```\n")]
+    tipos = [
+        x.tipo for x in sucesos("```{code-cell} python\n# (a)=\n```\n\n```python\n# Hola\n```\n")
+    ]
     assert tipos == ["directiva", "parrafo"]
 
 
 def test_si_sphinx_numera_de_otro_modo_se_dice(indice):
     assert discrepancias(indice, {"c04-segunda": "4.2", "fig-a": "4.1"}) == []
     quejas = discrepancias(indice, {"c04-segunda": "4.1", "eq-b": "4.3"})
-    assert len(quejas) == 2 and "«c04-segunda»: 4.2" in quejas[0] and "4.3 en la página" in quejas[1]
+    assert (
+        len(quejas) == 2 and "«c04-segunda»: 4.2" in quejas[0] and "4.3 en la página" in quejas[1]
+    )
 
 
 def test_documentos_del_indice_con_sus_comodines(tmp_path):
@@ -241,7 +290,8 @@ def test_documentos_del_indice_con_sus_comodines(tmp_path):
     for nombre in ("a/dos.md", "a/uno.md", "b.md"):
         (tmp_path / nombre).write_text("# X\n")
     (tmp_path / "_toc.yml").write_text(
-        "root: intro\nparts:\n- chapters:\n  - file: b\n    sections:\n    - glob: a/*\n  - file: c\n"
+        "root: intro\nparts:\n- chapters:\n  - file: b\n    sections:\n    - glob: a/*\n  -"
+        " file: c\n"
     )
     assert documentos(tmp_path) == ["intro", "b", "a/dos", "a/uno", "c"]
 
@@ -252,9 +302,12 @@ def test_documentos_del_indice_con_sus_comodines(tmp_path):
 def test_los_numeros_de_sphinx_se_leen_de_su_entorno():
     std = SimpleNamespace(labels={"c04-a": ("04-x", "a", "A"), "suelta": ("04-x", "z", "Z")})
     env = SimpleNamespace(
-        get_domain=lambda nombre: std, toc_secnumbers={"04-x": {"#a": (4, 2), "#b": None}},
-        toc_fignumbers={"04-x": {"figure": {"fig-a": (4, 1)}, "displaymath": {"equation-eq-a": (4, 3)}}},
-    )  # fmt: skip
+        get_domain=lambda nombre: std,
+        toc_secnumbers={"04-x": {"#a": (4, 2), "#b": None}},
+        toc_fignumbers={
+            "04-x": {"figure": {"fig-a": (4, 1)}, "displaymath": {"equation-eq-a": (4, 3)}}
+        },
+    )
     assert numeros_de_sphinx(env) == {"c04-a": "4.2", "fig-a": "4.1", "eq-a": "4.3"}
 
 
@@ -271,12 +324,17 @@ def test_una_numeracion_distinta_es_un_aviso(tmp_path, monkeypatch):
         assert len(avisos) == cuantos
 
 
-@pytest.mark.parametrize(("atributos", "sale"), [
-    ({"reftarget": "c04-a", "reftype": "ref"}, "A"), ({"reftarget": "c04-a", "reftype": "numref"}, "Sección 4.1"),
-    ({"reftarget": "c04-a", "reftype": "ref", "refexplicit": True}, "texto"),
-    ({"reftarget": "x", "reftype": "doc"}, "texto"), ({"reftarget": "x", "reftype": "obj", "refdomain": "py"}, "texto"),
-    ({"reftarget": "nada", "reftype": "ref"}, None),
-])
+@pytest.mark.parametrize(
+    ("atributos", "sale"),
+    [
+        ({"reftarget": "c04-a", "reftype": "ref"}, "A"),
+        ({"reftarget": "c04-a", "reftype": "numref"}, "Sección 4.1"),
+        ({"reftarget": "c04-a", "reftype": "ref", "refexplicit": True}, "texto"),
+        ({"reftarget": "x", "reftype": "doc"}, "texto"),
+        ({"reftarget": "x", "reftype": "obj", "refdomain": "py"}, "texto"),
+        ({"reftarget": "nada", "reftype": "ref"}, None),
+    ],
+)
 def test_una_pagina_suelta_cita_el_resto_sin_enlazarlo(tmp_path, monkeypatch, atributos, sale):
     (tmp_path / "_toc.yml").write_text("root: 04-x\n")
     (tmp_path / "04-x.md").write_text("# T\n\n(c04-a)=\n## A\n")

@@ -5,13 +5,22 @@ import pytest
 from aligerar import aligera, aligerada
 
 
-@pytest.mark.parametrize(("antes", "despues"), [
-    (".a{x:1} .b{x:2}", ".a{x:1}"), (".b,.a p{y:2}", ".a p{y:2}"), ("p{z:3}", "p{z:3}"),
-    ("@media print{.b{z:3}}", ""), ("@media print{.a{z:3}}", "@media print{.a{z:3}}"),
-    (".a:is(.b, .c){x:1}", ".a:is(.b, .c){x:1}"), (".a:not(.b){x:1}", ".a:not(.b){x:1}"),
-    (".bs-tooltip-top{x:1}", ".bs-tooltip-top{x:1}"), (".b .a{x:1}", ""), ("#b{x:1}", ""),
-    ('@font-face{src:url("f.woff2")}', '@font-face{src:url("f.woff2")}'),
-])
+@pytest.mark.parametrize(
+    ("antes", "despues"),
+    [
+        (".a{x:1} .b{x:2}", ".a{x:1}"),
+        (".b,.a p{y:2}", ".a p{y:2}"),
+        ("p{z:3}", "p{z:3}"),
+        ("@media print{.b{z:3}}", ""),
+        ("@media print{.a{z:3}}", "@media print{.a{z:3}}"),
+        (".a:is(.b, .c){x:1}", ".a:is(.b, .c){x:1}"),
+        (".a:not(.b){x:1}", ".a:not(.b){x:1}"),
+        (".bs-tooltip-top{x:1}", ".bs-tooltip-top{x:1}"),
+        (".b .a{x:1}", ""),
+        ("#b{x:1}", ""),
+        ('@font-face{src:url("f.woff2")}', '@font-face{src:url("f.woff2")}'),
+    ],
+)
 def test_que_reglas_se_quedan(antes, despues):
     assert aligerada(antes, {"a"}) == despues
 

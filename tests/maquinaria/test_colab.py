@@ -1,4 +1,6 @@
-"""Instalar la biblioteca en Colab no cambia lo que Colab trae: si cambia IPython, el núcleo no vuelve a arrancar."""
+"""Instalar la biblioteca en Colab no cambia lo que Colab trae: si cambia IPython, el núcleo no
+vuelve a arrancar.
+"""
 
 import tomllib
 
@@ -18,7 +20,9 @@ def _requisitos():
 
 def test_nada_de_lo_que_trae_colab_se_cambia():
     proyecto, requisitos = _requisitos()
-    chocan = [str(r) for n, r in requisitos.items() if n in COLAB and not r.specifier.contains(COLAB[n])]
+    chocan = [
+        str(r) for n, r in requisitos.items() if n in COLAB and not r.specifier.contains(COLAB[n])
+    ]
     assert not chocan and set(COLAB) <= set(requisitos)
     assert Requirement(f"python{proyecto['requires-python']}").specifier.contains(PYTHON)
 

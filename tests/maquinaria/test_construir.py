@@ -15,7 +15,12 @@ from ejecutar import CapituloRoto
 @pytest.fixture
 def taller(tmp_path, monkeypatch):
     """Carpetas de construcción de juguete con un libro ya hecho."""
-    for nombre, ruta in {"CONSTRUIDO": "", "HTML": "html", "OBRA": ".obra", "ESTADO": ".estado"}.items():
+    for nombre, ruta in {
+        "CONSTRUIDO": "",
+        "HTML": "html",
+        "OBRA": ".obra",
+        "ESTADO": ".estado",
+    }.items():
         monkeypatch.setattr(construir, nombre, tmp_path / ruta)
     monkeypatch.setattr(construir, "PAGINAS_SUELTAS", tmp_path / ".paginas")
     monkeypatch.setattr(construir, "tira_caches_viejas", lambda: None)
@@ -29,7 +34,7 @@ def taller(tmp_path, monkeypatch):
 @pytest.fixture
 def consola():
     """Una consola que guarda lo que dice."""
-    return Console(record=True, width=300, file=open("/dev/null", "w"))   # noqa: SIM115
+    return Console(record=True, width=300, file=open("/dev/null", "w"))  # noqa: SIM115
 
 
 def finge_sphinx(monkeypatch, codigo, dicho="", hace=None):
@@ -77,7 +82,9 @@ def test_si_faltan_cuadernos_queda_el_libro_de_antes(taller, consola, monkeypatc
     assert construir.cuadernos(taller) is None
 
 
-@pytest.mark.parametrize(("estado", "dice"), [("en curso", "se interrumpió"), ("avisos", "terminó con avisos")])
+@pytest.mark.parametrize(
+    ("estado", "dice"), [("en curso", "se interrumpió"), ("avisos", "terminó con avisos")]
+)
 def test_se_distingue_lo_interrumpido_de_lo_que_tuvo_avisos(taller, consola, estado, dice):
     (taller / ".estado").write_text(estado)
     (taller / ".obra").mkdir()
@@ -96,7 +103,9 @@ def test_se_recupera_si_se_corto_al_cambiar_uno_por_otro(taller, consola):
     (taller / "html").rename(taller / "html.anterior")
     (taller / "html.nuevo").mkdir()
     limpia_lo_anterior(consola)
-    assert (taller / "html" / "index.html").read_text() == "viejo" and len(list(taller.iterdir())) == 1
+    assert (taller / "html" / "index.html").read_text() == "viejo" and len(
+        list(taller.iterdir())
+    ) == 1
 
 
 def test_publicar_conserva_las_fechas_y_no_deja_restos(tmp_path):
@@ -115,13 +124,18 @@ def test_los_avisos_son_errores_salvo_en_una_pagina_suelta():
 
 
 def test_se_ensena_lo_que_hay_que_leer():
-    registro = "leyendo\n\x1b[31mx.md:3: WARNING: a\x1b[0m\nValueError: b\nExtension error\nexception: c\nhecho"
+    registro = (
+        "leyendo\n\x1b[31mx.md:3: WARNING: a\x1b[0m\nValueError: b\nExtension error\nexception:"
+        " c\nhecho"
+    )
     assert avisos_de(registro) == ["x.md:3: WARNING: a", "ValueError: b", "exception: c"]
 
 
 def test_sphinx_devuelve_su_estado_y_lo_que_dijo(tmp_path, consola):
     programa = "import os, sys; print(os.environ['PYTHONUTF8'], os.environ['X']); sys.exit(3)"
-    codigo, dicho = construir.sphinx([sys.executable, "-c", programa], tmp_path / "a" / "b.log", consola, X="y")
+    codigo, dicho = construir.sphinx(
+        [sys.executable, "-c", programa], tmp_path / "a" / "b.log", consola, X="y"
+    )
     assert (codigo, dicho.strip()) == (3, "1 y")
 
 
@@ -133,7 +147,10 @@ def test_una_celda_que_falla_lo_detiene_todo(taller, consola, monkeypatch):
     finge_sphinx(monkeypatch, 0, hace="index.html")
     with pytest.raises(SystemExit, match="hay celdas que fallan"):
         construir.libro_entero(None, consola)
-    assert "03: plantada" in consola.export_text() and (taller / "html" / "index.html").read_text() == "viejo"
+    assert (
+        "03: plantada" in consola.export_text()
+        and (taller / "html" / "index.html").read_text() == "viejo"
+    )
 
 
 def test_los_cuadernos_de_nbval_se_aprovechan(taller, consola, monkeypatch):
@@ -146,7 +163,9 @@ def test_los_cuadernos_de_nbval_se_aprovechan(taller, consola, monkeypatch):
 
 def test_sin_sitio_en_el_disco_no_se_empieza(monkeypatch):
     for libres, falla in ((299, True), (301, False)):
-        monkeypatch.setattr("construir.shutil.disk_usage", lambda ruta, n=libres: type("U", (), {"free": n * 2**20}))
+        monkeypatch.setattr(
+            "construir.shutil.disk_usage", lambda ruta, n=libres: type("U", (), {"free": n * 2**20})
+        )
         if falla:
             with pytest.raises(SystemExit, match="Quedan 299 MiB"):
                 construir.comprueba_espacio()
@@ -163,8 +182,14 @@ def test_una_pagina_suelta_se_construye_con_sus_avisos(taller, consola, monkeypa
     construir.pagina_suelta(CUATRO, consola)
     (orden, entorno), dicho = llamadas[0], consola.export_text()
     assert entorno == {"LIBRO_PAGINA_SUELTA": "1"} and "-W" not in orden
-    assert "WARNING: uno" in dicho and "1 avisos" in dicho and (taller / "html" / "index.html").read_text() == "viejo"
-    assert indice_de_una(CUATRO)["root"] == documento and len(indice_de_una(CUATRO)["chapters"]) == 2
+    assert (
+        "WARNING: uno" in dicho
+        and "1 avisos" in dicho
+        and (taller / "html" / "index.html").read_text() == "viejo"
+    )
+    assert (
+        indice_de_una(CUATRO)["root"] == documento and len(indice_de_una(CUATRO)["chapters"]) == 2
+    )
     for codigo, hace in ((1, f"{documento}.html"), (0, None)):
         finge_sphinx(monkeypatch, codigo, "nada", hace)
         for hecha in (taller / ".paginas").rglob("*.html"):
@@ -175,8 +200,12 @@ def test_una_pagina_suelta_se_construye_con_sus_avisos(taller, consola, monkeypa
 
 def test_la_orden_elige_entre_el_libro_y_una_pagina(taller, monkeypatch):
     hechas = []
-    monkeypatch.setattr(construir, "pagina_suelta", lambda capitulo, consola: hechas.append(capitulo.clave))
-    monkeypatch.setattr(construir, "libro_entero", lambda ejecutados, consola: hechas.append(ejecutados))
+    monkeypatch.setattr(
+        construir, "pagina_suelta", lambda capitulo, consola: hechas.append(capitulo.clave)
+    )
+    monkeypatch.setattr(
+        construir, "libro_entero", lambda ejecutados, consola: hechas.append(ejecutados)
+    )
     for argumentos in (["--capitulo", "4"], [], ["--ejecutados", "x"]):
         monkeypatch.setattr(sys, "argv", ["construir.py", *argumentos])
         construir.main()

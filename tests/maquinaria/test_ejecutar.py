@@ -1,4 +1,6 @@
-"""Ejecutar capítulos: cada fallo se cuenta, cada espera tiene un plazo y lo ajeno no entra en la caché."""
+"""Ejecutar capítulos: cada fallo se cuenta, cada espera tiene un plazo y lo ajeno no entra en la
+caché.
+"""
 
 import threading
 import time
@@ -25,7 +27,7 @@ def cache(tmp_path, monkeypatch):
 @pytest.fixture
 def callada():
     """Una consola que guarda lo que dice."""
-    return Console(record=True, width=200, file=open("/dev/null", "w"))   # noqa: SIM115
+    return Console(record=True, width=200, file=open("/dev/null", "w"))  # noqa: SIM115
 
 
 def dos(tmp_path, *codigos):
@@ -47,7 +49,9 @@ def test_un_fallo_se_dice_y_lo_demas_se_guarda(tmp_path, cache, callada):
 
 def test_se_dicen_todos_los_fallos_y_lo_ejecutado(tmp_path, cache, callada):
     with pytest.raises(CapituloRoto, match="(?s)(uno|dos).*(uno|dos)"):
-        ejecuta_pendientes(dos(tmp_path, "raise ValueError('uno')", "raise KeyError('dos')"), callada)
+        ejecuta_pendientes(
+            dos(tmp_path, "raise ValueError('uno')", "raise KeyError('dos')"), callada
+        )
     (tmp_path / "otro").mkdir()
     assert ejecuta_pendientes([capitulo(tmp_path / "otro", "print(2)")], callada) == ["01-prueba"]
 
@@ -114,5 +118,8 @@ def test_lo_que_ejecuto_nbval_entra_en_la_cache(hecho, cache, callada):
 def test_otro_codigo_no_entra_en_la_cache(hecho, cache, callada, tmp_path):
     cambiado = capitulo(tmp_path, "print(2)")
     assert vuelca(hecho[1], callada, [cambiado]) == []
-    assert not en_cache(cache, cambiado.cuaderno()) and "se ejecutará de nuevo" in callada.export_text()
+    assert (
+        not en_cache(cache, cambiado.cuaderno())
+        and "se ejecutará de nuevo" in callada.export_text()
+    )
     assert vuelca(tmp_path, callada, [cambiado]) == []

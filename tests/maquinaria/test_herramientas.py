@@ -39,7 +39,9 @@ def test_todas_las_paginas_del_indice_existen():
 
     faltan = [d for d in documentos() if not (LIBRO / f"{d.removesuffix('.md')}.md").exists()]
     assert faltan == []
-    assert [c.clave for c in capitulos() if c.clave.isdigit()] == sorted(c.clave for c in capitulos() if c.clave.isdigit())
+    assert [c.clave for c in capitulos() if c.clave.isdigit()] == sorted(
+        c.clave for c in capitulos() if c.clave.isdigit()
+    )
 
 
 def test_las_referencias_estan_al_dia():
@@ -48,7 +50,9 @@ def test_las_referencias_estan_al_dia():
 
 def test_ejecuta_y_cuenta_las_celdas(tmp_path):
     vistas = []
-    cuaderno, segundos = ejecuta(capitulo(tmp_path, "x = 2", "print(x + 1)"), lambda: vistas.append(1))
+    cuaderno, segundos = ejecuta(
+        capitulo(tmp_path, "x = 2", "print(x + 1)"), lambda: vistas.append(1)
+    )
     codigo = [c for c in cuaderno.cells if c.cell_type == "code"]
     assert codigo[1].outputs[0].text == "3\n"
     assert len(vistas) == 2 and segundos > 0

@@ -28,10 +28,18 @@ def test_las_faltas_que_se_plantan():
     faltas = mutantes_de(FUENTE, Path("a.py"))
     vistas = {(" ".join(m.antes.split()), m.despues) for m in faltas}
     assert vistas == {
-        ("1", "2"), ("a > 2", "(a >= 2)"), ("2", "3"), ("not y", "(y)"), ("a > 2 and not y", "(a > 2 or not y)"),
-        ("a > 2 and not y", "(not (a > 2 and (not y)))"), ('raise ValueError(f"mal {a + 1}")', "pass"),
-        ("y.hace()", "pass"), ("return a == 3", "return None"), ("a == 3", "(a != 3)"), ("3", "4"),
-    }  # fmt: skip
+        ("1", "2"),
+        ("a > 2", "(a >= 2)"),
+        ("2", "3"),
+        ("not y", "(y)"),
+        ("a > 2 and not y", "(a > 2 or not y)"),
+        ("a > 2 and not y", "(not (a > 2 and (not y)))"),
+        ('raise ValueError(f"mal {a + 1}")', "pass"),
+        ("y.hace()", "pass"),
+        ("return a == 3", "return None"),
+        ("a == 3", "(a != 3)"),
+        ("3", "4"),
+    }
     assert {m.linea for m in faltas} == {5, 7, 8, 9, 10}
     for m in faltas:
         assert m.codigo != FUENTE and m.codigo.count("\n") == FUENTE.count("\n")
@@ -39,19 +47,39 @@ def test_las_faltas_que_se_plantan():
 
 def test_las_faltas_respetan_las_tildes():
     (falta,) = [m for m in mutantes_de("x = 'ñandú' if a == b else 'é'\n", Path("a.py"))]
-    assert falta.codigo == "x = 'ñandú' if (a != b) else 'é'\n" and "«a == b» → «(a != b)»" in str(falta)
+    assert falta.codigo == "x = 'ñandú' if (a != b) else 'é'\n" and "«a == b» → «(a != b)»" in str(
+        falta
+    )
 
 
-@pytest.mark.parametrize(("fichero", "primera", "tambien"), [
-    ("code/atento/masks.py", "tests/atento/test_masks.py", "tests/atento/test_masks.py"),
-    ("code/atento/tasks/translation/lexicon.py", "tests/atento/tasks/test_translation.py",
-     "tests/atento/tasks/test_translation.py"),
-    ("book/_ext/libro/huella.py", "tests/libro/test_huella.py", "tests/libro/test_huella.py"),
-    ("book/_ext/libro/sitio.py", "tests/libro/test_extension.py", "tests/libro/test_extension.py"),
-    ("book/_ext/libro/temario.py", "tests/libro/test_apendices.py", "tests/libro/test_apendices.py"),
-    ("tools/a_markdown.py", "tests/libro/test_cuadernos.py", "tests/libro/test_cuadernos.py"),
-    ("tools/construir.py", "tests/maquinaria/test_construir.py", "tests/maquinaria/test_construir.py"),
-])
+@pytest.mark.parametrize(
+    ("fichero", "primera", "tambien"),
+    [
+        ("code/atento/masks.py", "tests/atento/test_masks.py", "tests/atento/test_masks.py"),
+        (
+            "code/atento/tasks/translation/lexicon.py",
+            "tests/atento/tasks/test_translation.py",
+            "tests/atento/tasks/test_translation.py",
+        ),
+        ("book/_ext/libro/huella.py", "tests/libro/test_huella.py", "tests/libro/test_huella.py"),
+        (
+            "book/_ext/libro/sitio.py",
+            "tests/libro/test_extension.py",
+            "tests/libro/test_extension.py",
+        ),
+        (
+            "book/_ext/libro/temario.py",
+            "tests/libro/test_apendices.py",
+            "tests/libro/test_apendices.py",
+        ),
+        ("tools/a_markdown.py", "tests/libro/test_cuadernos.py", "tests/libro/test_cuadernos.py"),
+        (
+            "tools/construir.py",
+            "tests/maquinaria/test_construir.py",
+            "tests/maquinaria/test_construir.py",
+        ),
+    ],
+)
 def test_cada_fichero_tiene_sus_pruebas(fichero, primera, tambien):
     suyas = pruebas_de(Path(fichero))
     assert suyas[0] == primera and tambien in suyas
@@ -59,10 +87,14 @@ def test_cada_fichero_tiene_sus_pruebas(fichero, primera, tambien):
 
 def test_todo_lo_que_se_estropea_tiene_alguna_prueba():
     sin = [
-        p for carpeta in ("book/_ext", "tools") for p in (mutantes.RAIZ / carpeta).rglob("*.py")
-        if p.name not in mutantes.NO_SE_TOCAN and p.name != "__init__.py" and "semillas" not in p.parts
+        p
+        for carpeta in ("book/_ext", "tools")
+        for p in (mutantes.RAIZ / carpeta).rglob("*.py")
+        if p.name not in mutantes.NO_SE_TOCAN
+        and p.name != "__init__.py"
+        and "semillas" not in p.parts
         and not pruebas_de(p.relative_to(mutantes.RAIZ))
-    ]  # fmt: skip
+    ]
     assert not sin, f"nada los prueba: {', '.join(p.name for p in sin)}"
 
 
@@ -71,9 +103,12 @@ def proyecto(tmp_path):
     """Un proyecto de juguete con una prueba que ve una falta y no ve otra."""
     for nombre, texto in {
         "tools/cosa.py": "def f(a):\n    return a > 2\n\n\ndef g():\n    return f(3) + 1\n",
-        "tests/maquinaria/test_cosa.py": "from cosa import f\ndef test_f():\n    assert f(3) and not f(2)\n",
-        "code/x": "", "book/_ext/x": "",
-    }.items():  # fmt: skip
+        "tests/maquinaria/test_cosa.py": (
+            "from cosa import f\ndef test_f():\n    assert f(3) and not f(2)\n"
+        ),
+        "code/x": "",
+        "book/_ext/x": "",
+    }.items():
         (tmp_path / nombre).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / nombre).write_text(texto)
     return tmp_path
@@ -90,12 +125,16 @@ def test_se_ve_lo_que_la_prueba_ve_y_nada_queda_estropeado(proyecto, capsys):
 
 
 def test_con_las_pruebas_rotas_no_se_mide(proyecto):
-    (proyecto / "tests/maquinaria/test_cosa.py").write_text("from cosa import f\ndef test_f():\n    assert 0\n")
+    (proyecto / "tests/maquinaria/test_cosa.py").write_text(
+        "from cosa import f\ndef test_f():\n    assert 0\n"
+    )
     with pytest.raises(SystemExit, match="Sin ninguna falta ya fallan"):
         mide(mutantes_de("def f(a):\n    return a > 2\n", Path("tools/cosa.py")), proyecto)
 
 
 def test_la_muestra_es_la_misma_con_la_misma_semilla():
-    una, otra, tercera = (muestra(["tools", "tools/procesos.py"], 5, semilla) for semilla in (1, 1, 2))
+    una, otra, tercera = (
+        muestra(["tools", "tools/procesos.py"], 5, semilla) for semilla in (1, 1, 2)
+    )
     assert una == otra != tercera and len(una) == 10
     assert {m.fichero for m in una[5:]} == {Path("tools/procesos.py")}

@@ -18,7 +18,9 @@ REFERENCIAS = Path(__file__).resolve().parents[1] / "referencias"
 def celda(codigo, texto=None, etiquetas=()):
     """Una celda de referencia con su salida por pantalla."""
     salidas = [] if texto is None else [new_output("stream", name="stdout", text=texto)]
-    return new_code_cell(codigo, outputs=salidas, execution_count=1, metadata={"tags": list(etiquetas)})
+    return new_code_cell(
+        codigo, outputs=salidas, execution_count=1, metadata={"tags": list(etiquetas)}
+    )
 
 
 def ejecuta_nbval(carpeta, *celdas, espera=60, dispositivo="cpu", **opciones):
@@ -28,28 +30,47 @@ def ejecuta_nbval(carpeta, *celdas, espera=60, dispositivo="cpu", **opciones):
     nucleo = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     nbformat.write(new_notebook(cells=list(celdas), metadata=nucleo), carpeta / "01-prueba.ipynb")
     orden = [
-        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(carpeta),
-        "--nbval", "--nbval-current-env", f"--nbval-cell-timeout={espera}",
-        f"--nbval-sanitize-with={carpeta / 'sanear.cfg'}", str(carpeta),
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        os.devnull,
+        "--rootdir",
+        str(carpeta),
+        "--nbval",
+        "--nbval-current-env",
+        f"--nbval-cell-timeout={espera}",
+        f"--nbval-sanitize-with={carpeta / 'sanear.cfg'}",
+        str(carpeta),
     ]
     hechos = carpeta / "hechos"
     hechos.mkdir()
     entorno = {**os.environ, "ATENTO_EJECUTADOS": str(hechos), "ATENTO_DEVICE": dispositivo}
-    return subprocess.run(orden, capture_output=True, text=True, env=entorno, cwd=carpeta, timeout=150, **opciones)
+    return subprocess.run(
+        orden, capture_output=True, text=True, env=entorno, cwd=carpeta, timeout=150, **opciones
+    )
 
 
 def test_lo_correcto_pasa_y_se_guarda_ejecutado(tmp_path):
     proceso = ejecuta_nbval(
         tmp_path,
         celda("print(2 + 2)", "4\n"),
-        celda("from IPython.display import HTML\nprint('tarda 0.31 s en cuda:0')", "tarda 12 s en cpu\n"),
+        celda(
+            "from IPython.display import HTML\nprint('tarda 0.31 s en cuda:0')",
+            "tarda 12 s en cpu\n",
+        ),
         celda("1 / 0", None, ["raises-exception", "nbval-ignore-output"]),
         celda("HTML('<b>figura</b>')", None, ["nbval-ignore-output"]),
     )
     assert proceso.returncode == 0, proceso.stdout
     ejecutado = nbformat.read(tmp_path / "hechos" / "01-prueba.ipynb", as_version=4)
     assert ejecutado.cells[0].outputs[0].text == "4\n"
-    assert "tarda 0.31 s" in ejecutado.cells[1].outputs[0].text, "se guarda lo ejecutado, no la referencia"
+    assert "tarda 0.31 s" in ejecutado.cells[1].outputs[0].text, (
+        "se guarda lo ejecutado, no la referencia"
+    )
     assert ejecutado.cells[3].outputs[0].data["text/html"] == "<b>figura</b>"
     assert ejecutado.metadata["segundos"] > 0
 
@@ -72,25 +93,36 @@ YA_NO_FALLA = new_code_cell(
         ([celda("import sys\nprint('aviso', file=sys.stderr)")], "stderr"),
         ([YA_NO_FALLA], "Missing output fields"),
     ],
-    ids=["salida-distinta", "excepción", "salida-nueva", "salida-perdida", "aviso-en-stderr", "ya-no-falla"],
+    ids=[
+        "salida-distinta",
+        "excepción",
+        "salida-nueva",
+        "salida-perdida",
+        "aviso-en-stderr",
+        "ya-no-falla",
+    ],
 )
 def test_cada_falta_plantada_se_ve(tmp_path, celdas, queja):
     proceso = ejecuta_nbval(tmp_path, *celdas)
     assert proceso.returncode == 1, f"nbval no ha visto la falta:\n{proceso.stdout}"
     assert queja.lower() in proceso.stdout.lower()
-    assert not list((tmp_path / "hechos").glob("*.ipynb")), "un capítulo con faltas no puede llegar a la caché"
+    assert not list((tmp_path / "hechos").glob("*.ipynb")), (
+        "un capítulo con faltas no puede llegar a la caché"
+    )
 
 
 FIGURA = (
-    "from IPython.display import display\n"
-    "display({'text/plain': 'Figura: acierta el 41 % [huella a1b2]', 'text/html': '<b/>'}, raw=True)"
+    "from IPython.display import display\ndisplay({'text/plain': 'Figura: acierta el 41 % [huella"
+    " a1b2]', 'text/html': '<b/>'}, raw=True)"
 )
 
 
 def con_figura(texto, etiquetas=()):
     """Una referencia de la figura de arriba con otro texto."""
     salida = new_output("display_data", data={"text/plain": texto})
-    return new_code_cell(FIGURA, outputs=[salida], execution_count=1, metadata={"tags": list(etiquetas)})
+    return new_code_cell(
+        FIGURA, outputs=[salida], execution_count=1, metadata={"tags": list(etiquetas)}
+    )
 
 
 ACIERTO = "print('acierta el 38 % en 12\u202f345 frases, pérdida 0.012')"
@@ -109,13 +141,18 @@ def test_lo_entrenado_se_parece_y_lo_demas_es_igual(tmp_path, dispositivo):
     )
     assert proceso.returncode == 0, proceso.stdout
     ejecutado = nbformat.read(tmp_path / "hechos" / "01-prueba.ipynb", as_version=4)
-    assert "acierta el 38 %" in ejecutado.cells[0].outputs[0].text, "en el libro va lo que ha salido aquí"
+    assert "acierta el 38 %" in ejecutado.cells[0].outputs[0].text, (
+        "en el libro va lo que ha salido aquí"
+    )
 
 
-@pytest.mark.parametrize(("dispositivo", "pasa"), [("cpu", False), ("cuda", True), ("cuda:1", True)])
+@pytest.mark.parametrize(
+    ("dispositivo", "pasa"), [("cpu", False), ("cuda", True), ("cuda:1", True)]
+)
 def test_en_una_gpu_se_tolera_mas(tmp_path, dispositivo, pasa):
     proceso = ejecuta_nbval(
-        tmp_path, celda(ACIERTO, "acierta el 30 % en 12\u202f345 frases, pérdida 0.012\n", ["entrenado"]),
+        tmp_path,
+        celda(ACIERTO, "acierta el 30 % en 12\u202f345 frases, pérdida 0.012\n", ["entrenado"]),
         dispositivo=dispositivo,
     )
     assert (proceso.returncode == 0) == pasa, proceso.stdout
@@ -146,6 +183,8 @@ def test_una_celda_que_no_termina_se_corta(tmp_path):
 def test_tambien_se_corta_si_sigint_llega_sin_atender(tmp_path):
     """Como en «make prueba &»: el núcleo hereda SIGINT sin atender, y se esperaba para siempre."""
     sin_atender = functools.partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
-    proceso = ejecuta_nbval(tmp_path, celda("import time\ntime.sleep(60)"), espera=1, preexec_fn=sin_atender)
+    proceso = ejecuta_nbval(
+        tmp_path, celda("import time\ntime.sleep(60)"), espera=1, preexec_fn=sin_atender
+    )
     assert proceso.returncode == 1
     assert "Timeout" in proceso.stdout

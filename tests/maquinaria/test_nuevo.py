@@ -35,24 +35,44 @@ def raiz(tmp_path):
 
 def crea(raiz, numero=6):
     """Crea un capítulo y devuelve las rutas tocadas."""
-    return [p.relative_to(raiz).as_posix() for p in nuevo.crea(numero, "varias-cabezas", "2-dos", "Varias cabezas", raiz)]
+    return [
+        p.relative_to(raiz).as_posix()
+        for p in nuevo.crea(numero, "varias-cabezas", "2-dos", "Varias cabezas", raiz)
+    ]
 
 
 def test_lo_que_se_crea_y_cuantos_ficheros_son(raiz):
     nuevo.escribe_apendices(raiz)
     tocados = crea(raiz)
     assert sorted(tocados) == [
-        "book/2-dos/06-varias-cabezas.md", "book/_toc.yml", "book/apendices/soluciones/cap06.md",
-        "code/calificador/ejercicios/cap06.py", "exercises/cap06.py", "solutions/cap06.py",
+        "book/2-dos/06-varias-cabezas.md",
+        "book/_toc.yml",
+        "book/apendices/soluciones/cap06.md",
+        "code/calificador/ejercicios/cap06.py",
+        "exercises/cap06.py",
+        "solutions/cap06.py",
     ]
-    assert len({*tocados, "tests/referencias/06-varias-cabezas.ipynb", "book/tiempos.json", "book/temario.yml"}) <= 9
+    assert (
+        len(
+            {
+                *tocados,
+                "tests/referencias/06-varias-cabezas.ipynb",
+                "book/tiempos.json",
+                "book/temario.yml",
+            }
+        )
+        <= 9
+    )
     assert (raiz / "book/_toc.yml").read_text() == INDICE.replace(
-        "      - file: 2-dos/07-c\n", "      - file: 2-dos/06-varias-cabezas\n      - file: 2-dos/07-c\n"
+        "      - file: 2-dos/07-c\n",
+        "      - file: 2-dos/06-varias-cabezas\n      - file: 2-dos/07-c\n",
     )
     assert not any("$" in (raiz / x).read_text() for x in tocados)
 
 
-@pytest.mark.parametrize(("fichero", "despues"), [("02-x", "03-a"), ("05-x", "07-c"), ("08-x", None)])
+@pytest.mark.parametrize(
+    ("fichero", "despues"), [("02-x", "03-a"), ("05-x", "07-c"), ("08-x", None)]
+)
 def test_la_entrada_va_en_su_sitio(fichero, despues):
     parte = "1-uno" if fichero == "02-x" else "2-dos"
     lineas = [x.strip() for x in nuevo.con_entrada(INDICE, parte, fichero).splitlines()]
@@ -71,10 +91,16 @@ def test_no_se_pisa_nada(raiz):
     assert not list((raiz / "exercises").glob("*.py"))
 
 
-@pytest.mark.parametrize(("llega", "falta"), [
-    (("x", "a", "2-dos", "T"), "N="), (("0", "a", "2-dos", "T"), "N="), (("6", "Á b", "2-dos", "T"), "NOMBRE="),
-    (("6", "a", "dos", "T"), "PARTE="), (("6", "a", "2-dos", " "), "TITULO"),
-])
+@pytest.mark.parametrize(
+    ("llega", "falta"),
+    [
+        (("x", "a", "2-dos", "T"), "N="),
+        (("0", "a", "2-dos", "T"), "N="),
+        (("6", "Á b", "2-dos", "T"), "NOMBRE="),
+        (("6", "a", "dos", "T"), "PARTE="),
+        (("6", "a", "2-dos", " "), "TITULO"),
+    ],
+)
 def test_lo_que_llega_mal_se_dice(llega, falta):
     with pytest.raises(SystemExit, match=falta):
         nuevo.comprueba(*llega)
@@ -91,12 +117,15 @@ def test_la_pagina_y_el_codigo_se_leen(raiz):
 
 
 def test_el_ejercicio_nace_con_la_nota_bien_puesta(raiz):
-    """La referencia obtiene todos los puntos, el esqueleto ninguno y cada mutante cae con su pista."""
+    """La referencia obtiene todos los puntos, el esqueleto ninguno y cada mutante cae con su
+    pista."""
     from calificador.carga import Curso
     from calificador.correccion.oraculo import verifica
 
     crea(raiz)
-    especificacion = importlib.util.spec_from_file_location("cap06", raiz / "code/calificador/ejercicios/cap06.py")
+    especificacion = importlib.util.spec_from_file_location(
+        "cap06", raiz / "code/calificador/ejercicios/cap06.py"
+    )
     modulo = importlib.util.module_from_spec(especificacion)
     especificacion.loader.exec_module(modulo)
     (ejercicio,) = modulo.EJERCICIOS
@@ -108,12 +137,18 @@ def test_el_ejercicio_nace_con_la_nota_bien_puesta(raiz):
         assert verifica(ejercicio, esqueleto, semilla, del_curso=curso).puntos == 0
         for mutante in ejercicio.mutantes:
             resultado = verifica(ejercicio, mutante.codigo, semilla, del_curso=curso)
-            assert resultado.puntos < ejercicio.puntos and mutante.pista in str(resultado), mutante.nombre
+            assert resultado.puntos < ejercicio.puntos and mutante.pista in str(resultado), (
+                mutante.nombre
+            )
 
 
 def test_la_orden_dice_lo_que_ha_escrito_y_lo_que_sigue(monkeypatch, capsys):
-    monkeypatch.setattr(nuevo, "crea", lambda *llega: [RAIZ / "book" / "_toc.yml"] if llega[0] == 6 else [])
-    monkeypatch.setattr("sys.argv", ["nuevo.py", "6", "varias-cabezas", "2-mecanismo", "Varias cabezas"])
+    monkeypatch.setattr(
+        nuevo, "crea", lambda *llega: [RAIZ / "book" / "_toc.yml"] if llega[0] == 6 else []
+    )
+    monkeypatch.setattr(
+        "sys.argv", ["nuevo.py", "6", "varias-cabezas", "2-mecanismo", "Varias cabezas"]
+    )
     nuevo.main()
     dicho = capsys.readouterr().out
     assert dicho.startswith("book/_toc.yml\n") and "make libro CAPITULO=6" in dicho

@@ -33,7 +33,7 @@ def test_al_vencer_el_plazo_no_queda_nadie(tmp_path, capfd):
         assert corre([sys.executable, "-c", CON_HIJO], 2, stdout=salida) == PLAZO_VENCIDO
     assert time.monotonic() - inicio < 20 and "No ha terminado en 2 s" in capfd.readouterr().err
     pid = int((tmp_path / "pid").read_text())
-    fin = time.monotonic() + 5   # el aviso ya está dado; con la máquina ocupada tarda en morir
+    fin = time.monotonic() + 5  # el aviso ya está dado; con la máquina ocupada tarda en morir
     while (vivo := _vive(pid)) and time.monotonic() < fin:
         time.sleep(0.05)
     assert not vivo
@@ -61,9 +61,13 @@ principal(lambda: corre([sys.executable, "-c", "print('ya', flush=True); import 
 def test_ctrl_c_acaba_con_una_linea(sin_atender):
     antes = (lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) if sin_atender else None
     with subprocess.Popen(
-        [sys.executable, "-c", INTERRUMPIBLE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=antes, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    ) as proceso:  # fmt: skip
+        [sys.executable, "-c", INTERRUMPIBLE],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=antes,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    ) as proceso:
         assert proceso.stdout.readline() == "ya\n"
         proceso.send_signal(signal.SIGINT)
         _, error = proceso.communicate(timeout=30)
@@ -80,12 +84,18 @@ def test_principal_deja_pasar_lo_demas():
 
 
 def _paso(codigo):
-    return [sys.executable, "-c", f"import os; assert os.environ['X'] == 'y'; raise SystemExit({codigo})"]
+    return [
+        sys.executable,
+        "-c",
+        f"import os; assert os.environ['X'] == 'y'; raise SystemExit({codigo})",
+    ]
 
 
 def test_se_hacen_todos_los_pasos_y_se_cuentan_los_fallos():
-    consola = Console(record=True, width=100, file=open(os.devnull, "w"))   # noqa: SIM115
-    fallos = prueba.ejecuta({"uno": _paso(0), "dos": _paso(5), "tres": _paso(0), "cuatro": _paso(1)}, consola, X="y")
+    consola = Console(record=True, width=100, file=open(os.devnull, "w"))  # noqa: SIM115
+    fallos = prueba.ejecuta(
+        {"uno": _paso(0), "dos": _paso(5), "tres": _paso(0), "cuatro": _paso(1)}, consola, X="y"
+    )
     assert fallos == ["dos", "cuatro"]
     resumen = consola.export_text()
     assert resumen.count("FALLA") == 2 and resumen.count("bien") == 2
@@ -105,7 +115,10 @@ def test_make_prueba_acaba_mal_si_algo_falla(monkeypatch, fallos, estado):
         prueba.main()
     assert fin.value.code == estado
     libro, ultimo = vistos["ordenes"]["libro"], vistos["ordenes"]["pruebas (pytest)"]
-    assert libro[-2:] == ["--ejecutados", vistos["ATENTO_EJECUTADOS"]] and ultimo[-2:] == ["-k", "nada"]
+    assert libro[-2:] == ["--ejecutados", vistos["ATENTO_EJECUTADOS"]] and ultimo[-2:] == [
+        "-k",
+        "nada",
+    ]
 
 
 def test_los_pasos_son_los_que_dice_contribuir():
@@ -118,7 +131,8 @@ def test_los_pasos_son_los_que_dice_contribuir():
 
 
 def test_otros_procesadores_repiten_capitulos_y_biblioteca():
-    """Cada uno con su variable, que torch o MKL entienden; y las mismas pruebas que «make prueba»."""
+    """Cada uno con su variable, que torch o MKL entienden; y las mismas pruebas que «make
+    prueba»."""
     for nombre, entorno in procesadores.PROCESADORES.items():
         hechos = procesadores.pasos_de(nombre)
         assert [n.split(": ")[0] for n in hechos] == [nombre, nombre] and len(entorno) == 1
@@ -126,15 +140,21 @@ def test_otros_procesadores_repiten_capitulos_y_biblioteca():
     assert all((prueba.RAIZ / ruta).exists() for ruta in procesadores.BIBLIOTECA)
     orden = [sys.executable, "-c", "import torch; print(torch.backends.cpu.get_cpu_capability())"]
     dicho = subprocess.run(
-        orden, env={**os.environ, **procesadores.PROCESADORES["avx2"]}, capture_output=True, text=True, timeout=60
-    )  # fmt: skip
+        orden,
+        env={**os.environ, **procesadores.PROCESADORES["avx2"]},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert dicho.stdout.strip() != "AVX512"
 
 
 def test_make_con_ctrl_c_acaba_sin_traza(tmp_path):
     """Como en un terminal: la señal llega a make y a todo lo que lanzó."""
     (tmp_path / "Makefile").write_text(f"espera:\n\t@'{sys.executable}' -c \"$$CODIGO\"\n")
-    heredado = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    heredado = {
+        k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+    }
     entorno = {**heredado, "CODIGO": INTERRUMPIBLE, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(
         ["make", "espera"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -159,13 +179,16 @@ def test_ctrl_c_mientras_se_importa_tambien():
 
 
 def test_las_herramientas_atienden_antes_de_importar_lo_demas():
-    """Las que leen capítulos importan dos segundos de bibliotecas: ``procesos`` va delante de todo."""
+    """Las que leen capítulos importan dos segundos de bibliotecas: ``procesos`` va delante de
+    todo."""
     vistas = 0
     for ruta in (prueba.RAIZ / "tools").rglob("*.py"):
         texto = ruta.read_text()
         if "    principal(main)" in texto:
             importa = re.findall(r"^(?:from|import) (\w+)", texto, re.MULTILINE)
-            propias = [x for x in importa if x not in ("sys", "pathlib")]   # un paquete pone antes su carpeta en la ruta
+            propias = [
+                x for x in importa if x not in ("sys", "pathlib")
+            ]  # un paquete pone antes su carpeta en la ruta
             assert propias[:2] == ["__future__", "procesos"], ruta
             vistas += 1
     assert vistas > 5

@@ -1,4 +1,6 @@
-"""La publicación: cada trabajo con su permiso, las acciones fijadas por su hash y nada que zizmor señale."""
+"""La publicación: cada trabajo con su permiso, las acciones fijadas por su hash y nada que zizmor
+señale.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,11 @@ def test_zizmor_ve_una_falta_plantada(tmp_path):
 @pytest.mark.parametrize("flujo", FLUJOS, ids=lambda p: p.stem)
 def test_las_acciones_van_por_su_hash(flujo):
     usos = re.findall(r"uses: (\S+)(.*)", flujo.read_text(encoding="utf-8"))
-    sueltas = [uso for uso, nota in usos if not re.search(r"@[0-9a-f]{40}$", uso) or not re.search(r"# v\d", nota)]
+    sueltas = [
+        uso
+        for uso, nota in usos
+        if not re.search(r"@[0-9a-f]{40}$", uso) or not re.search(r"# v\d", nota)
+    ]
     assert usos and not sueltas, sueltas
 
 
@@ -51,7 +57,11 @@ def test_las_acciones_van_por_su_hash(flujo):
 def test_cada_trabajo_tiene_permisos_propios_y_plazo(flujo):
     contenido = leido(flujo)
     assert contenido["permissions"] == {}
-    faltas = [n for n, t in contenido["jobs"].items() if "timeout-minutes" not in t or not t.get("permissions")]
+    faltas = [
+        n
+        for n, t in contenido["jobs"].items()
+        if "timeout-minutes" not in t or not t.get("permissions")
+    ]
     assert not faltas, faltas
 
 
@@ -66,6 +76,12 @@ def test_solo_publica_quien_publica_y_lo_que_prueba_solo_lee():
 
 def test_en_la_rama_principal_no_se_cancela_y_cada_semana_se_prueba_de_tres_maneras():
     principal, semanal = (leido(RAIZ / f".github/workflows/{n}.yml") for n in ("libro", "semanal"))
-    assert principal["concurrency"]["cancel-in-progress"] == "${{ github.ref != 'refs/heads/main' }}"
+    assert (
+        principal["concurrency"]["cancel-in-progress"] == "${{ github.ref != 'refs/heads/main' }}"
+    )
     casos = semanal["jobs"]["prueba"]["strategy"]["matrix"]["include"]
-    assert {(c["python"], c["capacidad"]) for c in casos} == {("3.11", ""), ("3.11", "avx2"), ("3.13", "")}
+    assert {(c["python"], c["capacidad"]) for c in casos} == {
+        ("3.11", ""),
+        ("3.11", "avx2"),
+        ("3.13", ""),
+    }

@@ -26,20 +26,34 @@ def flujo(texto, nombre="stdout"):
 
 def test_los_trozos_seguidos_se_juntan():
     juntas = junta([flujo("a"), flujo("b"), flujo("c", "stderr"), flujo("d")])
-    assert [(s.name, s.text) for s in juntas] == [("stdout", "ab"), ("stderr", "c"), ("stdout", "d")]
+    assert [(s.name, s.text) for s in juntas] == [
+        ("stdout", "ab"),
+        ("stderr", "c"),
+        ("stdout", "d"),
+    ]
     resultado = new_output("execute_result", data={"text/plain": "1"}, execution_count=7)
-    assert [s.output_type for s in junta([flujo("a"), resultado, flujo("b")])] == ["stream", "execute_result", "stream"]
+    assert [s.output_type for s in junta([flujo("a"), resultado, flujo("b")])] == [
+        "stream",
+        "execute_result",
+        "stream",
+    ]
     assert adelgaza(resultado).execution_count == 1
 
 
-@pytest.mark.parametrize(("antes", "ahora", "etiquetas", "se_queda"), [
-    ("tarda 3 s", "tarda 0.2 s", [], "tarda 3 s"), ("tarda 3 µs", "tarda 5 µs", [], "tarda 3 µs"),
-    ("vale 3", "vale 4", [], "vale 4"),
-    ("vale 3", "vale 4", ["nbval-ignore-output"], "vale 3"), ("en cuda:0", "en cpu", [], "en cuda:0"),
-])
+@pytest.mark.parametrize(
+    ("antes", "ahora", "etiquetas", "se_queda"),
+    [
+        ("tarda 3 s", "tarda 0.2 s", [], "tarda 3 s"),
+        ("tarda 3 µs", "tarda 5 µs", [], "tarda 3 µs"),
+        ("vale 3", "vale 4", [], "vale 4"),
+        ("vale 3", "vale 4", ["nbval-ignore-output"], "vale 3"),
+        ("en cuda:0", "en cpu", [], "en cuda:0"),
+    ],
+)
 def test_solo_cambia_lo_que_nbval_veria(antes, ahora, etiquetas, se_queda):
     vieja, nueva = (
-        new_notebook(cells=[new_code_cell("x", outputs=[flujo(t)], metadata={"tags": etiquetas})]) for t in (antes, ahora)
+        new_notebook(cells=[new_code_cell("x", outputs=[flujo(t)], metadata={"tags": etiquetas})])
+        for t in (antes, ahora)
     )
     conserva(nueva, vieja, SANEA)
     assert nueva.cells[0].outputs[0].text == se_queda
@@ -47,7 +61,9 @@ def test_solo_cambia_lo_que_nbval_veria(antes, ahora, etiquetas, se_queda):
 
 def test_una_salida_nueva_o_perdida_cambia_aunque_se_ignore():
     con, sin = (
-        new_notebook(cells=[new_code_cell("x", outputs=o, metadata={"tags": ["nbval-ignore-output"]})])
+        new_notebook(
+            cells=[new_code_cell("x", outputs=o, metadata={"tags": ["nbval-ignore-output"]})]
+        )
         for o in ([flujo("a")], [])
     )
     conserva(sin, con, SANEA)
@@ -61,7 +77,11 @@ def test_la_referencia_parte_de_la_guardada():
     nueva = new_notebook(cells=[new_code_cell("x", outputs=[flujo("tarda "), flujo("1 s")])])
     vieja = new_notebook(cells=[new_code_cell("x", outputs=[flujo("tarda 2 s")])])
     celda = nbformat.reads(referencia(nueva, vieja), as_version=4).cells[0]
-    assert celda.outputs[0].text == "tarda 2 s" and celda.execution_count == 1 and celda.id == "celda-00"
+    assert (
+        celda.outputs[0].text == "tarda 2 s"
+        and celda.execution_count == 1
+        and celda.id == "celda-00"
+    )
 
 
 @pytest.fixture
@@ -69,16 +89,22 @@ def uno(tmp_path, monkeypatch):
     """Un capítulo con carpetas propias de referencias y de caché."""
     monkeypatch.setattr(modulo, "REFERENCIAS", tmp_path)
     monkeypatch.setattr(referencias, "REFERENCIAS", tmp_path)
-    monkeypatch.setattr(modulo.Capitulo, "carpeta_de_cache", property(lambda c: tmp_path / "cache" / c.nombre / "h"))
+    monkeypatch.setattr(
+        modulo.Capitulo, "carpeta_de_cache", property(lambda c: tmp_path / "cache" / c.nombre / "h")
+    )
     return capitulo(tmp_path, "print(1)")
 
 
 def test_rehacer_escribe_una_vez_y_solo_la_suya(uno, tmp_path):
     ajena = tmp_path / "05-otra.ipynb"
     ajena.write_text("intacta")
-    consola = Console(record=True, width=100, file=open(os.devnull, "w"))   # noqa: SIM115
+    consola = Console(record=True, width=100, file=open(os.devnull, "w"))  # noqa: SIM115
     assert [referencias.rehace([uno], consola) for _ in range(2)] == [1, 0]
-    assert "referencia nueva" in consola.export_text() and ajena.read_text() == "intacta" and esta_al_dia(uno) is None
+    assert (
+        "referencia nueva" in consola.export_text()
+        and ajena.read_text() == "intacta"
+        and esta_al_dia(uno) is None
+    )
     capitulo(tmp_path, "print(2)")
     assert "ha cambiado" in esta_al_dia(uno) and referencias.rehace([uno], consola) == 1
     dicho = consola.export_text()
@@ -122,7 +148,10 @@ def test_los_tiempos_de_los_demas_no_se_tocan(uno, tmp_path):
     cuaderno = uno.cuaderno()
     modulo.guarda_en_cache(modulo.abre_cache(uno), uno, cuaderno, 3.26)
     texto = tiempos.apunta([uno], ["notacion", "01", "05"], fichero)
-    assert json.loads(texto) == {"notacion": 2.0, "01": 3.3, "05": 9.0} and fichero.read_text() == texto
+    assert (
+        json.loads(texto) == {"notacion": 2.0, "01": 3.3, "05": 9.0}
+        and fichero.read_text() == texto
+    )
     assert list(json.loads(texto)) == ["notacion", "01", "05"]
 
 
@@ -132,7 +161,9 @@ def test_se_guardan_las_ultimas_caches_de_cada_capitulo(tmp_path):
             (tmp_path / capitulo_ / f"h{i}").mkdir(parents=True)
             os.utime(tmp_path / capitulo_ / f"h{i}", (1000 + i, 1000 + i))
     assert sorted(p.name for p in tira_caches_viejas(tmp_path)) == ["h0", "h1"]
-    assert sorted(p.name for p in (tmp_path / "03-a").iterdir()) == [f"h{i}" for i in range(2, GUARDADAS + 2)]
+    assert sorted(p.name for p in (tmp_path / "03-a").iterdir()) == [
+        f"h{i}" for i in range(2, GUARDADAS + 2)
+    ]
     assert (tmp_path / "04-b" / "h0").exists() and GUARDADAS >= 3
 
 
@@ -150,7 +181,9 @@ def test_abrir_una_cache_la_hace_reciente(uno):
     assert uno.carpeta_de_cache.stat().st_mtime > 2000
 
 
-@pytest.mark.parametrize("cual", ["4", "04", "04-la-atencion-derivada", "04-la-atencion-derivada.md"])
+@pytest.mark.parametrize(
+    "cual", ["4", "04", "04-la-atencion-derivada", "04-la-atencion-derivada.md"]
+)
 def test_un_capitulo_se_elige_por_numero_o_por_nombre(cual):
     assert [c.nombre for c in elegidos(cual)] == ["04-la-atencion-derivada"]
 
@@ -163,10 +196,16 @@ def test_se_elige_un_borrador_y_se_dice_lo_que_hay(tmp_path):
     for cual in ("7", "8"):
         with pytest.raises(SystemExit, match=f"CAPITULO={cual}: hay [02] páginas.*06, 07"):
             elegidos(cual, tmp_path)
-    assert [c.ruta for c in elegidos("")] == [c.ruta for c in modulo.capitulos()] and LIBRO.name == "book"
+    assert [c.ruta for c in elegidos("")] == [
+        c.ruta for c in modulo.capitulos()
+    ] and LIBRO.name == "book"
 
 
 def test_la_cache_de_un_capitulo_depende_de_su_huella(tmp_path, monkeypatch):
     monkeypatch.setattr(modulo, "huella", lambda texto, nombre: f"{nombre}-{len(texto)}")
     cap = capitulo(tmp_path, "print(1)")
-    assert cap.carpeta_de_cache.parts[-3:] == (".jupyter_cache", "01-prueba", f"01-prueba-{len(cap.texto())}")
+    assert cap.carpeta_de_cache.parts[-3:] == (
+        ".jupyter_cache",
+        "01-prueba",
+        f"01-prueba-{len(cap.texto())}",
+    )

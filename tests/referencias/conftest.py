@@ -1,10 +1,12 @@
 """nbval sobre las referencias: qué no se compara y dónde se dejan los cuadernos ya ejecutados.
 
-Con ``ATENTO_EJECUTADOS=CARPETA`` cada capítulo que pasa se guarda ejecutado, para que el libro no lo repita.
+Con ``ATENTO_EJECUTADOS=CARPETA`` cada capítulo que pasa se guarda ejecutado, para que el libro no
+lo repita.
 
-Una celda con la etiqueta ``entrenado`` enseña lo que da un entrenamiento, que cambia de un procesador a otro: de ella se
-compara el texto, y de sus números, que se parezcan. Cuánto, lo dice el dispositivo en que se ejecuta
-(``ATENTO_DEVICE`` o, sin ella, el mejor que haya): en una GPU se admite más. Todo lo demás tiene que ser igual.
+Una celda con la etiqueta ``entrenado`` enseña lo que da un entrenamiento, que cambia de un
+procesador a otro: de ella se compara el texto, y de sus números, que se parezcan. Cuánto, lo dice
+el dispositivo en que se ejecuta (``ATENTO_DEVICE`` o, sin ella, el mejor que haya): en una GPU se
+admite más. Todo lo demás tiene que ser igual.
 """
 
 import copy
@@ -20,21 +22,28 @@ import pytest
 from nbval.plugin import IPyNbFile
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # Un núcleo que hereda SIGINT sin atender no se puede interrumpir cuando una celda pasa de su plazo.
+    # Un núcleo que hereda SIGINT sin atender no se puede interrumpir cuando una celda pasa de su
+    # plazo.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ENTRENADO = "entrenado"
-TOLERANCIAS = {"cpu": (0.15, 0.01), "otro": (0.5, 0.05)}   # relativa y absoluta, según dónde se entrene
+# relativa y absoluta, según dónde se entrene
+TOLERANCIAS = {"cpu": (0.15, 0.01), "otro": (0.5, 0.05)}
 NUMERO = re.compile(r"[-−]?\d+(?:\u202f\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?")
 HUELLA = re.compile(r"\[huella [0-9a-f]{4}\]")
 SIN_COMPARAR = ("text/html", "image/svg+xml", "application/javascript")
 
 
 def pytest_sessionstart(session):
-    """Antes de ejecutar nada, las referencias tienen todas las celdas del capítulo, y ninguna más."""
+    """Antes de ejecutar nada, las referencias tienen todas las celdas del capítulo, y ninguna
+    más."""
     herramientas = Path(__file__).resolve().parents[2] / "tools"
     config = session.config
-    if hasattr(config, "workerinput") or not config.getoption("nbval", False) or not herramientas.is_dir():
+    if (
+        hasattr(config, "workerinput")
+        or not config.getoption("nbval", False)
+        or not herramientas.is_dir()
+    ):
         return
     sys.path.insert(0, str(herramientas))
     from capitulos import capitulos
@@ -42,15 +51,19 @@ def pytest_sessionstart(session):
 
     pedidas = [Path(x.partition("::")[0]).resolve() for x in config.args]
     quejas = [
-        queja for c in capitulos()
-        if any(x in (c.referencia, *c.referencia.parents) for x in pedidas) and (queja := esta_al_dia(c))
+        queja
+        for c in capitulos()
+        if any(x in (c.referencia, *c.referencia.parents) for x in pedidas)
+        and (queja := esta_al_dia(c))
     ]
     if quejas:
         pytest.exit("\n".join(quejas), returncode=1)
 
 
 def pytest_collectstart(collector):
-    """Ni el HTML ni los SVG se comparan: de una figura cuenta su texto alternativo, que va en ``text/plain``."""
+    """Ni el HTML ni los SVG se comparan: de una figura cuenta su texto alternativo, que va en
+    ``text/plain``.
+    """
     if isinstance(collector, IPyNbFile):
         collector.skip_compare += SIN_COMPARAR
         collector.hechas, collector.segundos = {}, 0.0
@@ -59,7 +72,10 @@ def pytest_collectstart(collector):
 def pytest_itemcollected(item):
     """Las celdas ``entrenado`` se comparan con tolerancia."""
     if isinstance(item.parent, IPyNbFile) and ENTRENADO in item.cell.metadata.get("tags", []):
-        compara, tolerancia = item.compare_outputs, TOLERANCIAS["cpu" if dispositivo() == "cpu" else "otro"]
+        compara, tolerancia = (
+            item.compare_outputs,
+            TOLERANCIAS["cpu" if dispositivo() == "cpu" else "otro"],
+        )
 
         def con_tolerancia(nuevas, guardadas, skip_compare=None):
             return compara(parecidas(nuevas, guardadas, tolerancia), guardadas, skip_compare)
@@ -78,9 +94,12 @@ def dispositivo():
 
 
 def parecidas(nuevas, guardadas, tolerancia):
-    """Las salidas nuevas con los números de las guardadas allí donde se parecen; las nuevas no se tocan."""
+    """Las salidas nuevas con los números de las guardadas allí donde se parecen; las nuevas no se
+    tocan.
+    """
     nuevas = copy.deepcopy(nuevas)
-    for nueva, guardada in zip(nuevas, guardadas):   # si sobran o faltan, lo dice la comparación  # noqa: B905
+    # si sobran o faltan, lo dice la comparación  # noqa: B905
+    for nueva, guardada in zip(nuevas, guardadas):
         if "text" in nueva and "text" in guardada:
             nueva["text"] = parecido(nueva["text"], guardada["text"], tolerancia)
         datos, antes = nueva.get("data", {}), guardada.get("data", {})
@@ -91,7 +110,9 @@ def parecidas(nuevas, guardadas, tolerancia):
 
 
 def parecido(nuevo, guardado, tolerancia):
-    """``nuevo`` con los números y las huellas de ``guardado`` que se le parezcan; si no hay tantos, como está."""
+    """``nuevo`` con los números y las huellas de ``guardado`` que se le parezcan; si no hay tantos,
+    como está.
+    """
     huellas = iter(HUELLA.findall(guardado))
     nuevo = HUELLA.sub(lambda m: next(huellas, m[0]), nuevo)
     antes = NUMERO.findall(guardado)

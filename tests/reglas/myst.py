@@ -1,4 +1,6 @@
-"""Los ficheros del libro que leen las reglas de la casa; los lee ``libro.lector``, como todo lo demás."""
+"""Los ficheros del libro que leen las reglas de la casa; los lee ``libro.lector``, como todo lo
+demás.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,23 @@ sys.path.insert(0, str(LIBRO / "_ext"))
 from libro.lector import Celda, Directiva, Documento, Linea, analiza, limpia  # noqa: E402
 
 __all__ = [
-    "LIBRO", "RAIZ", "Celda", "Directiva", "Documento", "Linea", "analiza", "capitulos", "es_capitulo", "etiquetas_de",
-    "informe", "lee", "limpia", "numero_de", "paginas", "publicados", "relativa",
+    "LIBRO",
+    "RAIZ",
+    "Celda",
+    "Directiva",
+    "Documento",
+    "Linea",
+    "analiza",
+    "capitulos",
+    "es_capitulo",
+    "etiquetas_de",
+    "informe",
+    "lee",
+    "limpia",
+    "numero_de",
+    "paginas",
+    "publicados",
+    "relativa",
 ]
 
 
@@ -46,7 +63,9 @@ def capitulos() -> list[Path]:
 
 def publicados() -> dict[int, list[Path]]:
     """Capítulos que están en el índice del libro y tienen fichero; el 0 son los preliminares."""
-    indice = (LIBRO / "_toc.yml").read_text(encoding="utf-8") if (LIBRO / "_toc.yml").is_file() else ""
+    indice = (
+        (LIBRO / "_toc.yml").read_text(encoding="utf-8") if (LIBRO / "_toc.yml").is_file() else ""
+    )
     salida: dict[int, list[Path]] = {}
     for nombre in re.findall(r"file:\s*(\S+)", indice):
         ruta = LIBRO / f"{nombre}.md"
@@ -72,6 +91,8 @@ def etiquetas_de(texto: str) -> set[str]:
     """Etiquetas que define un fichero: anclas, opciones ``label``/``name`` y figuras."""
     doc = analiza(texto)
     anclas = set(re.findall(r"^\s*\(([^()\s]+)\)=\s*$", texto, re.M))
-    opciones = {d.opciones[k] for d in doc.directivas for k in ("label", "name") if d.opciones.get(k)}
+    opciones = {
+        d.opciones[k] for d in doc.directivas for k in ("label", "name") if d.opciones.get(k)
+    }
     figuras = {d.argumento for d in doc.llamadas("figura") if d.argumento}
     return anclas | opciones | figuras

@@ -26,10 +26,11 @@ CAMPOS_DEL_REGISTRO = {"aprende", "pista", "pistas", "nombre_legible"}
 _PALABRA = re.compile(r"(?:(?![²³ªº])[^\W\d_])+")
 _CON_CIFRAS = re.compile(r"\S*[\d_ᵀ]\S*")
 _MARCAS_DE_CODIGO = re.compile(
-    r"``.*?``|`[^`]*`|:[\w:]+:`[^`]*`|\$[^$]*\$|https?://\S+|[\w.]*\w\([^()\s]*\)|\w+(?:\.\w+){1,}|\S*[=<>/\\@{}\[\]]\S*")
+    r"``.*?``|`[^`]*`|:[\w:]+:`[^`]*`|\$[^$]*\$|https?://\S+|[\w.]*\w\([^()\s]*\)|\w+(?:\.\w+){1,}|\S*[=<>/\\@{}\[\]]\S*"
+)
 _ENCLITICOS = re.compile(r"(?:me|te|se|nos|lo|la|los|las|le|les){1,2}$")
 
-Aparicion = tuple[str, int, str]     # fichero, línea, texto ya limpio
+Aparicion = tuple[str, int, str]  # fichero, línea, texto ya limpio
 
 
 def _de_markdown(texto: str, nombre: str) -> Iterator[Aparicion]:
@@ -74,7 +75,9 @@ def _mensajes(arbol: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def _comentarios(texto: str) -> Iterator[tuple[int, str]]:
-    texto = re.sub(r"\A# ---\n(?:#.*\n)*?# ---\n", lambda m: "\n" * m[0].count("\n"), texto)   # cabecera de jupytext
+    texto = re.sub(
+        r"\A# ---\n(?:#.*\n)*?# ---\n", lambda m: "\n" * m[0].count("\n"), texto
+    )  # cabecera de jupytext
     for pieza in tokenize.generate_tokens(io.StringIO(texto).readline):
         if pieza.type == tokenize.COMMENT and not pieza.string.startswith(("#!", "# %%", "# noqa")):
             yield pieza.start[0], pieza.string.lstrip("# ")
@@ -91,7 +94,9 @@ def _identificadores(arbol: ast.AST) -> set[str]:
 def _de_python(texto: str, nombre: str, *, comentarios: bool) -> Iterator[Aparicion]:
     """Docstrings y mensajes de un módulo y, si se pide, sus comentarios."""
     arbol = ast.parse(texto)
-    propios = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(_identificadores(arbol)))) or '(?!)'})\b")
+    propios = re.compile(
+        rf"\b(?:{'|'.join(map(re.escape, sorted(_identificadores(arbol)))) or '(?!)'})\b"
+    )
     trozos = [*_docstrings(arbol), *_mensajes(arbol)]
     if comentarios:
         trozos += _comentarios(texto)
@@ -129,16 +134,31 @@ def hay_hunspell() -> bool:
     """Dice si está hunspell con el diccionario español."""
     if shutil.which("hunspell") is None:
         return False
-    prueba = subprocess.run(["hunspell", "-d", "es_ES", "-i", "utf-8", "-l"], input="hola\n", text=True,
-                            capture_output=True, check=False, timeout=60)
+    prueba = subprocess.run(
+        ["hunspell", "-d", "es_ES", "-i", "utf-8", "-l"],
+        input="hola\n",
+        text=True,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
     return prueba.returncode == 0 and not prueba.stderr.strip()
 
 
 @lru_cache(maxsize=32)
 def _desconocidas(lista: tuple[str, ...]) -> frozenset[str]:
-    """Las palabras que hunspell no admite en español: las inglesas van en la lista o con el rol ``en``."""
+    """Las palabras que hunspell no admite en español: las inglesas van en la lista o con el rol
+    ``en``.
+    """
     orden = ["hunspell", "-d", "es_ES", "-i", "utf-8", "-l"]
-    hecho = subprocess.run(orden, input="\n".join(lista) + "\n", text=True, capture_output=True, check=True, timeout=120)
+    hecho = subprocess.run(
+        orden,
+        input="\n".join(lista) + "\n",
+        text=True,
+        capture_output=True,
+        check=True,
+        timeout=120,
+    )
     return frozenset(hecho.stdout.split("\n")) - {""}
 
 
@@ -148,8 +168,14 @@ def _sin_tildes(palabra: str) -> str:
 
 
 def desconocidas(todas: Iterable[str], propias: set[str]) -> set[str]:
-    """Palabras que no están en el diccionario ni en la lista, tras probar a quitar los pronombres enclíticos."""
-    quedan = {p for p in _desconocidas(tuple(sorted(set(todas)))) if p not in propias and p.lower() not in propias}
+    """Palabras que no están en el diccionario ni en la lista, tras probar a quitar los pronombres
+    enclíticos.
+    """
+    quedan = {
+        p
+        for p in _desconocidas(tuple(sorted(set(todas))))
+        if p not in propias and p.lower() not in propias
+    }
     raices = {p: _ENCLITICOS.sub("", p) for p in quedan if _ENCLITICOS.search(p)}
     candidatas = {x for r in raices.values() if len(r) > 3 for x in (r, _sin_tildes(r))}
     malas = _desconocidas(tuple(sorted(candidatas))) if candidatas else frozenset()
@@ -173,7 +199,10 @@ def sobrantes(lista: list[str], todas: Iterable[str]) -> list[str]:
 def orden(palabra: str) -> tuple[str, str]:
     """Clave de orden: sin tildes ni mayúsculas, con la eñe tras la ene."""
     llana = palabra.lower().replace("ñ", "n\uffff")
-    return "".join(c for c in unicodedata.normalize("NFD", llana) if not unicodedata.combining(c)), palabra
+    return (
+        "".join(c for c in unicodedata.normalize("NFD", llana) if not unicodedata.combining(c)),
+        palabra,
+    )
 
 
 def principal(argumentos: list[str]) -> int:

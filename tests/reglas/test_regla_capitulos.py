@@ -24,14 +24,25 @@ from myst import (
     relativa,
 )
 
-SECCIONES = ["El problema", "Comprobación: a mano, con atento y con PyTorch", "Experimento", "Errores frecuentes",
-             "Lo que hay que recordar", "Ejercicios", "Para saber más"]
+SECCIONES = [
+    "El problema",
+    "Comprobación: a mano, con atento y con PyTorch",
+    "Experimento",
+    "Errores frecuentes",
+    "Lo que hay que recordar",
+    "Ejercicios",
+    "Para saber más",
+]
 POR_PREFIJO = {"Experimento"}
 
 
 def elementos(doc: Documento, inicio: int, fin: int) -> list[str]:
     """Elementos de primer nivel de las listas que hay entre dos líneas."""
-    return [x.texto for x in doc.lineas[inicio:fin] if re.match(r"([-*+]|\d+[.)]) ", x.texto) and x.clase == "prosa"]
+    return [
+        x.texto
+        for x in doc.lineas[inicio:fin]
+        if re.match(r"([-*+]|\d+[.)]) ", x.texto) and x.clase == "prosa"
+    ]
 
 
 def lista_de(cuerpo: list[str]) -> list[str]:
@@ -44,12 +55,17 @@ def faltas_de_secciones(doc: Documento) -> list[str]:
     hay = [texto for nivel, texto, _ in doc.secciones() if nivel == 2]
     puestos = []
     for seccion in SECCIONES:
-        donde = [i for i, t in enumerate(hay)
-                 if (t.startswith(seccion) if seccion in POR_PREFIJO else t == seccion)]
+        donde = [
+            i
+            for i, t in enumerate(hay)
+            if (t.startswith(seccion) if seccion in POR_PREFIJO else t == seccion)
+        ]
         if not donde:
             return [f"falta la sección «{seccion}»"]
         puestos.append(donde[0])
-    faltas = [] if puestos == sorted(puestos) else ["las secciones obligatorias no están en su orden"]
+    faltas = (
+        [] if puestos == sorted(puestos) else ["las secciones obligatorias no están en su orden"]
+    )
     if hay and hay[-1] != SECCIONES[-1]:
         faltas.append(f"la última sección debe ser «{SECCIONES[-1]}»")
     titulos = [t for nivel, t, _ in doc.secciones() if nivel == 1]
@@ -70,7 +86,9 @@ def faltas_de_arranque(doc: Documento) -> list[str]:
     if len(repaso) != 1:
         faltas.append("debe haber una directiva repaso")
     else:
-        respuestas = [d for d in doc.llamadas("respuesta") if d.padre is not None and d.dentro_de("repaso")]
+        respuestas = [
+            d for d in doc.llamadas("respuesta") if d.padre is not None and d.dentro_de("repaso")
+        ]
         if len(respuestas) != 3:
             faltas.append(f"repaso: hay {len(respuestas)} preguntas con respuesta; se esperaban 3")
     for d in objetivos + repaso:
@@ -90,16 +108,23 @@ def faltas_de_predicciones(doc: Documento) -> list[str]:
 
 
 def faltas_de_errores(doc: Documento) -> list[str]:
-    """De 3 a 6 errores con identificador, cada uno en su título y con una celda que lo desmiente."""
+    """De 3 a 6 errores con identificador, cada uno en su título y con una celda que lo
+    desmiente."""
     inicio, fin = doc.tramo("Errores frecuentes")
     titulos = [(n, t) for nivel, t, n in doc.secciones() if nivel == 3 and inicio < n <= fin]
-    faltas = [] if 3 <= len(titulos) <= 6 else [f"hay {len(titulos)} errores frecuentes; se esperaban de 3 a 6"]
+    faltas = (
+        []
+        if 3 <= len(titulos) <= 6
+        else [f"hay {len(titulos)} errores frecuentes; se esperaban de 3 a 6"]
+    )
     vistos = set()
     for i, (n, titulo) in enumerate(titulos):
         hasta = titulos[i + 1][0] if i + 1 < len(titulos) else fin
         claves = re.findall(r"\{refutacion\}`(R-\d{3})`", titulo)
         if len(claves) != 1 or claves[0] in vistos:
-            faltas.append(f"línea {n}: el error debe llevar en su título un {{refutacion}}`R-000` propio")
+            faltas.append(
+                f"línea {n}: el error debe llevar en su título un {{refutacion}}`R-000` propio"
+            )
         vistos.update(claves)
         if not re.match(r"«.+»", titulo):
             faltas.append(f"línea {n}: el título del error es su enunciado, entre «»")
@@ -111,12 +136,16 @@ def faltas_de_errores(doc: Documento) -> list[str]:
 def faltas_de_ejercicios(doc: Documento, capitulo: int) -> list[str]:
     """Al menos siete ejercicios con nota, numerados desde 1, y dos de razonamiento con rúbrica."""
     hay = {d.opciones.get("label", ""): d for d in doc.llamadas("exercise")}
-    faltas = [f"línea {d.linea}: el ejercicio no lleva título" for d in hay.values() if not d.argumento]
+    faltas = [
+        f"línea {d.linea}: el ejercicio no lleva título" for d in hay.values() if not d.argumento
+    ]
     for clase, minimo in (("ej", 7), ("ra", 2)):
         suyos = [e for e in hay if e.startswith(f"{clase}-{capitulo}-")]
         esperadas = [f"{clase}-{capitulo}-{i}" for i in range(1, len(suyos) + 1)]
         if len(suyos) < minimo:
-            faltas.append(f"hay {len(suyos)} ejercicios {clase}-{capitulo}-*; se esperaban al menos {minimo}")
+            faltas.append(
+                f"hay {len(suyos)} ejercicios {clase}-{capitulo}-*; se esperaban al menos {minimo}"
+            )
         if suyos != esperadas:
             faltas.append(f"los ejercicios {clase} no van numerados por orden: {', '.join(suyos)}")
     otras = [e for e in hay if not re.fullmatch(rf"(ej|ra)-{capitulo}-[1-9]\d?", e)]
@@ -137,7 +166,9 @@ def faltas_de_cierre(doc: Documento) -> list[str]:
     inicio, fin = doc.tramo("Lo que hay que recordar")
     frases = elementos(doc, inicio, fin)
     if not 4 <= len(frases) <= 7:
-        faltas.append(f"«Lo que hay que recordar» tiene {len(frases)} puntos; se esperaban de 4 a 7")
+        faltas.append(
+            f"«Lo que hay que recordar» tiene {len(frases)} puntos; se esperaban de 4 a 7"
+        )
     inicio, fin = doc.tramo("Para saber más")
     obras = elementos(doc, inicio, fin)
     if len(obras) < 2:
@@ -151,7 +182,18 @@ def faltas_de_cierre(doc: Documento) -> list[str]:
 
 
 FUERA_DE_LA_VIA = ("exercise", "respuesta", "solution")
-NO_DEVUELVEN = {"backward", "step", "zero_grad", "append", "extend", "start", "manual_seed", "eval", "train", "update"}
+NO_DEVUELVEN = {
+    "backward",
+    "step",
+    "zero_grad",
+    "append",
+    "extend",
+    "start",
+    "manual_seed",
+    "eval",
+    "train",
+    "update",
+}
 MUESTRAN = {"print", "display", "show"}
 MAQUINARIA = {"plots", "diagrams", "explorers", "plt"}
 
@@ -168,18 +210,30 @@ def celdas_de_la_via(doc: Documento) -> list[Celda]:
 
 
 def palabras_de_la_via(doc: Documento) -> int:
-    """Palabras de texto y de código de la vía principal: sin «A fondo», respuestas, comprobaciones ni ejercicios."""
+    """Palabras de texto y de código de la vía principal: sin «A fondo», respuestas, comprobaciones
+    ni ejercicios.
+    """
     tramos = [*doc.tramos_a_fondo(), doc.tramo("Ejercicios")]
-    prosa = (x for x in doc.prosa(opciones=False) if not _en_tramos(x.numero, tramos)
-             and not (x.directiva and x.directiva.dentro_de(*FUERA_DE_LA_VIA)))
+    prosa = (
+        x
+        for x in doc.prosa(opciones=False)
+        if not _en_tramos(x.numero, tramos)
+        and not (x.directiva and x.directiva.dentro_de(*FUERA_DE_LA_VIA))
+    )
     codigo = (linea for c in celdas_de_la_via(doc) for linea in c.codigo)
-    return sum(len(limpia(x.texto).split()) for x in prosa) + sum(len(linea.split()) for linea in codigo)
+    return sum(len(limpia(x.texto).split()) for x in prosa) + sum(
+        len(linea.split()) for linea in codigo
+    )
 
 
 def faltas_de_extension(doc: Documento) -> list[str]:
     """La vía principal: de 2700 a 6500 palabras y de 8 a 25 celdas visibles."""
     palabras, celdas = palabras_de_la_via(doc), len(celdas_de_la_via(doc))
-    faltas = [] if 2700 <= palabras <= 6500 else [f"la vía principal tiene {palabras} palabras; se esperan de 2700 a 6500"]
+    faltas = (
+        []
+        if 2700 <= palabras <= 6500
+        else [f"la vía principal tiene {palabras} palabras; se esperan de 2700 a 6500"]
+    )
     if not 8 <= celdas <= 25:
         faltas.append(f"la vía principal tiene {celdas} celdas visibles; se esperan de 8 a 25")
     return faltas
@@ -189,21 +243,33 @@ def faltas_de_imagenes(doc: Documento) -> list[str]:
     """Al menos una figura o un explorador por cada 800 palabras de la vía principal."""
     tramos = doc.tramos_a_fondo()
     figuras = sum(not _en_tramos(d.linea, tramos) for d in doc.llamadas("figura"))
-    figuras += sum("explorers." in "\n".join(c.codigo) for c in doc.celdas if not _en_tramos(c.linea, tramos))
+    figuras += sum(
+        "explorers." in "\n".join(c.codigo) for c in doc.celdas if not _en_tramos(c.linea, tramos)
+    )
     piden = -(-palabras_de_la_via(doc) // 800)
-    return [] if figuras >= piden else [f"la vía principal tiene {figuras} figuras; se esperan al menos {piden}"]
+    return (
+        []
+        if figuras >= piden
+        else [f"la vía principal tiene {figuras} figuras; se esperan al menos {piden}"]
+    )
 
 
 def faltas_de_prosa_entre_celdas(doc: Documento) -> list[str]:
-    """Antes de cada celda visible hay prosa que dice qué se va a ver, en la misma vía que la celda."""
+    """Antes de cada celda visible hay prosa que dice qué se va a ver, en la misma vía que la
+    celda."""
     faltas, tramos, anterior = [], doc.tramos_a_fondo(), {}
     for c in doc.celdas:
         via = _en_tramos(c.linea, tramos)
         if not c.visible:
             continue
-        entre = [x for x in doc.lineas[anterior.get(via, 0):c.linea - 1]
-                 if x.clase == "prosa" and limpia(x.texto).strip() and _en_tramos(x.numero, tramos) == via
-                 and not (x.directiva and x.directiva.dentro_de("figura", "objetivos"))]
+        entre = [
+            x
+            for x in doc.lineas[anterior.get(via, 0) : c.linea - 1]
+            if x.clase == "prosa"
+            and limpia(x.texto).strip()
+            and _en_tramos(x.numero, tramos) == via
+            and not (x.directiva and x.directiva.dentro_de("figura", "objetivos"))
+        ]
         if not entre:
             faltas.append(f"línea {c.linea}: la celda visible no tiene prosa delante")
         anterior[via] = c.linea + len(c.codigo)
@@ -216,16 +282,23 @@ def faltas_de_tamano(doc: Documento) -> list[str]:
     for c in (c for c in doc.celdas if c.visible):
         maximo = 25 if _en_tramos(c.linea, tramos) else 15
         if len(c.codigo) > maximo:
-            faltas.append(f"línea {c.linea}: celda visible de {len(c.codigo)} líneas; el máximo es {maximo}")
-        faltas += [f"línea {c.linea}: {len(x)} columnas, y el máximo es 79: {x.strip()[:40]}…"
-                   for x in c.codigo if len(x) > 79]
+            faltas.append(
+                f"línea {c.linea}: celda visible de {len(c.codigo)} líneas; el máximo es {maximo}"
+            )
+        faltas += [
+            f"línea {c.linea}: {len(x)} columnas, y el máximo es 79: {x.strip()[:40]}…"
+            for x in c.codigo
+            if len(x) > 79
+        ]
     return faltas
 
 
 def _arbol(celda: Celda) -> list[ast.stmt]:
     """Las sentencias de una celda; ninguna si no es Python corriente."""
     try:
-        return ast.parse("\n".join(x for x in celda.codigo if not x.lstrip().startswith(("%", "!")))).body
+        return ast.parse(
+            "\n".join(x for x in celda.codigo if not x.lstrip().startswith(("%", "!")))
+        ).body
     except SyntaxError:
         return []
 
@@ -242,7 +315,10 @@ def _solo_define(sentencia: ast.stmt) -> bool:
     if isinstance(sentencia, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
         return True
     if isinstance(sentencia, ast.Expr):
-        return isinstance(sentencia.value, ast.Constant) or _llamada(sentencia.value) in {"start", "manual_seed"}
+        return isinstance(sentencia.value, ast.Constant) or _llamada(sentencia.value) in {
+            "start",
+            "manual_seed",
+        }
     valor = getattr(sentencia, "value", None)
     try:
         ast.literal_eval(valor)
@@ -253,13 +329,24 @@ def _solo_define(sentencia: ast.stmt) -> bool:
 
 def _fuera_de_definiciones(sentencias: list[ast.stmt]) -> list[ast.AST]:
     """Los nodos que se ejecutan en la celda: sin los cuerpos de lo que define."""
-    return [n for s in sentencias if not isinstance(s, ast.FunctionDef | ast.ClassDef) for n in ast.walk(s)]
+    return [
+        n
+        for s in sentencias
+        if not isinstance(s, ast.FunctionDef | ast.ClassDef)
+        for n in ast.walk(s)
+    ]
 
 
 def se_ve_algo(celda: Celda) -> bool:
-    """La celda acaba en una salida: última expresión, algo impreso o el error que se espera; o solo define."""
+    """La celda acaba en una salida: última expresión, algo impreso o el error que se espera; o solo
+    define.
+    """
     sentencias = _arbol(celda)
-    if not sentencias or "raises-exception" in celda.etiquetas or all(map(_solo_define, sentencias)):
+    if (
+        not sentencias
+        or "raises-exception" in celda.etiquetas
+        or all(map(_solo_define, sentencias))
+    ):
         return True
     if any(_llamada(n) in MUESTRAN for n in _fuera_de_definiciones(sentencias)):
         return True
@@ -269,18 +356,26 @@ def se_ve_algo(celda: Celda) -> bool:
 
 def faltas_de_salidas(doc: Documento) -> list[str]:
     """Cada celda de la vía principal acaba en una salida que se ve, salvo las que solo definen."""
-    return [f"línea {c.linea}: la celda no muestra nada: acaba en «{c.codigo[-1].strip()[:50]}»"
-            for c in celdas_de_la_via(doc) if not se_ve_algo(c)]
+    return [
+        f"línea {c.linea}: la celda no muestra nada: acaba en «{c.codigo[-1].strip()[:50]}»"
+        for c in celdas_de_la_via(doc)
+        if not se_ve_algo(c)
+    ]
 
 
 def faltas_de_maquinaria(doc: Documento) -> list[str]:
-    """En lo que se lee no hay assert, glue ni dibujo: van en celdas ``comprobacion`` y ``dibujo``."""
+    """En lo que se lee no hay assert, glue ni dibujo: van en celdas ``comprobacion`` y
+    ``dibujo``."""
     faltas = []
     for c in doc.celdas:
         if {"hide-input", "hide-cell", "remove-input"} & set(c.etiquetas):
             faltas.append(f"línea {c.linea}: se pliega con las etiquetas comprobacion o dibujo")
-        if "comprobacion" in c.etiquetas and (len(c.comprueba.split()) < 3 or c.comprueba.endswith(".")):
-            faltas.append(f"línea {c.linea}: comprobacion pide «:comprueba: \"…\"», una frase sin punto final")
+        if "comprobacion" in c.etiquetas and (
+            len(c.comprueba.split()) < 3 or c.comprueba.endswith(".")
+        ):
+            faltas.append(
+                f'línea {c.linea}: comprobacion pide «:comprueba: "…"», una frase sin punto final'
+            )
         if not c.visible:
             continue
         for n in (n for s in _arbol(c) for n in ast.walk(s)):
@@ -289,21 +384,31 @@ def faltas_de_maquinaria(doc: Documento) -> list[str]:
             elif _llamada(n) == "glue":
                 faltas.append(f"línea {c.linea}: glue en una celda visible")
             elif isinstance(n, ast.Call) and ast.unparse(n.func).split(".")[0] in MAQUINARIA:
-                faltas.append(f"línea {c.linea}: dibujo en una celda visible ({ast.unparse(n.func)})")
+                faltas.append(
+                    f"línea {c.linea}: dibujo en una celda visible ({ast.unparse(n.func)})"
+                )
     return sorted(set(faltas))
 
 
 def faltas_de_a_fondo(doc: Documento) -> list[str]:
-    """Cada parte plegada tiene título, se cierra, no lleva títulos dentro y su marca se lee como directiva."""
+    """Cada parte plegada tiene título, se cierra, no lleva títulos dentro y su marca se lee como
+    directiva.
+    """
     faltas, abierta = [], None
     for d in (d for d in doc.directivas if d.nombre in {"a-fondo", "fin-a-fondo"}):
         con_cuerpo = any(x.strip() for x in d.cuerpo)
         if d.nombre == "a-fondo" and len(d.argumento.split()) < 2:
-            faltas.append(f"línea {d.linea}: «A fondo» pide un título que diga qué gana quien lo abre")
+            faltas.append(
+                f"línea {d.linea}: «A fondo» pide un título que diga qué gana quien lo abre"
+            )
         if d.nombre == "a-fondo" and d.marca[0] == "`" and "`" in d.argumento:
-            faltas.append(f"línea {d.linea}: con código en el título, la valla se hace con dos puntos (:::)")
+            faltas.append(
+                f"línea {d.linea}: con código en el título, la valla se hace con dos puntos (:::)"
+            )
         if d.nombre == "a-fondo" and abierta:
-            faltas.append(f"línea {d.linea}: «A fondo» dentro de otro, abierto en la línea {abierta}")
+            faltas.append(
+                f"línea {d.linea}: «A fondo» dentro de otro, abierto en la línea {abierta}"
+            )
         if d.nombre == "fin-a-fondo" and not abierta:
             faltas.append(f"línea {d.linea}: fin-a-fondo no cierra nada")
         if not con_cuerpo:
@@ -311,33 +416,54 @@ def faltas_de_a_fondo(doc: Documento) -> list[str]:
     if abierta:
         faltas.append(f"línea {abierta}: «A fondo» no se cierra")
     tramos = doc.tramos_a_fondo()
-    faltas += [f"línea {n}: título dentro de «A fondo»" for _, _, n in doc.secciones() if _en_tramos(n, tramos)]
+    faltas += [
+        f"línea {n}: título dentro de «A fondo»"
+        for _, _, n in doc.secciones()
+        if _en_tramos(n, tramos)
+    ]
     return faltas
 
 
 def faltas_de_apertura(doc: Documento) -> list[str]:
     """La sección «Ejercicios» empieza por la directiva que dice cómo empezarlos."""
     desde, hasta = doc.tramo("Ejercicios")
-    return [] if any(desde < d.linea <= hasta for d in doc.llamadas("empezar")) else [
-        "«Ejercicios» empieza por la directiva {empezar}"]
+    return (
+        []
+        if any(desde < d.linea <= hasta for d in doc.llamadas("empezar"))
+        else ["«Ejercicios» empieza por la directiva {empezar}"]
+    )
 
 
 def faltas_de_estrellas(doc: Documento, dificultad: dict[str, int]) -> list[str]:
     """Al menos tres ejercicios ★ junto a su sección, fuera de «Ejercicios»."""
     tramo = [doc.tramo("Ejercicios")]
-    junto = [e for d in doc.llamadas("exercise") if not _en_tramos(d.linea, tramo)
-             for e in [d.opciones.get("label", "").removeprefix("ej-").replace("-", ".")]]
+    junto = [
+        e
+        for d in doc.llamadas("exercise")
+        if not _en_tramos(d.linea, tramo)
+        for e in [d.opciones.get("label", "").removeprefix("ej-").replace("-", ".")]
+    ]
     faciles = [e for e in junto if dificultad.get(e) == 1]
-    return [] if len(faciles) >= 3 else [f"hay {len(faciles)} ejercicios ★ junto a su sección; se esperan al menos 3"]
+    return (
+        []
+        if len(faciles) >= 3
+        else [f"hay {len(faciles)} ejercicios ★ junto a su sección; se esperan al menos 3"]
+    )
 
 
 def _muestras(celda: Celda) -> list[ast.Call]:
     """Llamadas a ``plots.show`` de una celda."""
     try:
-        arbol = ast.parse("\n".join(x for x in celda.codigo if not x.lstrip().startswith(("%", "!"))))
+        arbol = ast.parse(
+            "\n".join(x for x in celda.codigo if not x.lstrip().startswith(("%", "!")))
+        )
     except SyntaxError:
         return []
-    return [n for n in ast.walk(arbol) if isinstance(n, ast.Call) and ast.unparse(n.func).endswith("plots.show")]
+    return [
+        n
+        for n in ast.walk(arbol)
+        if isinstance(n, ast.Call) and ast.unparse(n.func).endswith("plots.show")
+    ]
 
 
 def _texto(nodo: ast.expr | None) -> str | None:
@@ -361,11 +487,23 @@ def faltas_de_figuras(doc: Documento) -> list[str]:
         for llamada in _muestras(celda):
             claves = {k.arg: k.value for k in llamada.keywords}
             nombre, alt = _texto(claves.get("name")), _texto(claves.get("alt"))
-            if "alt" not in claves or (alt is not None and (len(alt) < 40 or re.search(r"\.(svg|png)$", alt))):
-                faltas.append(f"línea {celda.linea}: plots.show sin texto alternativo de al menos 40 caracteres")
+            if "alt" not in claves or (
+                alt is not None and (len(alt) < 40 or re.search(r"\.(svg|png)$", alt))
+            ):
+                faltas.append(
+                    f"línea {celda.linea}: plots.show sin texto alternativo de al menos 40"
+                    " caracteres"
+                )
             siguientes = [d for d in doc.directivas if d.linea > celda.linea]
-            if not siguientes or siguientes[0].nombre != "figura" or siguientes[0].argumento != nombre:
-                faltas.append(f"línea {celda.linea}: a plots.show(name={nombre!r}) debe seguirle su {{figura}}")
+            if (
+                not siguientes
+                or siguientes[0].nombre != "figura"
+                or siguientes[0].argumento != nombre
+            ):
+                faltas.append(
+                    f"línea {celda.linea}: a plots.show(name={nombre!r}) debe seguirle su"
+                    " {figura}"
+                )
             else:
                 con_celda.add(siguientes[0].linea)
         if re.search(r"plt\.show\(|\.savefig\(|plt\.plot\(", "\n".join(celda.codigo)):
@@ -378,18 +516,26 @@ def faltas_de_figuras(doc: Documento) -> list[str]:
     for x in doc.lineas:
         if x.clase == "prosa" and re.search(r"!\[\s*\]\(", x.texto):
             faltas.append(f"línea {x.numero}: imagen sin texto alternativo")
-    faltas += [f"línea {d.linea}: {d.nombre} sin texto alternativo" for d in doc.directivas
-               if d.nombre in {"image", "figure"} and not d.opciones.get("alt")]
+    faltas += [
+        f"línea {d.linea}: {d.nombre} sin texto alternativo"
+        for d in doc.directivas
+        if d.nombre in {"image", "figure"} and not d.opciones.get("alt")
+    ]
     return faltas
 
 
 def faltas_de_vallas(doc: Documento) -> list[str]:
     """Las vallas anidadas tienen menos marcas que la que las contiene, y ninguna queda abierta."""
-    faltas = [f"línea {n}: valla de cierre que no cierra nada (¿anidada con las mismas marcas?)"
-              for n in doc.vallas_sueltas]
+    faltas = [
+        f"línea {n}: valla de cierre que no cierra nada (¿anidada con las mismas marcas?)"
+        for n in doc.vallas_sueltas
+    ]
     for d in doc.directivas:
         if d.padre and d.padre.marca[0] == d.marca[0] and len(d.marca) >= len(d.padre.marca):
-            faltas.append(f"línea {d.linea}: {d.nombre} debe tener menos marcas que {d.padre.nombre}, que la contiene")
+            faltas.append(
+                f"línea {d.linea}: {d.nombre} debe tener menos marcas que {d.padre.nombre}, que la"
+                " contiene"
+            )
         if not d.fin:
             faltas.append(f"línea {d.linea}: la valla de {d.nombre} no se cierra")
     return faltas
@@ -397,8 +543,11 @@ def faltas_de_vallas(doc: Documento) -> list[str]:
 
 def faltas_de_cabecera(texto: str) -> list[str]:
     """Cabecera de cuaderno, arranque con semilla y primera línea sin fórmulas."""
-    faltas = [f"falta «{x}» en la cabecera" for x in ("format_name: myst", "kernelspec:", "name: python3")
-              if x not in texto.split("\n# ")[0]]
+    faltas = [
+        f"falta «{x}» en la cabecera"
+        for x in ("format_name: myst", "kernelspec:", "name: python3")
+        if x not in texto.split("\n# ")[0]
+    ]
     doc = analiza(texto)
     if not doc.celdas or "notebook.start(seed=" not in "\n".join(doc.celdas[0].codigo):
         faltas.append("la primera celda llama a notebook.start(seed=…)")
@@ -411,21 +560,46 @@ def faltas_de_cabecera(texto: str) -> list[str]:
 
 def faltas_de_tiempos(tiempos: dict, numeros: list[int]) -> list[str]:
     """Cada capítulo tiene su tiempo de ejecución medido."""
+
     def medido(n: int) -> bool:
         dato = tiempos.get(f"{n:02d}", tiempos.get(str(n)))
         if isinstance(dato, dict):
             dato = next((v for v in dato.values() if isinstance(v, int | float)), None)
         return isinstance(dato, int | float) and dato > 0
+
     llanos = tiempos.get("capitulos", tiempos)
     tiempos = llanos if isinstance(llanos, dict) else tiempos
-    return [f"capítulo {n}: falta su tiempo medido en book/tiempos.json" for n in numeros if not medido(n)]
+    return [
+        f"capítulo {n}: falta su tiempo medido en book/tiempos.json"
+        for n in numeros
+        if not medido(n)
+    ]
 
 
-REGLAS = [faltas_de_secciones, faltas_de_arranque, faltas_de_predicciones, faltas_de_errores, faltas_de_cierre,
-          faltas_de_extension, faltas_de_imagenes, faltas_de_prosa_entre_celdas, faltas_de_tamano, faltas_de_salidas,
-          faltas_de_maquinaria, faltas_de_a_fondo, faltas_de_apertura, faltas_de_figuras]
-DE_CUALQUIER_PAGINA = [faltas_de_prosa_entre_celdas, faltas_de_tamano, faltas_de_salidas, faltas_de_maquinaria,
-                       faltas_de_a_fondo, faltas_de_figuras]
+REGLAS = [
+    faltas_de_secciones,
+    faltas_de_arranque,
+    faltas_de_predicciones,
+    faltas_de_errores,
+    faltas_de_cierre,
+    faltas_de_extension,
+    faltas_de_imagenes,
+    faltas_de_prosa_entre_celdas,
+    faltas_de_tamano,
+    faltas_de_salidas,
+    faltas_de_maquinaria,
+    faltas_de_a_fondo,
+    faltas_de_apertura,
+    faltas_de_figuras,
+]
+DE_CUALQUIER_PAGINA = [
+    faltas_de_prosa_entre_celdas,
+    faltas_de_tamano,
+    faltas_de_salidas,
+    faltas_de_maquinaria,
+    faltas_de_a_fondo,
+    faltas_de_figuras,
+]
 
 
 def dificultades(capitulo: int) -> dict[str, int]:
@@ -450,13 +624,17 @@ def test_ejercicios_del_capitulo(ruta: Path) -> None:
 @pytest.mark.parametrize("ruta", capitulos(), ids=lambda r: r.stem)
 def test_estrellas_junto_a_su_seccion(ruta: Path) -> None:
     capitulo = numero_de(ruta)
-    faltas = [f"{relativa(ruta)}: {x}" for x in faltas_de_estrellas(lee(ruta), dificultades(capitulo))]
+    faltas = [
+        f"{relativa(ruta)}: {x}" for x in faltas_de_estrellas(lee(ruta), dificultades(capitulo))
+    ]
     assert not faltas, informe(faltas)
 
 
 @pytest.mark.parametrize("ruta", capitulos(), ids=lambda r: r.stem)
 def test_cabecera(ruta: Path) -> None:
-    faltas = [f"{relativa(ruta)}: {x}" for x in faltas_de_cabecera(ruta.read_text(encoding="utf-8"))]
+    faltas = [
+        f"{relativa(ruta)}: {x}" for x in faltas_de_cabecera(ruta.read_text(encoding="utf-8"))
+    ]
     assert not faltas, informe(faltas)
 
 
@@ -466,7 +644,9 @@ def test_vallas(ruta: Path) -> None:
     assert not faltas, informe(faltas)
 
 
-@pytest.mark.parametrize("ruta", [p for p in paginas() if p not in capitulos()], ids=lambda r: r.stem)
+@pytest.mark.parametrize(
+    "ruta", [p for p in paginas() if p not in capitulos()], ids=lambda r: r.stem
+)
 def test_otras_paginas(ruta: Path) -> None:
     faltas = [f"{relativa(ruta)}: {x}" for regla in DE_CUALQUIER_PAGINA for x in regla(lee(ruta))]
     assert not faltas, informe(faltas)
@@ -486,11 +666,18 @@ def _celda(*codigo: str) -> str:
 def test_caza_secciones() -> None:
     bien = "# Título\n\n" + "".join(f"## {s}\n\n" for s in SECCIONES)
     assert not faltas_de_secciones(analiza(bien))
-    assert not faltas_de_secciones(analiza(bien.replace("## Experimento", "## Experimento: varianza")))
+    assert not faltas_de_secciones(
+        analiza(bien.replace("## Experimento", "## Experimento: varianza"))
+    )
     for s in SECCIONES:
-        assert faltas_de_secciones(analiza(bien.replace(f"## {s}\n", f"## {s[:-2]}xx\n" if s != "Experimento" else "")))
-    cambiado = bien.replace("## Ejercicios", "## X").replace("## El problema", "## Ejercicios").replace(
-        "## X", "## El problema")
+        assert faltas_de_secciones(
+            analiza(bien.replace(f"## {s}\n", f"## {s[:-2]}xx\n" if s != "Experimento" else ""))
+        )
+    cambiado = (
+        bien.replace("## Ejercicios", "## X")
+        .replace("## El problema", "## Ejercicios")
+        .replace("## X", "## El problema")
+    )
     assert faltas_de_secciones(analiza(cambiado))
     assert faltas_de_secciones(analiza(bien.replace("# Título", "# ¿Título?", 1)))
     assert faltas_de_secciones(analiza(bien + "## Algo más\n"))
@@ -530,7 +717,9 @@ def test_caza_errores() -> None:
 def test_caza_ejercicios() -> None:
     uno = "```{exercise} Título\n:label: %s-4-%d\n\nTexto.\n```\n\n"
     rubrica = ":::{respuesta} Rúbrica y respuesta modelo\nTexto.\n:::\n"
-    bien = "".join(uno % ("ej", i) for i in range(1, 8)) + "".join(uno % ("ra", i) + rubrica for i in (1, 2))
+    bien = "".join(uno % ("ej", i) for i in range(1, 8)) + "".join(
+        uno % ("ra", i) + rubrica for i in (1, 2)
+    )
     assert not faltas_de_ejercicios(analiza(bien), 4)
     assert faltas_de_ejercicios(analiza(bien.replace("ej-4-7", "ej-4-8")), 4)
     assert faltas_de_ejercicios(analiza(bien.replace(uno % ("ej", 7), "")), 4)
@@ -539,8 +728,12 @@ def test_caza_ejercicios() -> None:
 
 
 def test_caza_cierre() -> None:
-    bien = "## Lo que hay que recordar\n" + "- Una frase.\n" * 4 + "## Para saber más\n" + (
-        "- {cite}`a2000`: para ver la primera versión del método y compararla.\n" * 2)
+    bien = (
+        "## Lo que hay que recordar\n"
+        + "- Una frase.\n" * 4
+        + "## Para saber más\n"
+        + ("- {cite}`a2000`: para ver la primera versión del método y compararla.\n" * 2)
+    )
     assert not faltas_de_cierre(analiza(bien))
     assert faltas_de_cierre(analiza(bien.replace("- Una frase.\n", "", 1)))
     assert faltas_de_cierre(analiza(bien + "- Sin cita ninguna en esta línea de aquí.\n"))
@@ -548,28 +741,45 @@ def test_caza_cierre() -> None:
 
 
 def _plegada(etiqueta: str, *codigo: str, comprueba: str = "Las dos coinciden siempre") -> str:
-    opciones = [f":tags: [{etiqueta}]"] + ([f':comprueba: "{comprueba}"'] if etiqueta == "comprobacion" else [])
+    opciones = [f":tags: [{etiqueta}]"] + (
+        [f':comprueba: "{comprueba}"'] if etiqueta == "comprobacion" else []
+    )
     return _celda(*opciones, *codigo)
 
 
 def test_caza_prosa_entre_celdas() -> None:
     regla = faltas_de_prosa_entre_celdas
     una, otra = "Prosa.\n\n" + _celda("x"), "\nMás prosa.\n\n" + _celda("x")
-    assert not regla(analiza(una + otra)) and not regla(analiza(una + _plegada("comprobacion", "assert x") + otra))
+    assert not regla(analiza(una + otra)) and not regla(
+        analiza(una + _plegada("comprobacion", "assert x") + otra)
+    )
     assert regla(analiza(_celda("x"))) and regla(analiza(una + "\n" + _celda("x")))
     assert regla(analiza(una + "\n::::{a-fondo} Por qué pasa\nTexto.\n::::\n\n" + _celda("x")))
-    assert regla(analiza(una + "\nMás.\n\n```{a-fondo} Por qué\n```\n" + _celda("x") + "\n```{fin-a-fondo}\n```\n"))
+    assert regla(
+        analiza(
+            una
+            + "\nMás.\n\n```{a-fondo} Por qué\n```\n"
+            + _celda("x")
+            + "\n```{fin-a-fondo}\n```\n"
+        )
+    )
 
 
 def test_caza_tamano_y_extension() -> None:
     assert not faltas_de_tamano(analiza(_celda(*["x"] * 15)))
-    assert faltas_de_tamano(analiza(_celda(*["x"] * 16))) and faltas_de_tamano(analiza(_celda("x" * 80)))
+    assert faltas_de_tamano(analiza(_celda(*["x"] * 16))) and faltas_de_tamano(
+        analiza(_celda("x" * 80))
+    )
     assert not faltas_de_tamano(analiza(_plegada("dibujo", *["x" * 80] * 40)))
     assert faltas_de_extension(analiza("Prosa.\n"))
     larga, celdas = "una palabra\n" * 1500, _celda("x") * 8
-    assert not faltas_de_extension(analiza(larga + celdas)) and faltas_de_extension(analiza(larga * 3 + celdas))
+    assert not faltas_de_extension(analiza(larga + celdas)) and faltas_de_extension(
+        analiza(larga * 3 + celdas)
+    )
     assert faltas_de_extension(analiza(larga + _celda("x") * 26))
-    plegado = "\n```{a-fondo} Lo demás\n```\n" + larga * 3 + _celda("x") * 26 + "```{fin-a-fondo}\n```\n"
+    plegado = (
+        "\n```{a-fondo} Lo demás\n```\n" + larga * 3 + _celda("x") * 26 + "```{fin-a-fondo}\n```\n"
+    )
     ejercicios = "\n## Ejercicios\n\n" + larga * 3
     comprobaciones = _plegada("comprobacion", "assert x") * 40
     assert not faltas_de_extension(analiza(larga + celdas + plegado + comprobaciones + ejercicios))
@@ -579,8 +789,12 @@ def test_caza_imagenes_y_estrellas() -> None:
     figura = "```{figura} fig-a\nUn pie.\n```\n"
     assert faltas_de_imagenes(analiza("palabra\n" * 900 + figura))
     assert not faltas_de_imagenes(analiza("palabra\n" * 900 + figura * 2))
-    assert not faltas_de_imagenes(analiza("palabra\n" * 900 + figura + _plegada("dibujo", "explorers.softmax()")))
-    assert faltas_de_imagenes(analiza("palabra\n" * 900 + f"\n::::{{a-fondo}} Más cosas\n{figura * 4}::::\n"))
+    assert not faltas_de_imagenes(
+        analiza("palabra\n" * 900 + figura + _plegada("dibujo", "explorers.softmax()"))
+    )
+    assert faltas_de_imagenes(
+        analiza("palabra\n" * 900 + f"\n::::{{a-fondo}} Más cosas\n{figura * 4}::::\n")
+    )
     junto = "".join(f"```{{exercise}} A\n:label: ej-4-{i}\n\nX.\n```\n" for i in (1, 2, 3))
     faciles = {"4.1": 1, "4.2": 1, "4.3": 1}
     assert not faltas_de_estrellas(analiza(junto + "## Ejercicios\n"), faciles)
@@ -590,8 +804,15 @@ def test_caza_imagenes_y_estrellas() -> None:
     assert not faltas_de_apertura(analiza("## Ejercicios\n\n```{empezar}\n```\n"))
 
 
-@pytest.mark.parametrize("codigo", ["x = torch.ones(2)", "loss.backward()", "for i in range(3):\n    x = i",
-                                    "def f():\n    print(1)\ny = f()"])
+@pytest.mark.parametrize(
+    "codigo",
+    [
+        "x = torch.ones(2)",
+        "loss.backward()",
+        "for i in range(3):\n    x = i",
+        "def f():\n    print(1)\ny = f()",
+    ],
+)
 def test_caza_salidas(codigo: str) -> None:
     assert faltas_de_salidas(analiza(_celda(codigo)))
     assert not faltas_de_salidas(analiza(_celda(codigo, "x")))
@@ -600,13 +821,30 @@ def test_caza_salidas(codigo: str) -> None:
 
 
 def test_las_definiciones_no_piden_salida() -> None:
-    for codigo in ("import torch", "def f():\n    return 1", "import torch\nnotebook.start(seed=4)", "N = 3"):
+    for codigo in (
+        "import torch",
+        "def f():\n    return 1",
+        "import torch\nnotebook.start(seed=4)",
+        "N = 3",
+    ):
         assert not faltas_de_salidas(analiza(_celda(codigo)))
-    assert not faltas_de_salidas(analiza("```{code-cell} python\n:tags: [raises-exception]\nx = f(1)\n```\n"))
+    assert not faltas_de_salidas(
+        analiza("```{code-cell} python\n:tags: [raises-exception]\nx = f(1)\n```\n")
+    )
 
 
-@pytest.mark.parametrize("codigo", ["assert x", "notebook.glue('a', x)", "glue('a', x)", "plots.show(f)",
-                                    "for i in y:\n    assert i", "diagrams.room()", "explorers.plane()"])
+@pytest.mark.parametrize(
+    "codigo",
+    [
+        "assert x",
+        "notebook.glue('a', x)",
+        "glue('a', x)",
+        "plots.show(f)",
+        "for i in y:\n    assert i",
+        "diagrams.room()",
+        "explorers.plane()",
+    ],
+)
 def test_caza_maquinaria(codigo: str) -> None:
     assert faltas_de_maquinaria(analiza(_celda(codigo)))
     assert not faltas_de_maquinaria(analiza(_plegada("comprobacion", codigo)))
@@ -616,7 +854,9 @@ def test_caza_maquinaria(codigo: str) -> None:
 
 def test_caza_a_fondo() -> None:
     abre, cierra = "```{a-fondo} Por qué la raíz\n```\n", "```{fin-a-fondo}\n```\n"
-    assert not faltas_de_a_fondo(analiza(abre + "Texto.\n" + cierra + "::::{a-fondo} Otra cosa\nTexto.\n::::\n"))
+    assert not faltas_de_a_fondo(
+        analiza(abre + "Texto.\n" + cierra + "::::{a-fondo} Otra cosa\nTexto.\n::::\n")
+    )
     assert faltas_de_a_fondo(analiza(abre)) and faltas_de_a_fondo(analiza(cierra))
     assert faltas_de_a_fondo(analiza(abre + "## Título\n" + cierra))
     assert faltas_de_a_fondo(analiza(abre + "::::{a-fondo} Otra cosa\nTexto.\n::::\n" + cierra))
@@ -638,8 +878,10 @@ def test_caza_figuras() -> None:
 
 
 def test_caza_cabecera_y_tiempos() -> None:
-    bien = ("---\njupytext:\n  text_representation:\n    format_name: myst\nkernelspec:\n  name: python3\n---\n\n"
-            "# Título\n\nPrimera frase.\n\n" + _celda("notebook.start(seed=4)"))
+    bien = (
+        "---\njupytext:\n  text_representation:\n    format_name: myst\nkernelspec:\n  name:"
+        " python3\n---\n\n# Título\n\nPrimera frase.\n\n" + _celda("notebook.start(seed=4)")
+    )
     assert not faltas_de_cabecera(bien)
     assert faltas_de_cabecera(bien.replace("format_name: myst", ""))
     assert faltas_de_cabecera(bien.replace("seed=4", ""))

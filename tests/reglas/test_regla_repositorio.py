@@ -1,4 +1,6 @@
-"""Lo que no debe quedar en ningún fichero: rutas de una máquina, hosts de registros de paquetes, secretos."""
+"""Lo que no debe quedar en ningún fichero: rutas de una máquina, hosts de registros de paquetes,
+secretos.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,30 @@ from myst import RAIZ, informe, relativa
 
 # Los patrones se escriben partidos para que este fichero no se cace a sí mismo.
 PROHIBIDO = {
-    "ruta de una máquina": r"(?<![\w.])/(?:" + "|".join(["wo" + "rk", "ho" + "me/\\w+", "ro" + "ot", "Us" + "ers/\\w+"])
-                           + r")(?:/|\b)|[A-Z]:\\\\?Us" + r"ers",
+    "ruta de una máquina": r"(?<![\w.])/(?:"
+    + "|".join(["wo" + "rk", "ho" + "me/\\w+", "ro" + "ot", "Us" + "ers/\\w+"])
+    + r")(?:/|\b)|[A-Z]:\\\\?Us"
+    + r"ers",
     "carpeta del taller": r"\.\./sha" + r"red\b",
-    "host de un registro": r"https?://[\w.:@-]*(?:" + "|".join(
-        ["pythonhos" + "ted", "arti" + "factory", "nex" + "us", "regis" + "try\\.npm", "npm" + "js\\.org/-",
-         "py" + "pi\\.org/simple", "/sim" + "ple/?$", "jf" + "rog", "dev" + "pi"]) + ")",
-    "índice de paquetes propio": r"(?:--(?:extra-)?ind" + r"ex-url|PIP_IND" + r"EX_URL|trus" + r"ted-host)",
+    "host de un registro": r"https?://[\w.:@-]*(?:"
+    + "|".join(
+        [
+            "pythonhos" + "ted",
+            "arti" + "factory",
+            "nex" + "us",
+            "regis" + "try\\.npm",
+            "npm" + "js\\.org/-",
+            "py" + "pi\\.org/simple",
+            "/sim" + "ple/?$",
+            "jf" + "rog",
+            "dev" + "pi",
+        ]
+    )
+    + ")",
+    "índice de paquetes propio": r"(?:--(?:extra-)?ind"
+    + r"ex-url|PIP_IND"
+    + r"EX_URL|trus"
+    + r"ted-host)",
     "dirección privada": r"https?://(?:10|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.[\d.]+",
     "secreto": r"(?:ghp_|sk-ant-|AKIA)[A-Za-z0-9]{10,}",
 }
@@ -49,13 +68,27 @@ def test_sin_restos() -> None:
             continue
         datos = ruta.read_bytes()
         if b"\0" not in datos[:4096]:
-            faltas += [f"{relativa(ruta)}:{x}" for x in faltas_de_texto(datos.decode("utf-8", "replace"))]
+            faltas += [
+                f"{relativa(ruta)}:{x}" for x in faltas_de_texto(datos.decode("utf-8", "replace"))
+            ]
     assert not faltas, informe(faltas)
 
 
 def test_caza_restos() -> None:
-    for malo in ["/wo" + "rk/main/x", "/ho" + "me/ana/x", "C:\\\\Us" + "ers\\\\x", "../sha" + "red/x.md",
-                 "https://files.pythonhos" + "ted.org/x", "https://regis" + "try.npmjs.org/x",
-                 "pip install --ind" + "ex-url x", "https://1" + "0.0.0.3/simple", "https://x/sim" + "ple/"]:
-        assert faltas_de_texto(f"una línea\ncon {malo}") and faltas_de_texto(f"a\n{malo}")[0].startswith("2:"), malo
-    assert not faltas_de_texto("https://pypi.org/project/torch y el trabajo en /tmp/x, un network/work y make libro")
+    for malo in [
+        "/wo" + "rk/main/x",
+        "/ho" + "me/ana/x",
+        "C:\\\\Us" + "ers\\\\x",
+        "../sha" + "red/x.md",
+        "https://files.pythonhos" + "ted.org/x",
+        "https://regis" + "try.npmjs.org/x",
+        "pip install --ind" + "ex-url x",
+        "https://1" + "0.0.0.3/simple",
+        "https://x/sim" + "ple/",
+    ]:
+        assert faltas_de_texto(f"una línea\ncon {malo}") and faltas_de_texto(f"a\n{malo}")[
+            0
+        ].startswith("2:"), malo
+    assert not faltas_de_texto(
+        "https://pypi.org/project/torch y el trabajo en /tmp/x, un network/work y make libro"
+    )

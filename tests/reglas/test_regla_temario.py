@@ -1,4 +1,6 @@
-"""El temario: todas las filas, cada una con su sección, y cada sección en su capítulo y en el libro construido."""
+"""El temario: todas las filas, cada una con su sección, y cada sección en su capítulo y en el libro
+construido.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,29 @@ from docutils.nodes import make_id
 from myst import LIBRO, etiquetas_de, informe, publicados
 
 FICHERO = LIBRO / "temario.yml"
-FILAS = {"HIS": 26, "ATE": 36, "QKV": 13, "MUL": 17, "ENM": 16, "POS": 46, "ARQ": 42, "ENT": 28, "DEC": 12, "TOK": 18,
-         "COD": 12, "DES": 9, "S2S": 8, "VIS": 30, "AUD": 9, "MMO": 14, "EFI": 9, "TEO": 14, "APL": 14, "ETI": 3,
-         "EJE": 12}
+FILAS = {
+    "HIS": 26,
+    "ATE": 36,
+    "QKV": 13,
+    "MUL": 17,
+    "ENM": 16,
+    "POS": 46,
+    "ARQ": 42,
+    "ENT": 28,
+    "DEC": 12,
+    "TOK": 18,
+    "COD": 12,
+    "DES": 9,
+    "S2S": 8,
+    "VIS": 30,
+    "AUD": 9,
+    "MMO": 14,
+    "EFI": 9,
+    "TEO": 14,
+    "APL": 14,
+    "ETI": 3,
+    "EJE": 12,
+}
 TIPOS = set("CEAKXTFMPJ")
 CAMPOS = {"tema", "tipo", "texto", "capitulo", "etiqueta"}
 CONSTRUIDO = LIBRO / "_build" / "html"
@@ -36,8 +58,13 @@ def faltas_de_filas(texto: str, cuantas: dict[str, int]) -> list[str]:
     for clave, fila in yaml.safe_load(texto).items():
         if set(fila) != CAMPOS:
             faltas.append(f"{clave}: campos {sorted(fila)}; se esperaban {sorted(CAMPOS)}")
-        elif (fila["tema"] != clave[:3] or fila["tipo"] not in TIPOS or not 0 <= fila["capitulo"] <= 27
-              or len(fila["texto"]) < 6 or not fila["etiqueta"]):
+        elif (
+            fila["tema"] != clave[:3]
+            or fila["tipo"] not in TIPOS
+            or not 0 <= fila["capitulo"] <= 27
+            or len(fila["texto"]) < 6
+            or not fila["etiqueta"]
+        ):
             faltas.append(f"{clave}: algún campo no vale: {fila}")
     return faltas
 
@@ -56,16 +83,25 @@ def faltas_de_etiquetas(filas: dict[str, dict], fuentes: dict[int, str]) -> list
         if numero not in hay and suyas:
             faltas.append(f"{clave}: tiene etiqueta y el capítulo {numero} no está publicado")
         if numero in hay:
-            faltas += [f"{clave}: «{e}» no está en el capítulo {numero}" for e in suyas if e not in hay[numero]]
+            faltas += [
+                f"{clave}: «{e}» no está en el capítulo {numero}"
+                for e in suyas
+                if e not in hay[numero]
+            ]
     return faltas
 
 
 def faltas_de_anclas(filas: dict[str, dict], paginas: dict[int, str]) -> list[str]:
-    """Las etiquetas son anclas de las páginas construidas. ``paginas``: número de capítulo → su HTML."""
+    """Las etiquetas son anclas de las páginas construidas. ``paginas``: número de capítulo → su
+    HTML.
+    """
     anclas = {n: set(re.findall(r'\bid="([^"]+)"', html)) for n, html in paginas.items()}
-    return [f"{clave}: «{e}» no es un ancla de la página del capítulo {fila['capitulo']}"
-            for clave, fila in filas.items() for e in etiquetas(fila)
-            if fila["capitulo"] in anclas and not {e, make_id(e)} & anclas[fila["capitulo"]]]
+    return [
+        f"{clave}: «{e}» no es un ancla de la página del capítulo {fila['capitulo']}"
+        for clave, fila in filas.items()
+        for e in etiquetas(fila)
+        if fila["capitulo"] in anclas and not {e, make_id(e)} & anclas[fila["capitulo"]]
+    ]
 
 
 def _filas() -> dict[str, dict]:
@@ -84,7 +120,10 @@ def test_filas() -> None:
 
 
 def test_etiquetas() -> None:
-    fuentes = {n: "\n".join(r.read_text(encoding="utf-8") for r in rutas) for n, rutas in publicados().items()}
+    fuentes = {
+        n: "\n".join(r.read_text(encoding="utf-8") for r in rutas)
+        for n, rutas in publicados().items()
+    }
     faltas = faltas_de_etiquetas(_filas(), fuentes)
     assert not faltas, informe(faltas)
 
@@ -101,7 +140,9 @@ def test_refutaciones_del_libro_construido() -> None:
     if not pagina.is_file():
         pytest.skip("el libro no está construido: make libro")
     faltas = []
-    for destino, ancla in re.findall(r'href="([^"#]+)#(err-R-\d{3})"', pagina.read_text(encoding="utf-8")):
+    for destino, ancla in re.findall(
+        r'href="([^"#]+)#(err-R-\d{3})"', pagina.read_text(encoding="utf-8")
+    ):
         otra = (pagina.parent / destino).resolve()
         if not otra.is_file() or f'id="{ancla}"' not in otra.read_text(encoding="utf-8"):
             faltas.append(f"{ancla}: no es un ancla de {destino}")
@@ -109,10 +150,15 @@ def test_refutaciones_del_libro_construido() -> None:
 
 
 def test_caza_temario() -> None:
-    una = 'ATE-01: {tema: ATE, tipo: C, texto: "El producto escalar", capitulo: 4, etiqueta: pendiente}\n'
+    una = (
+        'ATE-01: {tema: ATE, tipo: C, texto: "El producto escalar", capitulo: 4, etiqueta:'
+        " pendiente}\n"
+    )
     assert not faltas_de_filas(una, {"ATE": 1})
     assert faltas_de_filas(una + una, {"ATE": 1}) and faltas_de_filas(una, {"ATE": 2})
-    assert faltas_de_filas(una, {"QKV": 1}) and faltas_de_filas(una.replace("tipo: C", "tipo: Z"), {"ATE": 1})
+    assert faltas_de_filas(una, {"QKV": 1}) and faltas_de_filas(
+        una.replace("tipo: C", "tipo: Z"), {"ATE": 1}
+    )
     assert faltas_de_filas(una.replace(", capitulo: 4", ""), {"ATE": 1})
     fila = yaml.safe_load(una)
     assert not faltas_de_etiquetas(fila, {5: ""}) and faltas_de_etiquetas(fila, {4: "(c04-a)=\n"})

@@ -1,7 +1,7 @@
 """Sirve el libro construido y recorre todas sus páginas una vez, en un solo navegador.
 
-Cada página se abre una vez y se apunta lo que hace falta; las pruebas leen esos apuntes. ``SITIO`` permite probar
-otra construcción: ``SITIO=/ruta/a/html pytest tests/sitio``.
+Cada página se abre una vez y se apunta lo que hace falta; las pruebas leen esos apuntes. ``SITIO``
+permite probar otra construcción: ``SITIO=/ruta/a/html pytest tests/sitio``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def sitio() -> Path:
 
 @pytest.fixture(scope="session")
 def paginas(sitio: Path) -> list[str]:
-    """Direcciones relativas de todas las páginas, sin las redirecciones ni lo que no es del libro."""
+    """Direcciones relativas de todas las páginas, sin las redirecciones ni lo que no es del
+    libro."""
     return sorted(
         ruta.relative_to(sitio).as_posix()
         for ruta in sitio.rglob("*.html")
@@ -68,7 +69,9 @@ class _Callado(http.server.SimpleHTTPRequestHandler):
 @pytest.fixture(scope="session")
 def direccion(sitio: Path):
     """El libro servido en localhost."""
-    servidor = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Callado, directory=str(sitio)))
+    servidor = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(_Callado, directory=str(sitio))
+    )
     threading.Thread(target=servidor.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{servidor.server_port}"
     servidor.shutdown()
@@ -77,8 +80,14 @@ def direccion(sitio: Path):
 
 @pytest.fixture(scope="module")
 def navegador():
-    """Un Chromium por fichero: mientras está abierto, Playwright ocupa el bucle de asyncio de todo el proceso."""
-    ejecutable = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    """Un Chromium por fichero: mientras está abierto, Playwright ocupa el bucle de asyncio de todo
+    el proceso.
+    """
+    ejecutable = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     if ejecutable is None:
         pytest.fail("no hay Chromium: make sistema", pytrace=False)
     from playwright.sync_api import sync_playwright
@@ -101,16 +110,71 @@ def pestana(navegador):
 
 # Rótulos de la interfaz que no deben quedar en inglés. Los de una palabra se buscan enteros.
 ROTULOS = (
-    "Toggle", "Search", "Show", "Hide", "Click", "Copy", "Copied", "Link to", "Permalink", "Previous", "Next",
-    "Contents", "Download", "Launch", "Open", "Print", "Fullscreen", "Table of", "Copyright", "Last updated",
-    "Skip to", "Navigation", "Color mode", "System", "Light", "Dark", "Home", "Breadcrumb", "Main", "Page",
-    "Exercise", "Solution", "Proof", "Theorem", "Definition", "Lemma", "Corollary", "Remark", "Algorithm", "Figure",
-    "Equation", "Section", "Parameters", "Returns", "Return type", "Raises", "Yields", "Type", "Bases", "Note",
-    "Warning", "Hint", "Important", "See also", "Source", "Back to top", "By the", "Please", "Loading", "Button",
+    "Toggle",
+    "Search",
+    "Show",
+    "Hide",
+    "Click",
+    "Copy",
+    "Copied",
+    "Link to",
+    "Permalink",
+    "Previous",
+    "Next",
+    "Contents",
+    "Download",
+    "Launch",
+    "Open",
+    "Print",
+    "Fullscreen",
+    "Table of",
+    "Copyright",
+    "Last updated",
+    "Skip to",
+    "Navigation",
+    "Color mode",
+    "System",
+    "Light",
+    "Dark",
+    "Home",
+    "Breadcrumb",
+    "Main",
+    "Page",
+    "Exercise",
+    "Solution",
+    "Proof",
+    "Theorem",
+    "Definition",
+    "Lemma",
+    "Corollary",
+    "Remark",
+    "Algorithm",
+    "Figure",
+    "Equation",
+    "Section",
+    "Parameters",
+    "Returns",
+    "Return type",
+    "Raises",
+    "Yields",
+    "Type",
+    "Bases",
+    "Note",
+    "Warning",
+    "Hint",
+    "Important",
+    "See also",
+    "Source",
+    "Back to top",
+    "By the",
+    "Please",
+    "Loading",
+    "Button",
 )
 
 EXAMINAR, SE_SALEN, ALIGERAR, ESTRECHO = (
-    (Path(__file__).parent / f"{guion}.js").read_text("utf8") for guion in ("examinar", "se_salen", "aligerar", "estrecho")
+    (Path(__file__).parent / f"{guion}.js").read_text("utf8")
+    for guion in ("examinar", "se_salen", "aligerar", "estrecho")
 )
 
 ABRIR = "() => { for (const caja of document.querySelectorAll('details')) caja.open = true; }"
@@ -133,7 +197,9 @@ def visitas(direccion: str, paginas: list[str], navegador) -> list[Visita]:
 
     pestana.on("request", pedido)
     pestana.on("requestfailed", lambda p: resultado[-1].fallos.append(p.url))
-    pestana.on("response", lambda r: r.status >= 400 and resultado[-1].fallos.append(f"{r.status} {r.url}"))
+    pestana.on(
+        "response", lambda r: r.status >= 400 and resultado[-1].fallos.append(f"{r.status} {r.url}")
+    )
     pestana.on("console", lambda m: m.type == "error" and resultado[-1].consola.append(m.text))
     pestana.on("pageerror", lambda e: resultado[-1].consola.append(str(e)))
 
@@ -167,7 +233,8 @@ def visitas(direccion: str, paginas: list[str], navegador) -> list[Visita]:
             respuesta = axe.run(pestana, options=opciones).response
             visita.axe[modo] = [
                 f"{v['id']}: {nodo['html'][:110]}"
-                for v in respuesta["violations"] if v["impact"] in ("serious", "critical")
+                for v in respuesta["violations"]
+                if v["impact"] in ("serious", "critical")
                 for nodo in v["nodes"][:3]
             ]
     contexto.close()

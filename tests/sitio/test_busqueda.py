@@ -1,6 +1,7 @@
 """Cuarenta consultas como las escribe quien lee, con el primer resultado que tiene que salir.
 
-Lo esperado se ha leído: es donde está la respuesta. Una sección se nombra por un trozo de su dirección.
+Lo esperado se ha leído: es donde está la respuesta. Una sección se nombra por un trozo de su
+dirección.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def primeros(pestana, direccion) -> dict[str, list[str]]:
     """Las tres primeras direcciones de cada consulta."""
     pestana.goto(f"{direccion}/search.html", wait_until="load")
     return pestana.evaluate(
-        "(todas) => Object.fromEntries(todas.map((c) => [c, window.buscarEnElLibro(c).slice(0, 3).map((f) => f.url)]))",
+        "(todas) => Object.fromEntries(todas.map((c) => [c, window.buscarEnElLibro(c).slice(0,"
+        " 3).map((f) => f.url)]))",
         list(CONSULTAS),
     )
 
@@ -76,7 +78,9 @@ def test_son_al_menos_cuarenta():
 def test_lo_primero_es_lo_que_se_busca(primeros, consulta):
     hallados = primeros[consulta]
     esperado = CONSULTAS[consulta]
-    acierta = hallados and (hallados[0].endswith(esperado) if esperado.startswith("#") else esperado in hallados[0])
+    acierta = hallados and (
+        hallados[0].endswith(esperado) if esperado.startswith("#") else esperado in hallados[0]
+    )
     assert acierta, hallados
 
 

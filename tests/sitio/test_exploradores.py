@@ -1,4 +1,6 @@
-"""Los exploradores en Chromium: las mismas cuentas que en Python, y manejo con teclado, dedo y lector de pantalla."""
+"""Los exploradores en Chromium: las mismas cuentas que en Python, y manejo con teclado, dedo y
+lector de pantalla.
+"""
 
 from __future__ import annotations
 
@@ -30,24 +32,49 @@ PASOS = explorers.stepper(
     mask_label="relleno", row=2, name="pasos", question="¿A quién mira «banco»?", answer="A «río».",
 )  # fmt: skip
 PROYECTADO = explorers.stepper(
-    PALABRAS, *[normal(5, 4)] * 3, projections=tuple(normal(2, 4, d, semilla=d) for d in (3, 3, 2)), name="cabezas"
+    PALABRAS,
+    *[normal(5, 4)] * 3,
+    projections=tuple(normal(2, 4, d, semilla=d) for d in (3, 3, 2)),
+    name="cabezas",
 )
 ANCHO = explorers.stepper(
     ["La", "desafortunada", "investigadora", "perdió", "todos", "sus", "cuadernos", "ayer"],
     *[normal(8, 8, semilla=s) for s in (1, 2, 3)], name="ancho",
 )  # fmt: skip
 PLANO = explorers.plane(
-    ["estación", "tren", "invierno"], [1.0, 1.0], [[1.0, 1.0], [2.4, 0.2], [0.3, 2.2]], self_index=0,
-    query_word="estación", axes=("transporte", "clima"), controls=("words", "temperature"), name="estacion",
-)  # fmt: skip
+    ["estación", "tren", "invierno"],
+    [1.0, 1.0],
+    [[1.0, 1.0], [2.4, 0.2], [0.3, 2.2]],
+    self_index=0,
+    query_word="estación",
+    axes=("transporte", "clima"),
+    controls=("words", "temperature"),
+    name="estacion",
+)
 ENVOLVENTE = explorers.plane(
-    ["a", "b", "c", "d"], [1.0, 0.5], [[1.5, 0.0], [0.0, 1.5], [-1.5, 0.0], [0.0, -1.5]],
-    [[2.0, 1.6], [-1.0, 2.0], [-2.0, -1.0], [0.0, 0.8]], hull=True, move=("query", "value"), name="envolvente",
-)  # fmt: skip
-SOFTMAX = explorers.softmax(8 * normal(3, 5, semilla=7), PALABRAS, queries=PALABRAS[:3], d_k=64, name="softmax")
-CAMINOS = explorers.paths(PALABRAS, kernel=2, goal=2, name="caminos", question="¿Con qué filtro?", answer="Con tres.")
-TODOS = {"pasos": PASOS, "cabezas": PROYECTADO, "ancho": ANCHO, "plano": PLANO, "envolvente": ENVOLVENTE,
-         "softmax": SOFTMAX, "caminos": CAMINOS}  # fmt: skip
+    ["a", "b", "c", "d"],
+    [1.0, 0.5],
+    [[1.5, 0.0], [0.0, 1.5], [-1.5, 0.0], [0.0, -1.5]],
+    [[2.0, 1.6], [-1.0, 2.0], [-2.0, -1.0], [0.0, 0.8]],
+    hull=True,
+    move=("query", "value"),
+    name="envolvente",
+)
+SOFTMAX = explorers.softmax(
+    8 * normal(3, 5, semilla=7), PALABRAS, queries=PALABRAS[:3], d_k=64, name="softmax"
+)
+CAMINOS = explorers.paths(
+    PALABRAS, kernel=2, goal=2, name="caminos", question="¿Con qué filtro?", answer="Con tres."
+)
+TODOS = {
+    "pasos": PASOS,
+    "cabezas": PROYECTADO,
+    "ancho": ANCHO,
+    "plano": PLANO,
+    "envolvente": ENVOLVENTE,
+    "softmax": SOFTMAX,
+    "caminos": CAMINOS,
+}
 cada_uno = pytest.mark.parametrize("explorador", TODOS.values(), ids=TODOS)
 
 ATENTO = "nombre => document.getElementById(nombre).atento"
@@ -55,7 +82,9 @@ ATENTO = "nombre => document.getElementById(nombre).atento"
 
 @pytest.fixture
 def abrir(navegador, tmp_path: Path):
-    """Abre desde el disco una página con los exploradores dados; al final comprueba la consola y la red."""
+    """Abre desde el disco una página con los exploradores dados; al final comprueba la consola y la
+    red.
+    """
     contextos, quejas = [], []
 
     def _abrir(*lista, tema="light", cuerpo=None, **opciones):
@@ -70,10 +99,12 @@ def abrir(navegador, tmp_path: Path):
         ruta = tmp_path / f"{len(contextos)}.html"
         ruta.write_text(
             f"<!doctype html><html lang=es data-theme={tema}><meta charset=utf-8><title>x</title>"
-            f"<meta name=viewport content='width=device-width'><style>{plots.css()} body{{margin:8px;"
+            f"<meta name=viewport content='width=device-width'><style>{plots.css()}"
+            " body{margin:8px;"
             f"color:var(--atento-ink);background:var(--atento-paper)}}</style><body><main><h1>Prueba</h1>{cuerpo}"
-            "</main></html>", "utf8",
-        )  # fmt: skip
+            "</main></html>",
+            "utf8",
+        )
         pagina.goto(ruta.as_uri())
         return pagina
 
@@ -91,10 +122,12 @@ def _igual(obtenido, esperado: torch.Tensor) -> None:
     obtenido = torch.tensor(obtenido, dtype=torch.float64)
     finitos = torch.isfinite(esperado)
     assert torch.equal(torch.isfinite(obtenido), finitos)
-    assert (obtenido - esperado)[finitos].abs().max().item() <= TOLERANCIA if finitos.any() else True
+    assert (
+        (obtenido - esperado)[finitos].abs().max().item() <= TOLERANCIA if finitos.any() else True
+    )
 
 
-# --- Las mismas cuentas ----------------------------------------------------------------------------------------------
+# --- Las mismas cuentas ---------------------------------------------------------------------------
 
 PONER = """([id, [fila, cabeza, mascara, escala, calor]]) => {
   const raiz = document.getElementById(id);
@@ -142,17 +175,27 @@ def test_lo_escrito_es_lo_calculado(abrir):
 
 def test_la_cuenta_de_una_celda_se_lee(abrir):
     sencillo = explorers.stepper(
-        ["sí", "no"], [[1.2, -0.3], [0.0, 1.0]], [[0.5, 2.0], [1.0, 1.0]], [[1.0], [0.0]], name="cuenta"
+        ["sí", "no"],
+        [[1.2, -0.3], [0.0, 1.0]],
+        [[0.5, 2.0], [1.0, 1.0]],
+        [[1.0], [0.0]],
+        name="cuenta",
     )
     pagina = abrir(sencillo)
-    pagina.get_by_role("radiogroup", name="Clave de la que se ve la cuenta").get_by_role("radio").first.click()
-    assert "1.20·0.50 + (−0.30)·2.00 = 0.00" in pagina.locator(".sums").inner_text().replace("\n", " ")
+    pagina.get_by_role("radiogroup", name="Clave de la que se ve la cuenta").get_by_role(
+        "radio"
+    ).first.click()
+    assert "1.20·0.50 + (−0.30)·2.00 = 0.00" in pagina.locator(".sums").inner_text().replace(
+        "\n", " "
+    )
     assert _leer(pagina, sencillo)["state"]["column"] == 0
 
 
 def test_el_plano_calcula_lo_mismo_que_python(abrir):
     pagina = abrir(PLANO)
-    for i, tecla in enumerate(["ArrowRight", "ArrowUp", "Shift+ArrowLeft", "ArrowDown", "End", "Home"] * 3):
+    for i, tecla in enumerate(
+        ["ArrowRight", "ArrowUp", "Shift+ArrowLeft", "ArrowDown", "End", "Home"] * 3
+    ):
         pagina.locator(".grip").nth(i % 3).focus()
         pagina.keyboard.press(tecla)
         if i == 9:
@@ -163,10 +206,14 @@ def test_el_plano_calcula_lo_mismo_que_python(abrir):
         estado = visto["state"]
         query, key = (torch.tensor(estado[n], dtype=torch.float64) for n in ("query", "key"))
         assert torch.equal(key[0], query), "la estación es consulta y clave"
-        gemelo = PLANO.compute(query=query, key=key, present=estado["present"], temperature=estado["temperature"])
+        gemelo = PLANO.compute(
+            query=query, key=key, present=estado["present"], temperature=estado["temperature"]
+        )
         for nombre, tabla in gemelo.items():
             _igual(visto["values"][nombre], tabla)
-    assert estado["present"] == [True, False, True] and estado["temperature"] == pytest.approx(10**-0.4)
+    assert estado["present"] == [True, False, True] and estado["temperature"] == pytest.approx(
+        10**-0.4
+    )
     pagina.get_by_role("button", name="Volver al principio").click()
     _igual(_leer(pagina, PLANO)["values"]["output"], PLANO.compute()["output"])
 
@@ -195,7 +242,9 @@ def test_la_salida_no_sale_de_la_envolvente(abrir):
         vistos.append(tuple(visto["state"]["query"]))
     pagina.mouse.up()
     assert len(set(vistos)) == 12
-    assert pagina.locator(".area polygon").evaluate("p => p.points.numberOfItems") == 3, "(0.0, 0.8) queda dentro"
+    assert pagina.locator(".area polygon").evaluate("p => p.points.numberOfItems") == 3, (
+        "(0.0, 0.8) queda dentro"
+    )
 
 
 def test_la_softmax_calcula_lo_mismo_que_python(abrir):
@@ -209,7 +258,9 @@ def test_la_softmax_calcula_lo_mismo_que_python(abrir):
         visto = _leer(pagina, SOFTMAX)["values"]
         _igual(visto["weights"], esperados)
         assert abs(visto["entropy"] - float(torch.special.entr(esperados).sum())) <= TOLERANCIA
-        assert pagina.locator("td.strong").all_inner_texts() == [f"{w:.3f}" for w in esperados.tolist()]
+        assert pagina.locator("td.strong").all_inner_texts() == [
+            f"{w:.3f}" for w in esperados.tolist()
+        ]
 
 
 @pytest.mark.parametrize("escala", [True, False])
@@ -230,7 +281,7 @@ def test_la_pregunta_de_la_softmax_se_contesta_en_todas_las_filas(abrir, fila, e
     assert "Conseguido" in pagina.locator(".verdict").inner_text()
 
 
-# --- Manejo ----------------------------------------------------------------------------------------------------------
+# --- Manejo ---------------------------------------------------------------------------------------
 
 
 def test_se_recorre_con_el_teclado(abrir):
@@ -241,16 +292,34 @@ def test_se_recorre_con_el_teclado(abrir):
         pagina.keyboard.press(tecla)
         recorrido.append(_leer(pagina, PASOS)["state"]["step"])
         assert pagina.evaluate("document.activeElement.getAttribute('aria-checked')") == "true"
-    assert recorrido == ["escalar", "enmascarar", "promediar", "promediar", "normalizar", "puntuar", "puntuar"]
+    assert recorrido == [
+        "escalar",
+        "enmascarar",
+        "promediar",
+        "promediar",
+        "normalizar",
+        "puntuar",
+        "puntuar",
+    ]
     orden = []
     for _ in range(8):
         pagina.keyboard.press("Tab")
-        orden.append(pagina.evaluate(
-            "(document.activeElement.closest('[role=radiogroup]') ?? document.activeElement).getAttribute('aria-label')"
-            " ?? document.activeElement.type ?? document.activeElement.localName"
-        ))  # fmt: skip
-    assert orden[1:] == ["Palabra que consulta", "Clave de la que se ve la cuenta", "Cabeza", "Máscara", "checkbox",
-                         "Temperatura", "summary"]  # fmt: skip
+        orden.append(
+            pagina.evaluate(
+                "(document.activeElement.closest('[role=radiogroup]') ??"
+                " document.activeElement).getAttribute('aria-label') ?? document.activeElement.type"
+                " ?? document.activeElement.localName"
+            )
+        )
+    assert orden[1:] == [
+        "Palabra que consulta",
+        "Clave de la que se ve la cuenta",
+        "Cabeza",
+        "Máscara",
+        "checkbox",
+        "Temperatura",
+        "summary",
+    ]
     pagina.get_by_role("button", name="Siguiente").click()
     assert _leer(pagina, PASOS)["state"]["step"] == "escalar"
 
@@ -267,7 +336,9 @@ LETRAS = """() => [...document.querySelectorAll(".atento-exp *")]
 
 @cada_uno
 def test_el_dedo_acierta_y_nada_se_sale_a_390_px(abrir, explorador):
-    pagina = abrir(explorador, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    pagina = abrir(
+        explorador, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
     for ancho in (390, 360, 320):
         pagina.set_viewport_size({"width": ancho, "height": 844})
         assert pagina.evaluate("document.documentElement.scrollWidth") <= ancho
@@ -279,14 +350,20 @@ def test_el_dedo_acierta_y_nada_se_sale_a_390_px(abrir, explorador):
 
 
 def test_el_dedo_mueve_y_avanza(abrir):
-    pagina = abrir(PASOS, PLANO, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    pagina = abrir(
+        PASOS, PLANO, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
     pagina.get_by_role("button", name="Siguiente").tap()
     assert _leer(pagina, PASOS)["state"]["step"] == "escalar"
     asa = pagina.locator(".grip.key").first
     asa.scroll_into_view_if_needed()
     x, y = _centro(pagina, asa.locator(".hit"))
     sesion = pagina.context.new_cdp_session(pagina)
-    for tipo, puntos in (("touchStart", [{"x": x, "y": y}]), ("touchMove", [{"x": x - 40, "y": y - 40}]), ("touchEnd", [])):
+    for tipo, puntos in (
+        ("touchStart", [{"x": x, "y": y}]),
+        ("touchMove", [{"x": x - 40, "y": y - 40}]),
+        ("touchEnd", []),
+    ):
         sesion.send("Input.dispatchTouchEvent", {"type": tipo, "touchPoints": puntos})
     movida = _leer(pagina, PLANO)["state"]["key"][1]
     assert movida[0] < 2.2 and movida[1] > 0.4
@@ -307,7 +384,12 @@ def test_la_barra_sigue_al_punto_que_se_mueve(abrir):
     pagina.locator(".grip.query").focus()
     pagina.keyboard.press("ArrowUp")
     x, y = _leer(pagina, PLANO)["state"]["query"]
-    assert pagina.locator(".probe").inner_text().startswith(f"consulta de «estación»: ({x:.2f}, {y:.2f})") and y > 1
+    assert (
+        pagina.locator(".probe")
+        .inner_text()
+        .startswith(f"consulta de «estación»: ({x:.2f}, {y:.2f})")
+        and y > 1
+    )
 
 
 def test_lo_tapado_se_raya(abrir):
@@ -333,7 +415,9 @@ def test_axe_no_encuentra_nada(abrir, tema):
     pagina = abrir(*TODOS.values(), tema=tema, reduced_motion="reduce")
     for _ in range(5):
         faltas = [
-            f"{v['id']}: {nodo['html'][:140]}" for v in Axe().run(pagina).response["violations"] for nodo in v["nodes"]
+            f"{v['id']}: {nodo['html'][:140]}"
+            for v in Axe().run(pagina).response["violations"]
+            for nodo in v["nodes"]
         ]
         assert not faltas, "\n".join(faltas)
         for boton in pagina.get_by_role("button", name="Siguiente").all():
@@ -353,16 +437,25 @@ def _clases(texto: str) -> set[str]:
 
 
 def test_ninguna_clase_es_del_tema_del_sitio():
-    """Bootstrap también llama «row», «lead» o «label» a lo suyo: una clase común se vería distinta en el libro."""
+    """Bootstrap también llama «row», «lead» o «label» a lo suyo: una clase común se vería distinta
+    en el libro.
+    """
     tema = Path(pydata_sphinx_theme.__file__).parent
     ajenas = set().union(*(_clases(hoja.read_text("utf8")) for hoja in tema.rglob("*.css")))
-    ajenas |= _clases((Path(__file__).resolve().parents[2] / "book" / "_static" / "libro.css").read_text("utf8"))
-    propias = set().union(*(_clases(base._read(f"{nombre}.css")) for nombre in ("base", "stepper", "plane", "softmax")))
+    ajenas |= _clases(
+        (Path(__file__).resolve().parents[2] / "book" / "_static" / "libro.css").read_text("utf8")
+    )
+    propias = set().union(
+        *(
+            _clases(base._read(f"{nombre}.css"))
+            for nombre in ("base", "stepper", "plane", "softmax")
+        )
+    )
     assert "row" in ajenas and "probe" in propias
     assert not propias & ajenas
 
 
-# --- En cualquier sitio ----------------------------------------------------------------------------------------------
+# --- En cualquier sitio ---------------------------------------------------------------------------
 
 
 @cada_uno
@@ -373,7 +466,9 @@ def test_pesa_como_mucho_40_kb(explorador):
 @cada_uno
 def test_sin_javascript_queda_una_tabla(abrir, explorador):
     pagina = abrir(explorador, java_script_enabled=False, viewport={"width": 390, "height": 844})
-    assert pagina.locator(".quiet table").first.is_visible() and pagina.locator(".stage").count() == 0
+    assert (
+        pagina.locator(".quiet table").first.is_visible() and pagina.locator(".stage").count() == 0
+    )
     viva = abrir(explorador)
     assert viva.locator(".quiet").is_hidden() and viva.locator(".stage").is_visible()
 
@@ -386,7 +481,10 @@ def test_varios_en_una_pagina_son_independientes(abrir):
     assert len(set(identificadores)) == len(identificadores)
     pagina.get_by_role("button", name="Siguiente").first.click()
     assert _leer(pagina, PASOS)["state"]["step"] == "escalar"
-    assert pagina.evaluate("[...document.querySelectorAll('.atento-exp')].at(-1).atento.state.step") == "puntuar"
+    assert (
+        pagina.evaluate("[...document.querySelectorAll('.atento-exp')].at(-1).atento.state.step")
+        == "puntuar"
+    )
 
 
 def test_en_un_cuaderno_se_ejecuta_la_celda_dos_veces(abrir):
@@ -408,15 +506,21 @@ def test_en_un_cuaderno_se_ejecuta_la_celda_dos_veces(abrir):
 
 
 @pytest.mark.parametrize(
-    "marca", ['<body data-jp-theme-light="false">', '<body class="vscode-dark">', '<body theme="dark">']
+    "marca",
+    ['<body data-jp-theme-light="false">', '<body class="vscode-dark">', '<body theme="dark">'],
 )
 def test_el_modo_oscuro_de_los_cuadernos(navegador, marca):
     contexto = navegador.new_context()
     pagina = contexto.new_page()
     pagina.set_content(f"<!doctype html><html lang=es>{marca}{SOFTMAX._repr_html_()}</html>")
-    colores = pagina.locator(".atento-exp").evaluate("e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).color]")
+    colores = pagina.locator(".atento-exp").evaluate(
+        "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).color]"
+    )
     contexto.close()
-    esperado = [tuple(int(plots.TOKENS[n]["dark"][i : i + 2], 16) for i in (1, 3, 5)) for n in ("paper", "ink")]
+    esperado = [
+        tuple(int(plots.TOKENS[n]["dark"][i : i + 2], 16) for i in (1, 3, 5))
+        for n in ("paper", "ink")
+    ]
     assert colores == [f"rgb{tono}" for tono in esperado]
 
 
@@ -429,7 +533,7 @@ def test_en_papel_quedan_los_numeros_y_no_los_mandos(abrir):
     assert fondo == "rgb(255, 255, 255)"
 
 
-# --- Los caminos -------------------------------------------------------------------------------------------------------
+# --- Los caminos ----------------------------------------------------------------------------------
 
 
 def test_los_caminos_son_los_de_python_con_todas_las_palabras(abrir):
@@ -457,7 +561,12 @@ def test_la_pregunta_de_los_caminos_se_contesta_con_el_teclado(abrir):
     mando.focus()
     assert "✓" not in pagina.locator(".verdict").inner_text()
     mando.press("ArrowRight")
-    assert _leer(pagina, CAMINOS)["values"]["reached"] and "✓" in pagina.locator(".verdict").inner_text()
-    pagina.get_by_role("radiogroup", name="Hasta").get_by_role("radio").first.click()  # no se cruzan
+    assert (
+        _leer(pagina, CAMINOS)["values"]["reached"]
+        and "✓" in pagina.locator(".verdict").inner_text()
+    )
+    pagina.get_by_role("radiogroup", name="Hasta").get_by_role(
+        "radio"
+    ).first.click()  # no se cruzan
     estado = _leer(pagina, CAMINOS)["state"]
     assert (estado["start"], estado["end"]) == (0, 1)

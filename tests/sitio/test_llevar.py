@@ -1,4 +1,6 @@
-"""El libro para llevar: EPUB sin errores, PDF con marcadores y enlaces, y página que se lee sin conexión."""
+"""El libro para llevar: EPUB sin errores, PDF con marcadores y enlaces, y página que se lee sin
+conexión.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def epub(sitio: Path, tmp_path_factory) -> Path:
 def textos(epub: Path) -> dict[str, etree._Element]:
     """Cada página del EPUB."""
     with zipfile.ZipFile(epub) as paquete:
-        return {n: etree.fromstring(paquete.read(n)) for n in paquete.namelist() if n.endswith(".xhtml")}
+        return {
+            n: etree.fromstring(paquete.read(n)) for n in paquete.namelist() if n.endswith(".xhtml")
+        }
 
 
 @pytest.fixture(scope="module")
@@ -64,13 +68,17 @@ def test_el_epub_trae_todas_las_paginas_formulas_y_figuras(tomo, textos, sitio):
 
 
 def test_los_enlaces_del_epub_llegan(textos):
-    anclas = {nombre.removeprefix("OPS/"): {n.get("id") for n in arbol.iter() if n.get("id")}
-              for nombre, arbol in textos.items()}
+    anclas = {
+        nombre.removeprefix("OPS/"): {n.get("id") for n in arbol.iter() if n.get("id")}
+        for nombre, arbol in textos.items()
+    }
     faltas = []
     for nombre, arbol in textos.items():
         for enlace in arbol.iter(f"{{{XHTML}}}a"):
             fichero, _, ancla = enlace.get("href", "").partition("#")
-            if "://" not in fichero and (fichero not in anclas or (ancla and ancla not in anclas[fichero])):
+            if "://" not in fichero and (
+                fichero not in anclas or (ancla and ancla not in anclas[fichero])
+            ):
                 faltas.append(f"{nombre}: {enlace.get('href')}")
     assert not faltas, faltas[:10]
 
@@ -80,7 +88,9 @@ def test_las_figuras_del_epub_llevan_alternativa_y_colores_de_verdad(textos):
         for figura in arbol.xpath("//*[local-name()='figure']//*[local-name()='svg']"):
             con_rol = [figura, *figura.iterancestors()]
             assert any(len(n.get("aria-label", "")) > 20 for n in con_rol), nombre
-        pintado = [v for n in arbol.iter() for v in n.attrib.values()] + arbol.xpath("//*[local-name()='style']/text()")
+        pintado = [v for n in arbol.iter() for v in n.attrib.values()] + arbol.xpath(
+            "//*[local-name()='style']/text()"
+        )
         assert not [v for v in pintado if "var(--" in v], nombre
 
 
@@ -109,11 +119,17 @@ def test_los_enlaces_del_pdf_llegan_y_ninguno_va_al_servidor(pdf):
 def test_las_paginas_del_pdf_van_numeradas_y_el_indice_acierta(pdf, tomo):
     for numero in (5, len(pdf.pages) // 2, len(pdf.pages)):
         assert pdf.pages[numero - 1].extract_text().split().count(str(numero)), numero
-    destinos = {d.lstrip("/"): pdf.get_destination_page_number(v) + 1 for d, v in pdf.named_destinations.items()}
+    destinos = {
+        d.lstrip("/"): pdf.get_destination_page_number(v) + 1
+        for d, v in pdf.named_destinations.items()
+    }
     indice = "\n".join(pdf.pages[i].extract_text() for i in range(2, 12)).split("\n")
     for pagina in tomo.paginas[1:]:
         lineas = [x for x in indice if " ".join(x.split()).startswith(pagina.titulo)]
-        assert any(x.rstrip().endswith(str(destinos[pagina.prefijo])) for x in lineas), (pagina.titulo, lineas)
+        assert any(x.rstrip().endswith(str(destinos[pagina.prefijo])) for x in lineas), (
+            pagina.titulo,
+            lineas,
+        )
 
 
 def test_nada_se_sale_de_la_pagina_impresa(tomo):
@@ -134,14 +150,19 @@ def test_el_paquete_se_lee_sin_servidor(sitio, navegador, tmp_path):
     pestana = contexto.new_page()
     fallos: list[str] = []
     # Al pasar de página, el navegador deja a medias lo que aún pedía: eso no es una falta.
-    pestana.on("requestfailed", lambda p: p.failure != "net::ERR_ABORTED" and fallos.append(f"{p.url}: {p.failure}"))
+    pestana.on(
+        "requestfailed",
+        lambda p: p.failure != "net::ERR_ABORTED" and fallos.append(f"{p.url}: {p.failure}"),
+    )
     pestana.on("console", lambda m: m.type == "error" and fallos.append(m.text))
     pestana.on("pageerror", lambda e: fallos.append(str(e)))
     pestana.goto((carpeta / "index.html").as_uri())
     pestana.wait_for_url("**/intro.html")
     pestana.goto((carpeta / "search.html").as_uri() + "?q=mascara")
     assert "scara" in pestana.locator("#buscar-resultados li a").first.inner_text()
-    capitulo = next(p for p in sorted(carpeta.rglob("*.html")) if "data-atento-explorer" in p.read_text("utf8"))
+    capitulo = next(
+        p for p in sorted(carpeta.rglob("*.html")) if "data-atento-explorer" in p.read_text("utf8")
+    )
     pestana.goto(capitulo.as_uri())
     pestana.evaluate("() => window.MathJax.startup.promise.then(() => true)")
     assert pestana.locator("mjx-container").count() > 0

@@ -25,7 +25,9 @@ def test_la_consola_no_da_errores(visitas):
 
 
 def test_todas_las_formulas_se_componen(visitas):
-    assert sum(v.formulas for v in visitas) > 0, "no hay ninguna fórmula compuesta: MathJax no se ha cargado"
+    assert sum(v.formulas for v in visitas) > 0, (
+        "no hay ninguna fórmula compuesta: MathJax no se ha cargado"
+    )
     assert not (faltas := _faltas(visitas, lambda v: v.formulas_mal + v.tex_sin_componer)), faltas
 
 
@@ -41,7 +43,10 @@ def test_en_el_telefono_no_se_corta_nada(visitas, ancho):
 
 @pytest.mark.parametrize("ancho", [390, 360, 320])
 def test_sin_desplazamiento_horizontal(visitas, ancho):
-    faltas = _faltas(visitas, lambda v: [f"mide {v.ancho[ancho]}: {v.se_salen}"] if v.ancho[ancho] > ancho else [])
+    faltas = _faltas(
+        visitas,
+        lambda v: [f"mide {v.ancho[ancho]}: {v.se_salen}"] if v.ancho[ancho] > ancho else [],
+    )
     assert not faltas, faltas
 
 
@@ -58,18 +63,25 @@ def _resultados(pestana, direccion: str, consulta: str) -> list[tuple[str, str]]
     """Lo que da la búsqueda: de dónde es cada resultado y su dirección, en orden."""
     pestana.goto(f"{direccion}/search.html?q={consulta}", wait_until="load")
     pestana.wait_for_function("() => document.querySelector('#buscar-resumen')?.textContent")
-    return [tuple(par) for par in pestana.evaluate(
-        "() => [...document.querySelectorAll('#buscar-resultados li')]"
-        ".map((li) => [li.querySelector('.donde').textContent, li.querySelector('a').getAttribute('href')])"
-    )]
+    return [
+        tuple(par)
+        for par in pestana.evaluate(
+            "() => [...document.querySelectorAll('#buscar-resultados li')].map((li) =>"
+            " [li.querySelector('.donde').textContent, li.querySelector('a').getAttribute('href')])"
+        )
+    ]
 
 
 # Consulta y el primer resultado que se espera: (de dónde, trozo de su dirección).
 CONSULTAS = {
-    "mascara": ("Glosario", "#term-mascara"), "que es una máscara": ("Glosario", "#term-mascara"),
-    "atencion": ("Glosario", "#term-atencion"), "atención": ("Glosario", "#term-atencion"),
-    "softmax": ("Glosario", "#term-softmax"), "embeddings": ("Glosario", "#term-embedding"),
-    "autoatención": ("Glosario", "#term-autoatencion"), "curso de 14 semanas": ("Cómo usar este libro", "#tres-maneras"),
+    "mascara": ("Glosario", "#term-mascara"),
+    "que es una máscara": ("Glosario", "#term-mascara"),
+    "atencion": ("Glosario", "#term-atencion"),
+    "atención": ("Glosario", "#term-atencion"),
+    "softmax": ("Glosario", "#term-softmax"),
+    "embeddings": ("Glosario", "#term-embedding"),
+    "autoatención": ("Glosario", "#term-autoatencion"),
+    "curso de 14 semanas": ("Cómo usar este libro", "#tres-maneras"),
 }
 
 
@@ -81,7 +93,10 @@ def test_la_busqueda_pone_primero_lo_que_se_busca(pestana, direccion, consulta):
 
 
 def test_la_busqueda_da_secciones_y_no_mira_los_acentos(pestana, direccion):
-    con, sin = _resultados(pestana, direccion, "atención"), _resultados(pestana, direccion, "atencion")
+    con, sin = (
+        _resultados(pestana, direccion, "atención"),
+        _resultados(pestana, direccion, "atencion"),
+    )
     assert con == sin
     assert sum("#" in url and donde != "Glosario" for donde, url in con) >= 5, con
     assert _resultados(pestana, direccion, "palabrainexistente") == []
@@ -118,7 +133,9 @@ def test_el_termino_se_toca(navegador, direccion, visitas):
     caja = nota.bounding_box()
     visible, despues = nota.is_visible(), pestana.url
     contexto.close()
-    assert visible and despues == antes, "el primer toque enseña la definición sin irse de la página"
+    assert visible and despues == antes, (
+        "el primer toque enseña la definición sin irse de la página"
+    )
     assert caja["x"] >= 0 and caja["x"] + caja["width"] <= 390
 
 
@@ -128,12 +145,16 @@ def test_el_indice_de_la_pagina_acompana(pestana, direccion, visitas):
     pestana.goto(f"{direccion}/{capitulo}", wait_until="load")
     ultima = pestana.locator("article section[id] > h2").last
     ultima.evaluate("(titulo) => titulo.scrollIntoView({ behavior: 'instant' })")
-    pestana.wait_for_function("() => document.querySelectorAll('nav.page-toc a.leyendo').length === 1")
+    pestana.wait_for_function(
+        "() => document.querySelectorAll('nav.page-toc a.leyendo').length === 1"
+    )
     pestana.wait_for_timeout(100)
     entrada = pestana.locator("nav.page-toc a.leyendo")
     assert entrada.get_attribute("href").lstrip("#") == ultima.evaluate("(t) => t.parentElement.id")
     caja = entrada.bounding_box()
-    assert 0 <= caja["y"] and caja["y"] + caja["height"] <= 600, "la entrada activa queda fuera de la vista"
+    assert 0 <= caja["y"] and caja["y"] + caja["height"] <= 600, (
+        "la entrada activa queda fuera de la vista"
+    )
     pestana.set_viewport_size({"width": 1280, "height": 900})
 
 
@@ -166,7 +187,9 @@ def test_el_modo_oscuro_se_pone_y_se_quita(pestana, direccion):
     vistos = {}
     for _ in range(3):
         pestana.locator("button.theme-switch-button:visible").first.click()
-        vistos[pestana.evaluate("() => document.documentElement.dataset.mode")] = pestana.evaluate(fondo)
+        vistos[pestana.evaluate("() => document.documentElement.dataset.mode")] = pestana.evaluate(
+            fondo
+        )
     assert set(vistos) == {"auto", "light", "dark"}
     assert vistos["light"] != vistos["dark"]
 

@@ -1,9 +1,10 @@
 """Repite las otras semillas y las ejecuciones largas de los capítulos y guarda sus resultados.
 
-Uso: ``python tools/semillas [capítulo …]`` (sin argumentos, todos). Cada capítulo con ejecuciones guardadas tiene aquí
-su ``capNN.py``, con una función ``chapter`` que devuelve lo que se guarda. Escribe
-``code/atento/datos/semillas-NN.json`` con la orden, la fecha, la máquina y las versiones. Un hilo, para que los
-segundos de procesador se puedan comparar.
+Uso: ``python tools/semillas [capítulo …]`` (sin argumentos, todos). Cada capítulo con ejecuciones
+guardadas tiene aquí su ``capNN.py``, con una función ``chapter`` que devuelve lo que se guarda.
+Escribe
+``code/atento/datos/semillas-NN.json`` con la orden, la fecha, la máquina y las versiones. Un hilo,
+para que los segundos de procesador se puedan comparar.
 """
 
 from __future__ import annotations
@@ -52,21 +53,38 @@ def provenance(chapter: str) -> dict[str, Any]:
     return {
         "command": f"python tools/semillas {chapter}",
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "machine": {"processor": _processor(), "architecture": platform.machine(), "cores": os.cpu_count(),
-                    "threads": torch.get_num_threads(), "system": platform.system()},
-        "versions": {"python": platform.python_version(), "torch": torch.__version__, "numpy": numpy.__version__,
-                     "sacrebleu": sacrebleu.__version__},
+        "machine": {
+            "processor": _processor(),
+            "architecture": platform.machine(),
+            "cores": os.cpu_count(),
+            "threads": torch.get_num_threads(),
+            "system": platform.system(),
+        },
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "numpy": numpy.__version__,
+            "sacrebleu": sacrebleu.__version__,
+        },
     }
 
 
 def main() -> None:
     """Ejecuta los capítulos pedidos."""
-    parser = argparse.ArgumentParser(description="Repite las otras semillas y las ejecuciones largas.")
-    parser.add_argument("chapters", nargs="*", metavar="capítulo", help=f"uno o varios de {', '.join(CHAPTERS)}")
-    chosen = [f"{int(c):02d}" if c.isdigit() else c for c in parser.parse_args().chapters] or CHAPTERS
+    parser = argparse.ArgumentParser(
+        description="Repite las otras semillas y las ejecuciones largas."
+    )
+    parser.add_argument(
+        "chapters", nargs="*", metavar="capítulo", help=f"uno o varios de {', '.join(CHAPTERS)}"
+    )
+    chosen = [
+        f"{int(c):02d}" if c.isdigit() else c for c in parser.parse_args().chapters
+    ] or CHAPTERS
     unknown = [chapter for chapter in chosen if chapter not in CHAPTERS]
     if unknown:
-        parser.error(f"sin ejecuciones guardadas: {', '.join(unknown)}; los hay de {', '.join(CHAPTERS)}")
+        parser.error(
+            f"sin ejecuciones guardadas: {', '.join(unknown)}; los hay de {', '.join(CHAPTERS)}"
+        )
     torch.set_num_threads(1)
     DATOS.mkdir(parents=True, exist_ok=True)
     for chapter in chosen:
@@ -75,7 +93,10 @@ def main() -> None:
         content = provenance(chapter) | importlib.import_module(f"cap{chapter}").chapter()
         path = DATOS / f"semillas-{chapter}.json"
         path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        print(f"  escrito {path.name} en {time.process_time() - clock:.0f} segundos de procesador", flush=True)
+        print(
+            f"  escrito {path.name} en {time.process_time() - clock:.0f} segundos de procesador",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -18,9 +18,18 @@ from atento.tasks import translation
 from atento.training import fit, warmup_cosine
 
 RECIPE_03: dict[str, Any] = {
-    "d_model": 64, "d_hidden": 96, "d_attention": 64, "cell": "gru",
-    "batch_size": 32, "rate": 1e-2, "weight_decay": 0.2, "betas": [0.9, 0.98], "warmup": 60, "clip": 1.0,
-    "evaluation_seed": 1_000_000, "evaluation_size": 500,
+    "d_model": 64,
+    "d_hidden": 96,
+    "d_attention": 64,
+    "cell": "gru",
+    "batch_size": 32,
+    "rate": 1e-2,
+    "weight_decay": 0.2,
+    "betas": [0.9, 0.98],
+    "warmup": 60,
+    "clip": 1.0,
+    "evaluation_seed": 1_000_000,
+    "evaluation_size": 500,
 }
 # Oraciones de cada lote, por turno: las de tres no se entrenan nunca.
 MIXED, UP_TO_THREE = (1, 2, 1, 4, 2, 1, 4, 2), (1, 2, 1, 3, 2, 1, 3, 2)
@@ -42,12 +51,18 @@ def _model_03(attention: bool, seed: int) -> RecurrentSeq2Seq:
 
 
 def _optimizer_03(parameters: Any) -> torch.optim.Optimizer:
-    return torch.optim.AdamW(parameters, lr=RECIPE_03["rate"], betas=tuple(RECIPE_03["betas"]),
-                             weight_decay=RECIPE_03["weight_decay"])
+    return torch.optim.AdamW(
+        parameters,
+        lr=RECIPE_03["rate"],
+        betas=tuple(RECIPE_03["betas"]),
+        weight_decay=RECIPE_03["weight_decay"],
+    )
 
 
 def _scores_03(model: RecurrentSeq2Seq) -> dict[str, Any]:
-    """Exactas y BLEU por parejas (vistas o no) y número de oraciones; y las inversiones bien alineadas."""
+    """Exactas y BLEU por parejas (vistas o no) y número de oraciones; y las inversiones bien
+    alineadas.
+    """
     result: dict[str, Any] = {"exact": {}, "bleu": {}}
     hits = total = 0
     for pairs in ("seen", "unseen"):
@@ -60,18 +75,25 @@ def _scores_03(model: RecurrentSeq2Seq) -> dict[str, Any]:
                 batch = translation.batch(examples)
                 model.eval()
                 with torch.no_grad():
-                    more = translation.inversion_hits(model(batch.source, batch.inputs)[1], examples)
+                    more = translation.inversion_hits(
+                        model(batch.source, batch.inputs)[1], examples
+                    )
                 hits, total = hits + more[0], total + more[1]
     return result | ({"inversions": {"hits": hits, "total": total}} if total else {})
 
 
 def _examples_03(clauses: int, pairs: str) -> list[translation.Example]:
-    return translation.generate(RECIPE_03["evaluation_size"], rng.generator(RECIPE_03["evaluation_seed"]),
-                                clauses=clauses, pairs=pairs)
+    return translation.generate(
+        RECIPE_03["evaluation_size"],
+        rng.generator(RECIPE_03["evaluation_seed"]),
+        clauses=clauses,
+        pairs=pairs,
+    )
 
 
 def _new_words_03(example: translation.Example) -> set[str]:
-    """Las palabras inglesas de sus parejas reservadas, y el artículo, que depende de la que sigue."""
+    """Las palabras inglesas de sus parejas reservadas, y el artículo, que depende de la que
+    sigue."""
     words = {"a", "an"}
     for noun, adjective in set(example.pairs) & translation.held_out_pairs():
         words |= {form for n in translation.NOUNS if n.key == noun for form in n.target}
@@ -80,27 +102,39 @@ def _new_words_03(example: translation.Example) -> set[str]:
 
 
 def _pair_errors_03(model: RecurrentSeq2Seq) -> dict[str, list[int]]:
-    """Por número de oraciones: frases equivocadas y, de ellas, las que solo fallan en palabras de la pareja nueva."""
+    """Por número de oraciones: frases equivocadas y, de ellas, las que solo fallan en palabras de
+    la pareja nueva.
+    """
     result = {}
     for clauses in range(1, translation.MAX_CLAUSES + 1):
         examples = _examples_03(clauses, "unseen")
         outputs = translation.translate(model, examples)
         wrong = [(o, e) for o, e in zip(outputs, examples, strict=True) if tuple(o) != e.target]
-        inside = sum(len(o) == len(e.target)
-                     and all(a == b or b in _new_words_03(e) for a, b in zip(o, e.target, strict=True))
-                     for o, e in wrong)
+        inside = sum(
+            len(o) == len(e.target)
+            and all(a == b or b in _new_words_03(e) for a, b in zip(o, e.target, strict=True))
+            for o, e in wrong
+        )
         result[str(clauses)] = [len(wrong), inside]
     return result
 
 
 def _join_03(a: translation.Example, b: translation.Example) -> translation.Example:
     """Dos frases en una, con una coma."""
-    return translation.Example((*a.source[:-1], ",", *b.source), (*a.target[:-1], ",", *b.target), (), (),
-                               a.pairs + b.pairs, a.clauses + b.clauses)
+    return translation.Example(
+        (*a.source[:-1], ",", *b.source),
+        (*a.target[:-1], ",", *b.target),
+        (),
+        (),
+        a.pairs + b.pairs,
+        a.clauses + b.clauses,
+    )
 
 
 def _by_position_03(model: RecurrentSeq2Seq) -> dict[str, list[float]]:
-    """Palabras acertadas con enseñanza forzada, de ocho en ocho: cuatro oraciones y, juntas de dos en dos, ocho."""
+    """Palabras acertadas con enseñanza forzada, de ocho en ocho: cuatro oraciones y, juntas de dos
+    en dos, ocho.
+    """
     four, result = _examples_03(4, "seen"), {}
     eight = [_join_03(a, b) for a, b in zip(four[::2], four[1::2], strict=True)]
     model.eval()
@@ -122,13 +156,32 @@ def run_03(name: str, seed: int) -> dict[str, Any]:
     """Entrena y puntúa una de ``RUNS_03`` con una semilla."""
     run = RUNS_03[name]
     model = _model_03(run["attention"], seed)
-    lots = translation.batches(run["steps"], RECIPE_03["batch_size"], rng.generator(seed), clauses=run["clauses"])
-    history = fit(model, lots, translation_loss, steps=run["steps"], optimizer=_optimizer_03, clip=RECIPE_03["clip"],
-                  schedule=warmup_cosine(run["steps"], warmup=RECIPE_03["warmup"]))
-    curve = [[i, round(sum(history.loss[i - 50:i]) / 50, 4)] for i in range(50, run["steps"] + 1, 50)]
-    return {"model": name, "seed": seed, "steps": run["steps"], "clauses": list(run["clauses"]),
-            "parameters": count_parameters(model), "cpu_seconds": round(history.seconds, 1),
-            **_scores_03(model), **(_details_03(model) if run["seeds"] == 10 else {}), "loss": curve}
+    lots = translation.batches(
+        run["steps"], RECIPE_03["batch_size"], rng.generator(seed), clauses=run["clauses"]
+    )
+    history = fit(
+        model,
+        lots,
+        translation_loss,
+        steps=run["steps"],
+        optimizer=_optimizer_03,
+        clip=RECIPE_03["clip"],
+        schedule=warmup_cosine(run["steps"], warmup=RECIPE_03["warmup"]),
+    )
+    curve = [
+        [i, round(sum(history.loss[i - 50 : i]) / 50, 4)] for i in range(50, run["steps"] + 1, 50)
+    ]
+    return {
+        "model": name,
+        "seed": seed,
+        "steps": run["steps"],
+        "clauses": list(run["clauses"]),
+        "parameters": count_parameters(model),
+        "cpu_seconds": round(history.seconds, 1),
+        **_scores_03(model),
+        **(_details_03(model) if run["seeds"] == 10 else {}),
+        "loss": curve,
+    }
 
 
 def chapter() -> dict[str, Any]:
@@ -137,5 +190,9 @@ def chapter() -> dict[str, Any]:
     for name, run in RUNS_03.items():
         for seed in range(run["seeds"]):
             runs.append(run_03(name, seed))
-            print(f"  {name}, semilla {seed}: {runs[-1]['cpu_seconds']} s; exactas {runs[-1]['exact']}", flush=True)
+            print(
+                f"  {name}, semilla {seed}: {runs[-1]['cpu_seconds']} s; exactas"
+                f" {runs[-1]['exact']}",
+                flush=True,
+            )
     return {"recipe": RECIPE_03, "runs": runs}

@@ -55,9 +55,30 @@ def setup(app) -> dict:
     )
 
     partes = (
-        ejecucion, numeracion, etiquetas, demostraciones, plegado, tiempos, didactica, ejercicios, espanol, citas,
-        docstrings, sitio, tipografia, mapa, buscador, iconos, temario, soluciones,
-    )  # fmt: skip
+        ejecucion,
+        numeracion,
+        etiquetas,
+        demostraciones,
+        plegado,
+        tiempos,
+        didactica,
+        ejercicios,
+        espanol,
+        citas,
+        docstrings,
+        sitio,
+        tipografia,
+        mapa,
+        buscador,
+        iconos,
+        temario,
+        soluciones,
+    )
     for parte in partes:
         parte.setup(app)
-    return {"version": "1", "env_version": 2, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {
+        "version": "1",
+        "env_version": 2,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

@@ -1,7 +1,9 @@
-"""Lo que el navegador necesita para buscar por secciones y para enseñar las definiciones del glosario.
+"""Lo que el navegador necesita para buscar por secciones y para enseñar las definiciones del
+glosario.
 
-Dos ficheros de datos, ``indice.js`` y ``glosario.js``, escritos con lo leído y cargados con ``<script>``, que es lo
-que también funciona al abrir el libro sin servidor. El guion ``buscar.js`` hace el resto.
+Dos ficheros de datos, ``indice.js`` y ``glosario.js``, escritos con lo leído y cargados con
+``<script>``, que es lo que también funciona al abrir el libro sin servidor. El guion ``buscar.js``
+hace el resto.
 """
 
 from __future__ import annotations
@@ -21,9 +23,18 @@ from libro.numeracion import capitulo
 logger = logging.getLogger(__name__)
 
 GLOSARIO = "apendices/glosario"
-NO_SE_BUSCA = (nodes.literal_block, nodes.math_block, nodes.raw, nodes.comment, nodes.title, addnodes.toctree,
-               nodes.section)
-_BUSQUEDA_DE_SPHINX = re.compile(r"\s*<script[^>]*(?:searchtools|language_data|searchindex)\.js[^>]*></script>")
+NO_SE_BUSCA = (
+    nodes.literal_block,
+    nodes.math_block,
+    nodes.raw,
+    nodes.comment,
+    nodes.title,
+    addnodes.toctree,
+    nodes.section,
+)
+_BUSQUEDA_DE_SPHINX = re.compile(
+    r"\s*<script[^>]*(?:searchtools|language_data|searchindex)\.js[^>]*></script>"
+)
 SIN_INDICE = {"apendices/temario", "genindex", "search"}
 
 
@@ -31,7 +42,9 @@ def texto_de(nodo: nodes.Node) -> str:
     """El texto de una sección sin las secciones que contiene, su código ni sus salidas."""
     trozos = []
     for hijo in nodo.children:
-        if isinstance(hijo, NO_SE_BUSCA) or (isinstance(hijo, nodes.Element) and hijo.get("nb_element")):
+        if isinstance(hijo, NO_SE_BUSCA) or (
+            isinstance(hijo, nodes.Element) and hijo.get("nb_element")
+        ):
             continue
         trozos.append(hijo.astext() if isinstance(hijo, nodes.Text) else texto_de(hijo))
     junto = "" if isinstance(nodo, nodes.TextElement) else " "
@@ -45,7 +58,11 @@ def sin_tex(texto: str) -> str:
     ('Por qué se divide entre √d_k', 'QKᵀ y XXᵀ')
     """
     texto = re.sub(r"\\sqrt\{([^{}]*)\}", r"√\1", texto)
-    return re.sub(r"\\(?:mathsf|text|mathrm)?\s*([A-Za-z]*)|[{}]", r"\1", re.sub(r"\^(\{\\T\}|\\T)", "ᵀ", texto))
+    return re.sub(
+        r"\\(?:mathsf|text|mathrm)?\s*([A-Za-z]*)|[{}]",
+        r"\1",
+        re.sub(r"\^(\{\\T\}|\\T)", "ᵀ", texto),
+    )
 
 
 def _titulo(seccion: nodes.section) -> str:
@@ -62,15 +79,21 @@ def entradas_de(documento: nodes.document, docname: str, direccion: str) -> list
     pagina = (f"{numero}. " if numero else "") + _titulo(principal)
     salida = []
     for seccion in documento.findall(nodes.section):
-        if not seccion["ids"] or isinstance(seccion.parent, nodes.admonition) or not _titulo(seccion):
+        if (
+            not seccion["ids"]
+            or isinstance(seccion.parent, nodes.admonition)
+            or not _titulo(seccion)
+        ):
             continue
         if seccion.parent is not documento and not isinstance(seccion.parent, nodes.section):
-            continue   # los contenidos de teoremas y ejercicios ya van en su sección
+            continue  # los contenidos de teoremas y ejercicios ya van en su sección
         ancla = "" if seccion is principal else "#" + seccion["ids"][0]
         titulo = _titulo(seccion)
         if re.match(r"apendices/soluciones/cap", docname) and ancla:
             titulo = f"Solución del ejercicio {titulo}"
-        salida.append([direccion + ancla, titulo, "" if seccion is principal else pagina, texto_de(seccion)])
+        salida.append(
+            [direccion + ancla, titulo, "" if seccion is principal else pagina, texto_de(seccion)]
+        )
     return salida + _ejercicios(documento, direccion, pagina)
 
 
@@ -78,7 +101,9 @@ def _ejercicios(documento: nodes.document, direccion: str, pagina: str) -> list[
     """Una entrada por ejercicio numerado: se busca por su número y por lo que pide."""
     salida = []
     for nodo in documento.findall(nodes.Element):
-        encaje = re.fullmatch(r"ej-(\d+)-(\d+)", nodo.get("label", "") if nodo.get("type") == "exercise" else "")
+        encaje = re.fullmatch(
+            r"ej-(\d+)-(\d+)", nodo.get("label", "") if nodo.get("type") == "exercise" else ""
+        )
         if encaje and nodo["ids"]:
             titulo = f"Ejercicio {encaje[1]}.{encaje[2]} {sin_tex(nodo[0].astext().strip('() '))}".strip()
             salida.append([f"{direccion}#{nodo['ids'][0]}", titulo, pagina, texto_de(nodo)])
@@ -106,19 +131,34 @@ def glosario_de(documento: nodes.document) -> dict[str, list]:
         for termino in entrada.findall(nodes.term):
             if termino["ids"] and definicion is not None and definicion.next_node(nodes.paragraph):
                 parrafo = definicion.next_node(nodes.paragraph)
-                ingles = [n.astext() for n in parrafo.findall(nodes.emphasis) if "language-en" in n["classes"]]
-                salida[termino["ids"][0]] = [html.escape(termino.astext()), en_html(parrafo), ingles]
+                ingles = [
+                    n.astext()
+                    for n in parrafo.findall(nodes.emphasis)
+                    if "language-en" in n["classes"]
+                ]
+                salida[termino["ids"][0]] = [
+                    html.escape(termino.astext()),
+                    en_html(parrafo),
+                    ingles,
+                ]
     return salida
 
 
 def otros_nombres(ruta: Path, glosario: dict[str, list], indice: list[list], direccion) -> None:
-    """Añade a términos y secciones las otras palabras de ``busqueda.yml``; avisa de las que no son de nada."""
+    """Añade a términos y secciones las otras palabras de ``busqueda.yml``; avisa de las que no son
+    de nada.
+    """
     datos = yaml.safe_load(ruta.read_text(encoding="utf-8")) if ruta.exists() else {}
     terminos = {html.unescape(re.sub(r"<[^>]+>", "", v[0])): v for v in glosario.values()}
     secciones = {entrada[0]: entrada for entrada in indice}
     for nombre, alias in datos.get("terminos", {}).items() if glosario else ():
         if nombre not in terminos:
-            logger.warning("busqueda.yml: «%s» no está en el glosario", nombre, type="libro", subtype="busqueda")
+            logger.warning(
+                "busqueda.yml: «%s» no está en el glosario",
+                nombre,
+                type="libro",
+                subtype="busqueda",
+            )
             continue
         terminos[nombre][2].extend(alias)
     for lugar, alias in datos.get("secciones", {}).items():
@@ -130,7 +170,6 @@ def otros_nombres(ruta: Path, glosario: dict[str, list], indice: list[list], dir
             logger.warning("busqueda.yml: no existe «%s»", lugar, type="libro", subtype="busqueda")
 
 
-
 def _escribir(app, env) -> None:
     """Escribe los dos ficheros donde Sphinx recoge lo estático."""
     if app.builder.format != "html":
@@ -138,18 +177,28 @@ def _escribir(app, env) -> None:
     carpeta = Path(app.outdir).parent / "libro_static"
     glosario = glosario_de(env.get_doctree(GLOSARIO)) if GLOSARIO in env.found_docs else {}
     indice = [
-        entrada for docname in sorted(env.found_docs - SIN_INDICE)
-        for entrada in entradas_de(env.get_doctree(docname), docname, app.builder.get_target_uri(docname))
+        entrada
+        for docname in sorted(env.found_docs - SIN_INDICE)
+        for entrada in entradas_de(
+            env.get_doctree(docname), docname, app.builder.get_target_uri(docname)
+        )
     ]
     otros_nombres(Path(app.srcdir) / "busqueda.yml", glosario, indice, app.builder.get_target_uri)
     destino = app.builder.get_target_uri(GLOSARIO)
-    for nombre, variable, datos in (("glosario.js", "GLOSARIO", glosario), ("indice.js", "INDICE", indice)):
+    for nombre, variable, datos in (
+        ("glosario.js", "GLOSARIO", glosario),
+        ("indice.js", "INDICE", indice),
+    ):
         texto = json.dumps(datos, ensure_ascii=False, separators=(",", ":"))
-        (carpeta / nombre).write_text(f"window.{variable}={texto};window.GLOSARIO_EN={json.dumps(destino)};\n", "utf8")
+        (carpeta / nombre).write_text(
+            f"window.{variable}={texto};window.GLOSARIO_EN={json.dumps(destino)};\n", "utf8"
+        )
 
 
 def sin_la_de_sphinx(pagina: str) -> str:
-    """Quita de una página los guiones de la búsqueda de Sphinx, que aquí no se usa y pesa más que el capítulo."""
+    """Quita de una página los guiones de la búsqueda de Sphinx, que aquí no se usa y pesa más que
+    el capítulo.
+    """
     return _BUSQUEDA_DE_SPHINX.sub("", pagina)
 
 
@@ -157,7 +206,9 @@ def _conectar(app) -> None:
     if app.builder.format != "html":
         return
     escribir = app.builder.templates.render
-    app.builder.templates.render = lambda plantilla, contexto: sin_la_de_sphinx(escribir(plantilla, contexto))
+    app.builder.templates.render = lambda plantilla, contexto: sin_la_de_sphinx(
+        escribir(plantilla, contexto)
+    )
 
 
 def setup(app) -> None:

@@ -16,7 +16,9 @@ class Demostracion(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         self.assert_has_content()
-        caja = nodes.admonition("", classes=["proof", "demostracion", *self.options.get("class", [])])
+        caja = nodes.admonition(
+            "", classes=["proof", "demostracion", *self.options.get("class", [])]
+        )
         self.set_source_info(caja)
         contenido = StringList(self.content, self.content.source(0))
         self.state.nested_parse(contenido, self.content_offset, caja)
@@ -31,5 +33,6 @@ class Demostracion(SphinxDirective):
 def setup(app) -> None:
     """Sustituye la directiva ``prf:proof`` y da al dominio la mezcla que le falta."""
     ProofDomain.directives["proof"] = Demostracion
-    # Sus datos viven en env.proof_list, que ya se mezcla en env-merge-info: aquí no queda nada que unir.
+    # Sus datos viven en env.proof_list, que ya se mezcla en env-merge-info: aquí no queda nada que
+    # unir.
     ProofDomain.merge_domaindata = lambda self, docnames, otherdata: None

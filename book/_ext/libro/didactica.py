@@ -1,4 +1,5 @@
-"""Directivas y roles de los capítulos: objetivos, predicciones, repasos, figuras y código fuente."""
+"""Directivas y roles de los capítulos: objetivos, predicciones, repasos, figuras y código
+fuente."""
 
 from __future__ import annotations
 
@@ -24,6 +25,7 @@ __all__ = ["nuevo_desplegable"]
 
 logger = logging.getLogger(__name__)
 
+
 class _Recuadro(SphinxDirective):
     """Un recuadro con título propio y contenido libre."""
 
@@ -37,7 +39,9 @@ class _Recuadro(SphinxDirective):
         self.assert_has_content()
         titulo = self.arguments[0] if self.arguments else self.titulo
         en_linea, mensajes = self.state.inline_text(titulo, self.lineno)
-        recuadro = nodes.admonition("", nodes.title(titulo, "", *en_linea), *mensajes, classes=[self.clase])
+        recuadro = nodes.admonition(
+            "", nodes.title(titulo, "", *en_linea), *mensajes, classes=[self.clase]
+        )
         self.set_source_info(recuadro)
         self.state.nested_parse(self.content, self.content_offset, recuadro)
         self.completar(recuadro)
@@ -79,7 +83,12 @@ class Objetivos(_Recuadro):
         if self.options.get("requisitos"):
             en_linea, mensajes = self.state.inline_text(self.options["requisitos"], self.lineno)
             recuadro += nodes.paragraph(
-                "", "", nodes.strong("", "Hace falta: "), *en_linea, *mensajes, classes=["requisitos"]
+                "",
+                "",
+                nodes.strong("", "Hace falta: "),
+                *en_linea,
+                *mensajes,
+                classes=["requisitos"],
             )
         recuadro += tiempos()
 
@@ -94,7 +103,11 @@ class Empezar(SphinxDirective):
         if numero is None:
             raise self.error("empezar: esta página no es un capítulo numerado")
         orden = f"atento empezar {numero}"
-        frase = nodes.paragraph("", "Para copiar los esqueletos de este capítulo a ", nodes.literal("", "mis-ejercicios/"))
+        frase = nodes.paragraph(
+            "",
+            "Para copiar los esqueletos de este capítulo a ",
+            nodes.literal("", "mis-ejercicios/"),
+        )
         frase += nodes.Text(":")
         bloque = nodes.literal_block(orden, orden, language="console")
         caja = nodes.container("", frase, bloque, classes=["entrega", "empezar"])
@@ -139,8 +152,13 @@ class RecogerFiguras(SphinxTransform):
             salida = self._salida(figura, nombre)
             if salida is None:
                 logger.warning(
-                    "figura «%s»: ninguna celda anterior la dibuja; se esperaba plots.show(..., name=%r)",
-                    nombre, nombre, location=figura, type="libro", subtype="figura",
+                    "figura «%s»: ninguna celda anterior la dibuja; se esperaba plots.show(...,"
+                    " name=%r)",
+                    nombre,
+                    nombre,
+                    location=figura,
+                    type="libro",
+                    subtype="figura",
                 )
                 continue
             celda = self._sacar(salida)
@@ -160,7 +178,9 @@ class RecogerFiguras(SphinxTransform):
         return celda
 
     def _salida(self, figura: nodes.figure, nombre: str) -> nodes.Element | None:
-        """El paquete de salidas que contiene la figura ``nombre``, en la última celda que la dibuja antes."""
+        """El paquete de salidas que contiene la figura ``nombre``, en la última celda que la dibuja
+        antes.
+        """
         marca = re.compile(rf"""(?:data-figura|id)=["']{re.escape(nombre)}["']""")
         encontrada = None
         for nodo in self.document.findall():
@@ -185,7 +205,9 @@ class Fuente(SphinxDirective):
             codigo = textwrap.dedent(inspect.getsource(objeto))
             fichero = inspect.getsourcefile(objeto)
         except (ImportError, AttributeError, TypeError, OSError) as fallo:
-            raise self.error(f"fuente: no se encuentra «{nombre}» en el paquete instalado ({fallo})") from fallo
+            raise self.error(
+                f"fuente: no se encuentra «{nombre}» en el paquete instalado ({fallo})"
+            ) from fallo
         self.env.note_dependency(fichero)
         if "sin-docstring" in self.options:
             codigo = _sin_docstring(codigo)
@@ -193,8 +215,13 @@ class Fuente(SphinxDirective):
         bloque = nodes.literal_block(codigo, codigo, language="python", classes=["fuente"])
         self.set_source_info(bloque)
         enlace = addnodes.pending_xref(
-            "", nodes.literal("", nombre), refdomain="py", reftype="obj", reftarget=nombre,
-            refdoc=self.env.docname, refwarn=False,
+            "",
+            nodes.literal("", nombre),
+            refdomain="py",
+            reftype="obj",
+            reftarget=nombre,
+            refdoc=self.env.docname,
+            refwarn=False,
         )
         pie = nodes.paragraph("", "", nodes.Text("Código de "), enlace, classes=["pie-fuente"])
         return [nodes.container("", pie, bloque, classes=["codigo-fuente"])]
@@ -240,7 +267,11 @@ class Refutacion(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         if not re.fullmatch(r"R-\d{3}", self.text):
-            logger.warning("refutacion: llegó «%s»; se esperaba «R-002»", self.text, location=self.get_location())
+            logger.warning(
+                "refutacion: llegó «%s»; se esperaba «R-002»",
+                self.text,
+                location=self.get_location(),
+            )
         return [refutacion(self.rawtext, self.text, clave=self.text)], []
 
 
@@ -267,8 +298,12 @@ class SacarRefutaciones(SphinxTransform):
 def _avisar_vallas(app, docname: str, texto: list[str]) -> None:
     for numero, directiva in vallas_mal_anidadas(texto[0]):
         logger.warning(
-            "la directiva {%s} está dentro de otra con los mismos «:»; la de fuera necesita uno más (::::)",
-            directiva, location=(docname, numero), type="libro", subtype="vallas",
+            "la directiva {%s} está dentro de otra con los mismos «:»; la de fuera necesita uno más"
+            " (::::)",
+            directiva,
+            location=(docname, numero),
+            type="libro",
+            subtype="vallas",
         )
 
 
@@ -276,8 +311,13 @@ def setup(app) -> None:
     """Registra directivas, roles y transformaciones."""
     app.add_node(refutacion)
     for nombre, directiva in {
-        "objetivos": Objetivos, "prediccion": Prediccion, "repaso": Repaso,
-        "figura": Figura, "fuente": Fuente, "empezar": Empezar, "procedencia": Procedencia,
+        "objetivos": Objetivos,
+        "prediccion": Prediccion,
+        "repaso": Repaso,
+        "figura": Figura,
+        "fuente": Fuente,
+        "empezar": Empezar,
+        "procedencia": Procedencia,
     }.items():
         app.add_directive(nombre, directiva)
     app.add_role("en", Ingles())

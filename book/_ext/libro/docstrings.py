@@ -1,10 +1,12 @@
 """De las docstrings del paquete, que están en español corriente, a lo que entiende autodoc.
 
-- ``Formas:``, ``Errores:`` o ``Fuente:`` al empezar una línea son campos, hasta la línea en blanco siguiente.
+- ``Formas:``, ``Errores:`` o ``Fuente:`` al empezar una línea son campos, hasta la línea en blanco
+  siguiente.
 - ``Args:`` o ``Parámetros:`` solos en su línea empiezan una lista sangrada de parámetros.
 - Un título subrayado («Atributos») empieza una lista de líneas ``nombre: descripción``.
 
-Napoleon no sirve aquí: solo conoce los títulos en inglés y toma por un tipo lo que va antes de «:» en un atributo.
+Napoleon no sirve aquí: solo conoce los títulos en inglés y toma por un tipo lo que va antes de «:»
+en un atributo.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from __future__ import annotations
 import re
 
 CAMPO = re.compile(r"(Formas|Errores|Fuentes?|Coste|Devuelve|Unidades): (.*)")
-BLOQUE = re.compile(r"(Args|Argumentos|Parámetros|Attributes|Atributos|Returns|Devuelve|Raises|Errores|Yields|Genera):")
+BLOQUE = re.compile(
+    r"(Args|Argumentos|Parámetros|Attributes|Atributos|Returns|Devuelve|Raises|Errores|Yields|Genera):"
+)
 PARAMETROS = {"Args", "Argumentos", "Parámetros"}
 ROTULO = {"Returns": "Devuelve", "Raises": "Errores", "Yields": "Genera", "Attributes": "Atributos"}
 ENTRADA = re.compile(r"\*{0,2}([\w`, .…]+?)(?: \([^)]*\))?: (.*)")
@@ -77,7 +81,8 @@ def _procesar(app, tipo, nombre, objeto, opciones, lineas: list[str]) -> None:
 
 
 def _arreglar_firma(app, tipo, nombre, objeto, opciones, firma: str | None, devuelto: str | None):
-    """Sphinx 7.4 escribe ``Callable[..., X]`` como ``Callable[[...], X]``, que luego no sabe leer."""
+    """Sphinx 7.4 escribe ``Callable[..., X]`` como ``Callable[[...], X]``, que luego no sabe
+    leer."""
     return tuple(texto and texto.replace("[[...], ", "[..., ") for texto in (firma, devuelto))
 
 

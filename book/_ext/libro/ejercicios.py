@@ -1,7 +1,8 @@
 """Lo que el registro del calificador sabe de cada ejercicio, puesto en su recuadro.
 
-``ej-4-2`` es el ejercicio 4.2: lleva nota y debe estar en ``calificador.ejercicios.cap04``. ``ra-4-1`` es una
-pregunta de razonamiento, con rúbrica y sin nota. El resto de ``exercise`` queda como lo deja sphinx-exercise.
+``ej-4-2`` es el ejercicio 4.2: lleva nota y debe estar en ``calificador.ejercicios.cap04``.
+``ra-4-1`` es una pregunta de razonamiento, con rúbrica y sin nota. El resto de ``exercise`` queda
+como lo deja sphinx-exercise.
 """
 
 from __future__ import annotations
@@ -25,8 +26,13 @@ logger = logging.getLogger(__name__)
 
 DIFICULTAD = {1: "básico", 2: "aplicado", 3: "avanzado"}
 TIPO = {
-    "escribir": "escribir código", "completar": "completar código", "depurar": "depurar", "predecir": "predecir",
-    "lapiz": "lápiz y papel", "ordenar": "ordenar", "medir": "medir",
+    "escribir": "escribir código",
+    "completar": "completar código",
+    "depurar": "depurar",
+    "predecir": "predecir",
+    "lapiz": "lápiz y papel",
+    "ordenar": "ordenar",
+    "medir": "medir",
 }
 
 
@@ -36,7 +42,9 @@ class enlace_solucion(nodes.General, nodes.Element):  # noqa: N801
 
 def _buscar(identificador: str):
     """El ejercicio del registro, su módulo y el fichero de este; ``None`` si no está."""
-    modulo = importlib.import_module(f"calificador.ejercicios.cap{int(identificador.split('.')[0]):02d}")
+    modulo = importlib.import_module(
+        f"calificador.ejercicios.cap{int(identificador.split('.')[0]):02d}"
+    )
     ejercicio = next((e for e in modulo.EJERCICIOS if e.id == identificador), None)
     return ejercicio, modulo.__file__
 
@@ -74,8 +82,11 @@ class Ejercicio(ExerciseDirective):
             self.env.note_dependency(fichero)
         if ejercicio is None:
             logger.warning(
-                "el ejercicio %s no está en el registro del calificador", identificador,
-                location=self.get_location(), type="libro", subtype="ejercicio",
+                "el ejercicio %s no está en el registro del calificador",
+                identificador,
+                location=self.get_location(),
+                type="libro",
+                subtype="ejercicio",
             )
             return
         cuerpo = nodo[-1]
@@ -104,7 +115,9 @@ class Ejercicio(ExerciseDirective):
         return ficha
 
     def _ejemplo(self, ejercicio) -> list[nodes.Node]:
-        """Entrada → salida, calculado ahora con la solución de referencia; nada si sería dar la respuesta."""
+        """Entrada → salida, calculado ahora con la solución de referencia; nada si sería dar la
+        respuesta.
+        """
         muestra = ejemplo(curso_en(""), ejercicio)
         if muestra is None:
             return []
@@ -117,14 +130,20 @@ class Ejercicio(ExerciseDirective):
         repositorio = self.config.html_theme_options.get("repository_url", "")
         rama = self.config.html_theme_options.get("repository_branch", "main")
         entrega = self._parrafo(
-            f"El esqueleto de `{ejercicio.nombre}` está en [`{esqueleto}`]({repositorio}/blob/{rama}/{esqueleto}). "
-            "Para ver la nota y las pistas:", "entrega",
+            f"El esqueleto de `{ejercicio.nombre}` está en"
+            f" [`{esqueleto}`]({repositorio}/blob/{rama}/{esqueleto}). Para ver la nota y las"
+            " pistas:",
+            "entrega",
         )
         orden = f"atento calificar {ejercicio.id}"
-        return nodes.container("", entrega, nodes.literal_block(orden, orden, language="console"), classes=["entrega"])
+        return nodes.container(
+            "", entrega, nodes.literal_block(orden, orden, language="console"), classes=["entrega"]
+        )
 
     def _analizar(self, texto: str, destino: nodes.Element) -> None:
-        self.state.nested_parse(StringList(texto.splitlines(), source=""), self.content_offset, destino)
+        self.state.nested_parse(
+            StringList(texto.splitlines(), source=""), self.content_offset, destino
+        )
 
     def _parrafo(self, texto: str, clase: str) -> nodes.Element:
         caja = nodes.Element()
@@ -146,24 +165,35 @@ class ResolverSoluciones(SphinxPostTransform):
                 lugar.parent.remove(lugar)
                 continue
             enlace = make_refnode(
-                self.app.builder, self.env.docname, *destino, nodes.Text("Solución de referencia, con explicación")
+                self.app.builder,
+                self.env.docname,
+                *destino,
+                nodes.Text("Solución de referencia, con explicación"),
             )
             lugar.replace_self(nodes.paragraph("", "", enlace, classes=["solucion"]))
 
 
 class IdentificadoresUnicos(SphinxPostTransform):
-    """sphinx-exercise y sphinx-proof repiten ``exercise-content`` y ``proof-content``: se hacen únicos."""
+    """sphinx-exercise y sphinx-proof repiten ``exercise-content`` y ``proof-content``: se hacen
+    únicos.
+    """
 
     default_priority = 7
 
     def run(self, **kwargs) -> None:
         for seccion in self.document.findall(nodes.section):
-            if seccion["ids"] and seccion["ids"][0] in ("exercise-content", "solution-content", "proof-content"):
+            if seccion["ids"] and seccion["ids"][0] in (
+                "exercise-content",
+                "solution-content",
+                "proof-content",
+            ):
                 seccion["ids"] = [f"{seccion.parent.get('label', 'sin-etiqueta')}-contenido"]
 
 
 def _comprobar_numeros(app, env) -> None:
-    """``ej-4-2`` tiene que salir como «Ejercicio 4.2»: si no, el lector y el calificador hablan de cosas distintas."""
+    """``ej-4-2`` tiene que salir como «Ejercicio 4.2»: si no, el lector y el calificador hablan de
+    cosas distintas.
+    """
     for etiqueta, datos in getattr(env, "sphinx_exercise_registry", {}).items():
         encaje = re.fullmatch(r"(ej|ra)-(\d+)-(\d+)", etiqueta)
         if not encaje or datos["type"] != "exercise":
@@ -176,8 +206,12 @@ def _comprobar_numeros(app, env) -> None:
         if numero != esperado:
             logger.warning(
                 "el ejercicio con etiqueta «%s» lleva el número %s; se esperaba %s",
-                etiqueta, ".".join(map(str, numero or ())) or "ninguno", ".".join(map(str, esperado)),
-                location=datos["docname"], type="libro", subtype="ejercicio",
+                etiqueta,
+                ".".join(map(str, numero or ())) or "ninguno",
+                ".".join(map(str, esperado)),
+                location=datos["docname"],
+                type="libro",
+                subtype="ejercicio",
             )
 
 

@@ -1,7 +1,8 @@
 """Ninguna palabra inglesa en la interfaz.
 
-Un solo catálogo, ``book/locale/es.po``, sirve para tres cosas: lo que pasa por gettext (Sphinx, el tema y las
-extensiones), los rótulos que las plantillas llevan escritos en inglés y los de los guiones de página.
+Un solo catálogo, ``book/locale/es.po``, sirve para tres cosas: lo que pasa por gettext (Sphinx, el
+tema y las extensiones), los rótulos que las plantillas llevan escritos en inglés y los de los
+guiones de página.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ ATRIBUTOS = ("aria-label", "title", "alt", "placeholder", "data-bs-title", "data
 _ATRIBUTO = re.compile(rf"""(?<=\s)({"|".join(ATRIBUTOS)})=(["'])(.*?)\2""", re.DOTALL)
 _ENLACE_PERMANENTE = re.compile(r'title="Link to this [a-z ]+"')
 
-# Un nombre largo se parte, si no cabe, tras un guion bajo, un punto, una barra o un paréntesis; no por cualquier letra.
+# Un nombre largo se parte, si no cabe, tras un guion bajo, un punto, una barra o un paréntesis; no
+# por cualquier letra.
 _CODIGO_LARGO = re.compile(r'(<span class="pre">)([^<]{15,})(</span>)')
 _CORTE = re.compile(r"([_./(=,])(?=\w)")
 ABRIR_PARTE = "Mostrar u ocultar sus páginas"
@@ -53,10 +55,16 @@ def sustituir(pagina: str, mensajes: dict[str, str]) -> str:
     def atributo(encaje: re.Match) -> str:
         nombre, comilla, texto = encaje.groups()
         traducido = mensajes.get(html.unescape(texto).strip())
-        return encaje[0] if traducido is None else f"{nombre}={comilla}{html.escape(traducido)}{comilla}"
+        return (
+            encaje[0]
+            if traducido is None
+            else f"{nombre}={comilla}{html.escape(traducido)}{comilla}"
+        )
 
     # Sphinx da a la bibliografía el papel de lista, pero no a sus entradas el de elementos.
-    pagina = pagina.replace('<div role="list" class="citation-list">', '<div class="citation-list">')
+    pagina = pagina.replace(
+        '<div role="list" class="citation-list">', '<div class="citation-list">'
+    )
     flecha = '<span class="toctree-toggle"'
     pagina = pagina.replace(f"<summary>{flecha}", f'<summary aria-label="{ABRIR_PARTE}">{flecha}')
     pagina = _CODIGO_LARGO.sub(lambda m: m[1] + _CORTE.sub(r"\1<wbr>", m[2]) + m[3], pagina)
@@ -64,7 +72,9 @@ def sustituir(pagina: str, mensajes: dict[str, str]) -> str:
 
 
 def _poner_catalogo(app) -> None:
-    """Antepone el catálogo propio a todos los que se hayan cargado, y traduce cada página al escribirla."""
+    """Antepone el catálogo propio a todos los que se hayan cargado, y traduce cada página al
+    escribirla.
+    """
     mensajes = leer_catalogo(Path(app.srcdir) / "locale" / "es.po")
     for clave, actual in list(locale.translators.items()):
         if not isinstance(actual, Catalogo):
@@ -74,15 +84,21 @@ def _poner_catalogo(app) -> None:
     plantillas = app.builder.templates
     plantillas.environment.install_gettext_translations(locale.translators["general", "sphinx"])
     escribir = plantillas.render
-    plantillas.render = lambda plantilla, contexto: sustituir(escribir(plantilla, contexto), mensajes)
+    plantillas.render = lambda plantilla, contexto: sustituir(
+        escribir(plantilla, contexto), mensajes
+    )
 
 
 # Cambios en los guiones que Sphinx y las extensiones copian a _static.
 GUIONES = {
     "togglebutton.js": {"Toggle hidden content": "Mostrar u ocultar"},
     # Los extractos de la búsqueda salen del texto de la página, sin sus botones.
-    "searchtools.js": {'[".headerlink", "script", "style"]': '[".headerlink", "script", "style", ".bd-header-article", '
-                       '".prev-next-footer", ".bd-sidebar-secondary", ".onlyprint"]'},
+    "searchtools.js": {
+        '[".headerlink", "script", "style"]': (
+            '[".headerlink", "script", "style", ".bd-header-article", '
+            '".prev-next-footer", ".bd-sidebar-secondary", ".onlyprint"]'
+        )
+    },
 }
 
 
@@ -96,14 +112,23 @@ def _traducir_guiones(app, fallo) -> None:
         texto = guion.read_text("utf8")
         for antes, despues in cambios.items():
             if antes not in texto and despues not in texto:
-                logger.warning("%s ya no contiene «%s»: hay que revisar libro.espanol", nombre, antes, type="libro")
+                logger.warning(
+                    "%s ya no contiene «%s»: hay que revisar libro.espanol",
+                    nombre,
+                    antes,
+                    type="libro",
+                )
             texto = texto.replace(antes, despues)
         guion.write_text(texto, "utf8")
     traducciones = estaticos / "translations.js"
     texto = traducciones.read_text("utf8")
     for ingles, espanol in mensajes.items():
         clave = re.escape(json.dumps(ingles))
-        texto = re.sub(rf"({clave}: )(\"(?:[^\"\\]|\\.)*\"|\[[^\]]*\])", lambda m: m[1] + json.dumps(espanol), texto)  # noqa: B023
+        texto = re.sub(
+            rf"({clave}: )(\"(?:[^\"\\]|\\.)*\"|\[[^\]]*\])",
+            lambda m: m[1] + json.dumps(espanol),
+            texto,
+        )  # noqa: B023
     traducciones.write_text(texto, "utf8")
 
 

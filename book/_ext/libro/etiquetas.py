@@ -1,7 +1,7 @@
 """Todo lo que tiene etiqueta en el libro, con su título y su número, leído de los ficheros.
 
-Es la única numeración escrita aquí; la de las páginas la pone Sphinx, y :func:`_comprobar` detiene la
-construcción si en algo difieren. La usan los cuadernos, los apéndices que se escriben solos, las
+Es la única numeración escrita aquí; la de las páginas la pone Sphinx, y :func:`_comprobar` detiene
+la construcción si en algo difieren. La usan los cuadernos, los apéndices que se escriben solos, las
 reglas y la vista de una página suelta, donde el resto del libro no se construye.
 """
 
@@ -26,11 +26,21 @@ from libro.numeracion import capitulo as numero_de_capitulo
 logger = logging.getLogger(__name__)
 
 ENUNCIADOS = {
-    "theorem": "Teorema", "lemma": "Lema", "corollary": "Corolario", "proposition": "Proposición",
-    "definition": "Definición", "algorithm": "Algoritmo", "remark": "Observación", "example": "Ejemplo",
-    "property": "Propiedad", "assumption": "Supuesto", "conjecture": "Conjetura", "axiom": "Axioma",
-    "criterion": "Criterio", "observation": "Observación",
-}  # fmt: skip
+    "theorem": "Teorema",
+    "lemma": "Lema",
+    "corollary": "Corolario",
+    "proposition": "Proposición",
+    "definition": "Definición",
+    "algorithm": "Algoritmo",
+    "remark": "Observación",
+    "example": "Ejemplo",
+    "property": "Propiedad",
+    "assumption": "Supuesto",
+    "conjecture": "Conjetura",
+    "axiom": "Axioma",
+    "criterion": "Criterio",
+    "observation": "Observación",
+}
 _REFUTACION = re.compile(r"\s*\{refutacion\}`([^`]*)`")
 
 
@@ -62,7 +72,8 @@ def documentos(libro: Path) -> list[str]:
                 yield str(nodo["file"])
             if "glob" in nodo:
                 yield from sorted(
-                    p.relative_to(libro).with_suffix("").as_posix() for p in libro.glob(f"{nodo['glob']}.md")
+                    p.relative_to(libro).with_suffix("").as_posix()
+                    for p in libro.glob(f"{nodo['glob']}.md")
                 )
             for valor in nodo.values():
                 yield from recorre(valor)
@@ -216,14 +227,16 @@ def discrepancias(indice: Indice, de_sphinx: dict[str, str]) -> list[str]:
 
 
 def _comprobar(app, env) -> None:
-    indice = Indice.de(Path(app.srcdir), [d for d in documentos(Path(app.srcdir)) if d in env.found_docs])
+    indice = Indice.de(
+        Path(app.srcdir), [d for d in documentos(Path(app.srcdir)) if d in env.found_docs]
+    )
     for queja in discrepancias(indice, numeros_de_sphinx(env)):
         logger.warning("numeración distinta: %s", queja, type="libro", subtype="numeracion")
 
 
 # --- Una página suelta ----------------------------------------------------------------------------
 
-SUELTA = "LIBRO_PAGINA_SUELTA"   # la pone tools/construir.py al construir una sola página
+SUELTA = "LIBRO_PAGINA_SUELTA"  # la pone tools/construir.py al construir una sola página
 
 
 def _preparar_suelta(app, config) -> None:
@@ -252,7 +265,8 @@ def _indice_entero(libro: Path) -> Indice:
 
 
 def setup(app) -> None:
-    """Compara las dos numeraciones al terminar de leer y resuelve las citas de las páginas sueltas."""
+    """Compara las dos numeraciones al terminar de leer y resuelve las citas de las páginas
+    sueltas."""
     app.connect("config-inited", _preparar_suelta)
     app.connect("missing-reference", _enlazar_con_el_resto)
     app.connect("env-check-consistency", _comprobar)

@@ -1,10 +1,10 @@
 """La huella de un capítulo: de ella depende su caché de ejecución.
 
 jupyter-cache solo mira las celdas. Si cambia la biblioteca, las salidas guardadas dejan de valer
-aunque las celdas sean las mismas; por eso la ruta de la caché de cada capítulo termina en un resumen
-de las fuentes que importa, directa o indirectamente, de sus datos y de las versiones que deciden los
-números. Los comentarios y las docstrings no cuentan, salvo que el capítulo o algo que importa mire el
-código fuente. No importa Sphinx: lo usan la extensión y los guiones.
+aunque las celdas sean las mismas; por eso la ruta de la caché de cada capítulo termina en un
+resumen de las fuentes que importa, directa o indirectamente, de sus datos y de las versiones que
+deciden los números. Los comentarios y las docstrings no cuentan, salvo que el capítulo o algo que
+importa mire el código fuente. No importa Sphinx: lo usan la extensión y los guiones.
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ from libro.lector import analiza
 DISTRIBUCIONES = ("torch", "numpy", "matplotlib")
 PAQUETES = ("atento", "calificador")
 MIRA_LAS_FUENTES = re.compile(
-    r"getsource|getdoc|getcomments|__doc__|linecache|format_exc|print_exc|(?<![.\w])help\(|\w\?\s*$", re.MULTILINE
+    r"getsource|getdoc|getcomments|__doc__|linecache|format_exc|print_exc|(?<![.\w])help\(|\w\?\s*$",
+    re.MULTILINE,
 )
-IMPORTA_AL_VUELO = re.compile(r"import_module|__import__|def __getattr__|runpy|(?<![.\w])(?:exec|eval)\(")
+IMPORTA_AL_VUELO = re.compile(
+    r"import_module|__import__|def __getattr__|runpy|(?<![.\w])(?:exec|eval)\("
+)
 
 
 @dataclass
@@ -46,8 +49,8 @@ class Fuentes:
     def importados(self, codigo: str, desde: str = "") -> tuple[set[str], set[str]]:
         """Módulos del libro y paquetes de fuera que un código importa en cualquier lugar.
 
-        ``desde`` es el paquete respecto del que se leen las importaciones relativas. Un código que no
-        se puede leer, o que importa al vuelo, los usa todos.
+        ``desde`` es el paquete respecto del que se leen las importaciones relativas. Un código que
+        no se puede leer, o que importa al vuelo, los usa todos.
         """
         try:
             arbol = ast.parse(codigo)
@@ -85,14 +88,17 @@ class Fuentes:
         """Los ficheros de los paquetes que no son código."""
         rutas = (p for paquete in PAQUETES for p in (self.raiz / "code" / paquete).rglob("*"))
         return sorted(
-            p for p in rutas if p.is_file() and p.suffix not in (".py", ".pyc") and "__pycache__" not in p.parts
+            p
+            for p in rutas
+            if p.is_file() and p.suffix not in (".py", ".pyc") and "__pycache__" not in p.parts
         )
 
     def datos_de(self, modulos: set[str], codigo: str, numero: str) -> list[Path]:
         """Los datos que un capítulo puede leer.
 
-        Los que llevan un número en el nombre (``semillas-03.json``) son del capítulo que lo lleva o lo
-        escribe; los que algún módulo nombra, de quienes lo importan; del resto, los de sus paquetes.
+        Los que llevan un número en el nombre (``semillas-03.json``) son del capítulo que lo lleva o
+        lo escribe; los que algún módulo nombra, de quienes lo importan; del resto, los de sus
+        paquetes.
         """
         return [p for p in self.datos if self._puede_leer(p, modulos, codigo, numero)]
 
@@ -103,7 +109,9 @@ class Fuentes:
         suyo = re.search(r"-(\d\d)$", dato.stem)
         if suyo:
             return suyo[1] == numero or re.search(rf"['\"]{suyo[1]}['\"]", codigo) is not None
-        nombran = {m for m, ruta in self.modulos.items() if dato.name in ruta.read_text(encoding="utf-8")}
+        nombran = {
+            m for m, ruta in self.modulos.items() if dato.name in ruta.read_text(encoding="utf-8")
+        }
         return not nombran or bool(nombran & modulos)
 
 
@@ -128,7 +136,9 @@ def normalizado(codigo: str) -> str:
     """
     arbol = ast.parse(codigo)
     for nodo in ast.walk(arbol):
-        con_docstring = isinstance(nodo, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        con_docstring = isinstance(
+            nodo, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        )
         if con_docstring and ast.get_docstring(nodo, clean=False) is not None:
             nodo.body = nodo.body[1:] or [ast.Pass()]
     return ast.dump(arbol)
@@ -149,20 +159,27 @@ def huella(texto: str, nombre: str = "", raiz: Path | None = None) -> str:
     codigo = celdas_de(texto)
     modulos, fuera = fuentes.alcance(codigo)
     leidos = {m: fuentes.modulos[m].read_text(encoding="utf-8") for m in sorted(modulos)}
-    al_pie_de_la_letra = _ensena_errores(texto) or any(map(MIRA_LAS_FUENTES.search, (codigo, *leidos.values())))
+    al_pie_de_la_letra = _ensena_errores(texto) or any(
+        map(MIRA_LAS_FUENTES.search, (codigo, *leidos.values()))
+    )
     resumen = hashlib.sha256(f"python {sys.version_info.major}.{sys.version_info.minor}\n".encode())
     for distribucion in sorted({*DISTRIBUCIONES, *_distribuciones(fuera)}):
         resumen.update(f"{distribucion} {_version(distribucion)}\n".encode())
     for modulo, fuente in leidos.items():
-        resumen.update(f"{modulo}\0{fuente if al_pie_de_la_letra else normalizado(fuente)}\0".encode())
+        resumen.update(
+            f"{modulo}\0{fuente if al_pie_de_la_letra else normalizado(fuente)}\0".encode()
+        )
     numero = nombre[:2] if re.match(r"\d\d-", nombre) else ""
     for dato in fuentes.datos_de(modulos, codigo, numero):
-        resumen.update(dato.relative_to(fuentes.raiz).as_posix().encode() + b"\0" + dato.read_bytes())
+        resumen.update(
+            dato.relative_to(fuentes.raiz).as_posix().encode() + b"\0" + dato.read_bytes()
+        )
     return resumen.hexdigest()[:16]
 
 
 def _ensena_errores(texto: str) -> bool:
-    """Si alguna celda enseña un error: la traza lleva líneas de la biblioteca, con sus comentarios."""
+    """Si alguna celda enseña un error: la traza lleva líneas de la biblioteca, con sus
+    comentarios."""
     return any("raises-exception" in celda.etiquetas for celda in analiza(texto).celdas)
 
 
@@ -189,5 +206,6 @@ def _version(nombre: str) -> str:
 
 
 def ruta_cache(libro: Path, nombre: str, marca: str) -> Path:
-    """Carpeta de jupyter-cache de una página con esa huella (``libro`` contiene ``_config.yml``)."""
+    """Carpeta de jupyter-cache de una página con esa huella (``libro`` contiene
+    ``_config.yml``)."""
     return Path(libro).resolve() / "_build" / ".jupyter_cache" / nombre / marca

@@ -24,11 +24,33 @@ from mdit_py_plugins.front_matter import front_matter_plugin
 from mdit_py_plugins.myst_blocks import myst_block_plugin
 
 LITERALES = {
-    "code-cell", "code", "code-block", "sourcecode", "math", "fuente", "bibliography", "toctree",
-    "raw", "mapa-temario", "mapa-refutaciones", "soluciones", "eval-rst", "literalinclude",
-    "autofunction", "autoclass", "automodule", "currentmodule", "tableofcontents", "mermaid", "glue",
-    "image", "csv-table", "include", "mapa-libro", "semanas",
-}  # fmt: skip
+    "code-cell",
+    "code",
+    "code-block",
+    "sourcecode",
+    "math",
+    "fuente",
+    "bibliography",
+    "toctree",
+    "raw",
+    "mapa-temario",
+    "mapa-refutaciones",
+    "soluciones",
+    "eval-rst",
+    "literalinclude",
+    "autofunction",
+    "autoclass",
+    "automodule",
+    "currentmodule",
+    "tableofcontents",
+    "mermaid",
+    "glue",
+    "image",
+    "csv-table",
+    "include",
+    "mapa-libro",
+    "semanas",
+}
 ARGUMENTO_CON_TEXTO = {"exercise", "admonition", "dropdown", "respuesta", "solution", "a-fondo"}
 OPCIONES_CON_TEXTO = {"requisitos", "alt", "caption", "comprueba"}
 OCULTAS = {"comprobacion", "dibujo", "hide-input", "hide-cell", "remove-input", "remove-cell"}
@@ -51,8 +73,8 @@ _INFO = re.compile(r"\{([^}\s]+)\}\s*(.*)")
 class Directiva:
     """Una valla: su nombre, lo que lleva en la primera línea, sus opciones y su cuerpo.
 
-    ``linea`` y ``fin`` son sus líneas primera y última (``fin`` es 0 si no se cierra); ``desde``, la
-    primera del cuerpo.
+    ``linea`` y ``fin`` son sus líneas primera y última (``fin`` es 0 si no se cierra); ``desde``,
+    la primera del cuerpo.
     """
 
     nombre: str
@@ -110,7 +132,9 @@ def _opciones(lineas: list[str]) -> tuple[dict[str, str], list[str]]:
 
 @dataclass
 class Linea:
-    """Una línea con su papel en ``clase``: prosa, título, código, fórmula, opción, etiqueta, valla o nada."""
+    """Una línea con su papel en ``clase``: prosa, título, código, fórmula, opción, etiqueta, valla
+    o nada.
+    """
 
     numero: int
     texto: str
@@ -151,7 +175,9 @@ class Documento:
 
     def prosa(self, *, titulos: bool = True, opciones: bool = True) -> list[Linea]:
         """Líneas que se leen como texto."""
-        clases = {"prosa"} | ({"titulo"} if titulos else set()) | ({"opcion"} if opciones else set())
+        clases = (
+            {"prosa"} | ({"titulo"} if titulos else set()) | ({"opcion"} if opciones else set())
+        )
         return [linea for linea in self.lineas if linea.clase in clases]
 
     def palabras(self, *, a_fondo: bool = False) -> int:
@@ -175,7 +201,9 @@ class Documento:
         """Primera y última línea de cada tramo seguido de «A fondo»."""
         numeros = [x.numero for x in self.lineas if x.a_fondo]
         cortes = [n for n in numeros if n - 1 not in set(numeros)]
-        return [(c, next(n for n in numeros if n >= c and n + 1 not in set(numeros))) for c in cortes]
+        return [
+            (c, next(n for n in numeros if n >= c and n + 1 not in set(numeros))) for c in cortes
+        ]
 
     def tramo(self, titulo: str, nivel: int = 2) -> tuple[int, int]:
         """Primera y última línea de la sección cuyo título empieza así; (0, 0) si no está."""
@@ -263,7 +291,8 @@ class _Lectura:
                 linea.clase = "opcion" if opcion[1] in OPCIONES_CON_TEXTO else "valla"
 
     def marca_a_fondo(self) -> None:
-        """Señala lo que queda plegado: el cuerpo de ``a-fondo`` o lo que va de una marca a la otra."""
+        """Señala lo que queda plegado: el cuerpo de ``a-fondo`` o lo que va de una marca a la
+        otra."""
         tramos, abierta = [], 0
         for d in self.doc.directivas:
             if d.nombre == MARCADA and d.contenido:
@@ -301,8 +330,8 @@ def analiza(texto: str) -> Documento:
 class Suceso:
     """Algo que importa a la numeración.
 
-    ``tipo`` es ``etiqueta``, ``titulo``, ``ecuacion``, ``directiva`` o ``parrafo``; ``texto``, la etiqueta o el
-    título; ``nivel``, el del título.
+    ``tipo`` es ``etiqueta``, ``titulo``, ``ecuacion``, ``directiva`` o ``parrafo``; ``texto``, la
+    etiqueta o el título; ``nivel``, el del título.
     """
 
     tipo: str
@@ -336,7 +365,8 @@ _NO_CUENTAN = {"inline", "front_matter", "myst_line_comment", "myst_block_break"
 
 
 def vallas_mal_anidadas(texto: str) -> list[tuple[int, str]]:
-    """Líneas donde una directiva ``:::`` se abre dentro de otra que no tiene más dos puntos que ella.
+    """Líneas donde una directiva ``:::`` se abre dentro de otra que no tiene más dos puntos que
+    ella.
 
     MyST cerraría la de fuera con el primer ``:::`` y el resto del capítulo quedaría dentro de un
     recuadro. Aquí no vale leer como MyST: se busca lo que quiso decir quien escribe.

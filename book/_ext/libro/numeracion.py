@@ -1,7 +1,7 @@
 """El número de un capítulo es el de su fichero: ``04-la-atencion-derivada.md`` es el capítulo 4.
 
-Así los números no cambian mientras faltan capítulos, y la introducción y los apéndices quedan sin número.
-De aquí salen los de secciones, figuras, ecuaciones, teoremas y ejercicios.
+Así los números no cambian mientras faltan capítulos, y la introducción y los apéndices quedan sin
+número. De aquí salen los de secciones, figuras, ecuaciones, teoremas y ejercicios.
 """
 
 from __future__ import annotations
@@ -26,8 +26,12 @@ def capitulo(docname: str) -> int | None:
     return int(encaje.group(1)) if encaje else None
 
 
-def _numerar(nodo: nodes.Element, pila: list[int], numeros: dict[str, tuple[int, ...] | None]) -> None:
-    """Recorre el índice de un documento y apunta el número de cada título (hasta ``PROFUNDIDAD`` niveles)."""
+def _numerar(
+    nodo: nodes.Element, pila: list[int], numeros: dict[str, tuple[int, ...] | None]
+) -> None:
+    """Recorre el índice de un documento y apunta el número de cada título (hasta ``PROFUNDIDAD``
+    niveles).
+    """
     orden = 0
     for elemento in nodo.children:
         if not isinstance(elemento, nodes.list_item):
@@ -39,7 +43,8 @@ def _numerar(nodo: nodes.Element, pila: list[int], numeros: dict[str, tuple[int,
                 enlace = hijo[0]
                 visible = numero if 0 < len(numero) <= PROFUNDIDAD else None
                 enlace["secnumber"] = visible
-                # Un None explícito: sin él, el escritor pondría a la subsección el número del capítulo.
+                # Un None explícito: sin él, el escritor pondría a la subsección el número del
+                # capítulo.
                 numeros[enlace["anchorname"]] = tuple(visible) if visible else None
             elif isinstance(hijo, nodes.bullet_list):
                 _numerar(hijo, numero, numeros)
@@ -68,6 +73,8 @@ def assign_section_numbers(self: TocTreeCollector, env: BuildEnvironment) -> lis
 
 
 def setup(app) -> None:
-    """Pone la numeración propia en lugar de la de Sphinx y de la de sphinx-external-toc, que la retoca."""
+    """Pone la numeración propia en lugar de la de Sphinx y de la de sphinx-external-toc, que la
+    retoca.
+    """
     for clase in (TocTreeCollector, *TocTreeCollector.__subclasses__()):
         clase.assign_section_numbers = assign_section_numbers

@@ -1,7 +1,8 @@
 """Lo que se lee plegado: respuestas, «A fondo», comprobaciones y el código de las figuras.
 
-``a-fondo`` se escribe de dos maneras: con cuerpo, o como marca que abre lo que cierra ``fin-a-fondo``. La segunda
-existe porque MyST-NB no admite celdas dentro de una directiva; entre las dos marcas no puede haber títulos.
+``a-fondo`` se escribe de dos maneras: con cuerpo, o como marca que abre lo que cierra
+``fin-a-fondo``. La segunda existe porque MyST-NB no admite celdas dentro de una directiva; entre
+las dos marcas no puede haber títulos.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ class fin_a_fondo(nodes.Invisible, nodes.Element):  # noqa: N801
 def _abrir_desplegable(self, node: desplegable) -> None:
     self.body.append(self.starttag(node, "details"))
     if "titulo" in node:
-        self.body.append(f"<summary>{html.escape(node['titulo'])}</summary>\n<div class='desplegado'>\n")
+        self.body.append(
+            f"<summary>{html.escape(node['titulo'])}</summary>\n<div class='desplegado'>\n"
+        )
 
 
 def _cerrar_desplegable(self, node: desplegable) -> None:
@@ -62,7 +65,9 @@ class Respuesta(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         self.assert_has_content()
-        nodo = nuevo_desplegable(self.arguments[0] if self.arguments else "Ver la respuesta", "respuesta")
+        nodo = nuevo_desplegable(
+            self.arguments[0] if self.arguments else "Ver la respuesta", "respuesta"
+        )
         self.set_source_info(nodo)
         self.state.nested_parse(self.content, self.content_offset, nodo)
         return [nodo]
@@ -95,7 +100,9 @@ class AFondo(SphinxDirective):
         ancla = nodes.make_id(etiqueta)
         nodo["ids"].append(ancla)
         estandar = self.env.get_domain("std")
-        estandar.note_hyperlink_target(nodes.fully_normalize_name(etiqueta), self.env.docname, ancla, titulo)
+        estandar.note_hyperlink_target(
+            nodes.fully_normalize_name(etiqueta), self.env.docname, ancla, titulo
+        )
 
 
 class FinAFondo(SphinxDirective):
@@ -127,9 +134,13 @@ class CerrarAFondo(SphinxTransform):
     def _recoger(self, marca: desplegable) -> None:
         padre = marca.parent
         desde = padre.index(marca) + 1
-        hasta = next((i for i in range(desde, len(padre)) if isinstance(padre[i], fin_a_fondo)), None)
+        hasta = next(
+            (i for i in range(desde, len(padre)) if isinstance(padre[i], fin_a_fondo)), None
+        )
         if hasta is None:
-            _avisar("a-fondo sin fin-a-fondo en la misma sección (dentro no puede haber títulos)", marca)
+            _avisar(
+                "a-fondo sin fin-a-fondo en la misma sección (dentro no puede haber títulos)", marca
+            )
             return
         dentro = padre[desde:hasta]
         if not dentro or any(isinstance(n, desplegable) and n.get("abierto") for n in dentro):
@@ -155,15 +166,22 @@ class PlegarCeldas(SphinxTransform):
 
     def _comprobacion(self, celda: nodes.container, que: str | None) -> None:
         if not que:
-            _avisar("celda comprobacion sin «:comprueba:», la línea que dice qué se ha comprobado", celda)
+            _avisar(
+                "celda comprobacion sin «:comprueba:», la línea que dice qué se ha comprobado",
+                celda,
+            )
         en_linea = [nodes.Text((que or "").rstrip("."))]
-        caja = desplegable("", resumen("", "", *en_linea, rotulo="Comprobado:"), classes=["comprobacion"])
+        caja = desplegable(
+            "", resumen("", "", *en_linea, rotulo="Comprobado:"), classes=["comprobacion"]
+        )
         caja += list(celda.children)
         celda.children = []
         celda += caja
 
     def _dibujo(self, celda: nodes.container) -> None:
-        codigo = next((n for n in celda.children if n.get("nb_element") == "cell_code_source"), None)
+        codigo = next(
+            (n for n in celda.children if n.get("nb_element") == "cell_code_source"), None
+        )
         if codigo is None:
             return
         caja = nuevo_desplegable("Código de la figura", "dibujo")

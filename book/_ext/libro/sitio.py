@@ -15,10 +15,15 @@ COLAB = "https://colab.research.google.com/github"
 PARA_LLEVAR = (
     ("pdf", "PDF", "para imprimir o leer en una tableta, con marcadores e índice"),
     ("epub", "EPUB", "para un lector de libros, con la letra que cada cual elija"),
-    ("zip", "Página sin conexión", "se descomprime y se abre index.html; con búsqueda y figuras que se mueven"),
+    (
+        "zip",
+        "Página sin conexión",
+        "se descomprime y se abre index.html; con búsqueda y figuras que se mueven",
+    ),
 )
 
-# Las mayúsculas son matrices (filas = posiciones) y las minúsculas, una fila. El color repite lo que dice la letra.
+# Las mayúsculas son matrices (filas = posiciones) y las minúsculas, una fila. El color repite lo
+# que dice la letra.
 MACROS = {
     "Q": r"\class{q}{Q}",
     "K": r"\class{k}{K}",
@@ -41,10 +46,15 @@ MATHJAX = {
     },
     "tex": {"packages": {"[+]": ["html"]}, "macros": MACROS, "tags": "none"},
     "output": {
-        "displayOverflow": "linebreak", "linebreaks": {"inline": True, "width": "100%", "lineleading": 0.35},
-        "scale": 1.0, "mtextInheritFont": True,
+        "displayOverflow": "linebreak",
+        "linebreaks": {"inline": True, "width": "100%", "lineleading": 0.35},
+        "scale": 1.0,
+        "mtextInheritFont": True,
     },
-    "options": {"processHtmlClass": "tex2jax_process|mathjax_process|math|output_area", "enableAssistiveMml": True},
+    "options": {
+        "processHtmlClass": "tex2jax_process|mathjax_process|math|output_area",
+        "enableAssistiveMml": True,
+    },
 }
 
 
@@ -60,7 +70,9 @@ def _configurar(app, config) -> None:
 
 
 def _colores() -> str:
-    """Las variables de color, las mismas que las de las figuras: hay un solo lugar, ``atento.plots``."""
+    """Las variables de color, las mismas que las de las figuras: hay un solo lugar,
+    ``atento.plots``.
+    """
     from atento import plots
 
     return plots.css()
@@ -95,10 +107,16 @@ def _tiene_celdas(app, pagename: str) -> bool:
 
 
 def direccion_publicada(config) -> str:
-    """Dónde se publican las páginas: ``html_baseurl`` o, si está vacía, GitHub Pages del repositorio."""
+    """Dónde se publican las páginas: ``html_baseurl`` o, si está vacía, GitHub Pages del
+    repositorio.
+    """
     if config.html_baseurl:
         return config.html_baseurl.rstrip("/")
-    cuenta, _, proyecto = config.html_theme_options.get("repository_url", "").rpartition("github.com/")[2].partition("/")
+    cuenta, _, proyecto = (
+        config.html_theme_options.get("repository_url", "")
+        .rpartition("github.com/")[2]
+        .partition("/")
+    )
     return f"https://{cuenta}.github.io/{proyecto}"
 
 

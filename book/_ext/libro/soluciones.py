@@ -1,7 +1,9 @@
-"""El apéndice «Soluciones comentadas», hecho con los ficheros de ``solutions/``, que son los que se ejecutan.
+"""El apéndice «Soluciones comentadas», hecho con los ficheros de ``solutions/``, que son los que se
+ejecutan.
 
-Cada capítulo tiene su página, ``apendices/soluciones/capNN``, con una línea ``%SOLUCIONES%`` que al leerla se cambia
-por las suyas. Cada una tiene la etiqueta ``sol-N-M`` y va plegada, con un enlace a su enunciado.
+Cada capítulo tiene su página, ``apendices/soluciones/capNN``, con una línea ``%SOLUCIONES%`` que al
+leerla se cambia por las suyas. Cada una tiene la etiqueta ``sol-N-M`` y va plegada, con un enlace a
+su enunciado.
 """
 
 from __future__ import annotations
@@ -31,7 +33,13 @@ def _al_leer(app: Sphinx, docname: str, texto: list[str]) -> None:
         return
     fichero = SOLUCIONES / f"{pagina[1]}.py"
     if not fichero.exists():
-        logger.warning("no hay solutions/%s", fichero.name, location=docname, type="libro", subtype="soluciones")
+        logger.warning(
+            "no hay solutions/%s",
+            fichero.name,
+            location=docname,
+            type="libro",
+            subtype="soluciones",
+        )
         return
     app.env.note_dependency(str(fichero))
     texto[0] = texto[0].replace(MARCA, soluciones_de(fichero))
@@ -59,5 +67,12 @@ def _apertura(titulo: str) -> list[str]:
     if numero is None:
         raise ValueError(f"solutions: el título {titulo!r} no empieza por «## capítulo.orden »")
     ejercicio = f"{numero[1]}-{numero[2]}"
-    return [f"(sol-{ejercicio})=", titulo, "", f"{{ref}}`Enunciado <ej-{ejercicio}>`", "",
-            "::::{respuesta} Ver la solución", ""]
+    return [
+        f"(sol-{ejercicio})=",
+        titulo,
+        "",
+        f"{{ref}}`Enunciado <ej-{ejercicio}>`",
+        "",
+        "::::{respuesta} Ver la solución",
+        "",
+    ]

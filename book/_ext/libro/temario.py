@@ -1,7 +1,8 @@
 """Los apéndices que se escriben solos: el mapa del temario y el de las refutaciones.
 
 ``{mapa-temario}`` lee ``temario.yml`` y enlaza cada fila con la sección que la enseña.
-``{mapa-refutaciones}`` busca en los capítulos los títulos marcados con ``{refutacion}`` y los reúne en una tabla.
+``{mapa-refutaciones}`` busca en los capítulos los títulos marcados con ``{refutacion}`` y los reúne
+en una tabla.
 """
 
 from __future__ import annotations
@@ -20,16 +21,34 @@ from libro.numeracion import capitulo
 logger = logging.getLogger(__name__)
 
 TEMAS = {
-    "HIS": "Historia", "ATE": "Atención", "QKV": "Consulta, clave y valor", "MUL": "Atención multicabeza",
-    "ENM": "Enmascaramiento", "POS": "Información de posición", "ARQ": "Arquitectura", "ENT": "Entrenamiento",
-    "DEC": "Decodificación", "TOK": "Tokenización y embeddings", "COD": "Codificador y familia BERT",
-    "DES": "Decodificador y familia GPT", "S2S": "Secuencia a secuencia", "VIS": "Visión", "AUD": "Audio",
-    "MMO": "Multimodalidad", "EFI": "Eficiencia", "TEO": "Teoría", "APL": "Aplicaciones",
-    "ETI": "Ética y sociedad", "EJE": "Ejercicios",
+    "HIS": "Historia",
+    "ATE": "Atención",
+    "QKV": "Consulta, clave y valor",
+    "MUL": "Atención multicabeza",
+    "ENM": "Enmascaramiento",
+    "POS": "Información de posición",
+    "ARQ": "Arquitectura",
+    "ENT": "Entrenamiento",
+    "DEC": "Decodificación",
+    "TOK": "Tokenización y embeddings",
+    "COD": "Codificador y familia BERT",
+    "DES": "Decodificador y familia GPT",
+    "S2S": "Secuencia a secuencia",
+    "VIS": "Visión",
+    "AUD": "Audio",
+    "MMO": "Multimodalidad",
+    "EFI": "Eficiencia",
+    "TEO": "Teoría",
+    "APL": "Aplicaciones",
+    "ETI": "Ética y sociedad",
+    "EJE": "Ejercicios",
 }
 
+
 class enlace_pendiente(nodes.Inline, nodes.TextElement):  # noqa: N801
-    """Enlace a una etiqueta del libro, o a un ancla de un documento, que se resuelve al escribir la página."""
+    """Enlace a una etiqueta del libro, o a un ancla de un documento, que se resuelve al escribir la
+    página.
+    """
 
 
 def cargar_temario(ruta: Path) -> dict[str, dict]:
@@ -42,7 +61,9 @@ def _numerados(env) -> list[str]:
     return sorted(d for d in env.found_docs if re.match(r"0-[^/]+/|[1-9]-[^/]+/\d\d-", d))
 
 
-def _tabla(anchos: list[int], cabecera: list[str], filas: list[list[nodes.Node]], clase: str) -> nodes.table:
+def _tabla(
+    anchos: list[int], cabecera: list[str], filas: list[list[nodes.Node]], clase: str
+) -> nodes.table:
     """Una tabla de docutils a partir de nodos ya hechos."""
     tabla = nodes.table(classes=[clase])
     grupo = nodes.tgroup(cols=len(anchos))
@@ -84,14 +105,26 @@ class MapaTemario(_Mapa):
         filas = cargar_temario(ruta)
         indice = self.indice()
         hechas = sum(f["etiqueta"] != "pendiente" for f in filas.values())
-        salida: list[nodes.Node] = [nodes.paragraph(
-            "", f"De {len(filas)} filas, {hechas} enlazan ya con la sección que las enseña.")]
+        salida: list[nodes.Node] = [
+            nodes.paragraph(
+                "", f"De {len(filas)} filas, {hechas} enlazan ya con la sección que las enseña."
+            )
+        ]
         for tema, nombre in TEMAS.items():
             seccion = nodes.section(ids=[f"temario-{tema.lower()}"], names=[])
             seccion += nodes.title("", nombre)
-            cuerpo = [[nodes.paragraph("", clave), nodes.paragraph("", fila["texto"]), self.lugar(fila, indice)]
-                      for clave, fila in filas.items() if fila["tema"] == tema]
-            seccion += _tabla([12, 55, 33], ["Fila", "Qué se enseña", "Dónde"], cuerpo, "mapa-temario")
+            cuerpo = [
+                [
+                    nodes.paragraph("", clave),
+                    nodes.paragraph("", fila["texto"]),
+                    self.lugar(fila, indice),
+                ]
+                for clave, fila in filas.items()
+                if fila["tema"] == tema
+            ]
+            seccion += _tabla(
+                [12, 55, 33], ["Fila", "Qué se enseña", "Dónde"], cuerpo, "mapa-temario"
+            )
             salida.append(seccion)
         return salida
 
@@ -119,7 +152,9 @@ class MapaRefutaciones(_Mapa):
     """Una tabla con cada refutación de los capítulos: enunciado y enlace."""
 
     def run(self) -> list[nodes.Node]:
-        """Construye la tabla, ordenada por capítulo; los identificadores son de quien mantiene el libro."""
+        """Construye la tabla, ordenada por capítulo; los identificadores son de quien mantiene el
+        libro.
+        """
         self.env.note_reread()
         filas = [
             (clave, capitulo(documento) or 0, documento, enunciado)
@@ -128,10 +163,23 @@ class MapaRefutaciones(_Mapa):
         if not filas:
             return [nodes.paragraph("", "Todavía no hay capítulos publicados con refutaciones.")]
         cuerpo = []
-        for clave, numero, documento, enunciado in sorted(filas, key=lambda fila: (fila[1], fila[0])):
-            enlace = enlace_pendiente("", f"Capítulo {numero}", documento=documento, ancla=f"err-{clave}")
-            cuerpo.append([nodes.paragraph("", "", *self.en_linea(enunciado)), nodes.paragraph("", "", enlace)])
-        return [_tabla([76, 24], ["Lo que suele leerse", "Dónde se desmiente"], cuerpo, "mapa-refutaciones")]
+        for clave, numero, documento, enunciado in sorted(
+            filas, key=lambda fila: (fila[1], fila[0])
+        ):
+            enlace = enlace_pendiente(
+                "", f"Capítulo {numero}", documento=documento, ancla=f"err-{clave}"
+            )
+            cuerpo.append(
+                [
+                    nodes.paragraph("", "", *self.en_linea(enunciado)),
+                    nodes.paragraph("", "", enlace),
+                ]
+            )
+        return [
+            _tabla(
+                [76, 24], ["Lo que suele leerse", "Dónde se desmiente"], cuerpo, "mapa-refutaciones"
+            )
+        ]
 
 
 def _resolver(app, doctree: nodes.document, docname: str) -> None:
@@ -142,12 +190,18 @@ def _resolver(app, doctree: nodes.document, docname: str) -> None:
         if "etiqueta" in nodo:
             documento, ancla = conocidas.get(nodo["etiqueta"], ("", ""))
         if not documento:
-            logger.warning("temario.yml nombra «%s», que no es una etiqueta del libro", nodo["etiqueta"],
-                           location=docname, type="temario")
+            logger.warning(
+                "temario.yml nombra «%s», que no es una etiqueta del libro",
+                nodo["etiqueta"],
+                location=docname,
+                type="temario",
+            )
             nodo.replace_self(nodo.children)
             continue
         destino = app.builder.get_relative_uri(docname, documento)
-        nodo.replace_self(nodes.reference("", "", *nodo.children, internal=True, refuri=f"{destino}#{ancla}"))
+        nodo.replace_self(
+            nodes.reference("", "", *nodo.children, internal=True, refuri=f"{destino}#{ancla}")
+        )
 
 
 def setup(app) -> None:

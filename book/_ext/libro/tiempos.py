@@ -1,8 +1,10 @@
-"""Cuánto se tarda, calculado de la propia página: leer, seguir el código, ir a fondo, hacer los ejercicios.
+"""Cuánto se tarda, calculado de la propia página: leer, seguir el código, ir a fondo, hacer los
+ejercicios.
 
-200 palabras por minuto, 20 s por ecuación destacada y 5 s por línea de código; los minutos de los ejercicios son los
-de su registro, y los de ejecución, los medidos en ``tiempos.json``. Lo plegado en «A fondo» y las demostraciones
-cuentan aparte; las respuestas de predicciones y repasos, como lectura.
+200 palabras por minuto, 20 s por ecuación destacada y 5 s por línea de código; los minutos de los
+ejercicios son los de su registro, y los de ejecución, los medidos en ``tiempos.json``. Lo plegado
+en «A fondo» y las demostraciones cuentan aparte; las respuestas de predicciones y repasos, como
+lectura.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ class tiempos(nodes.General, nodes.Element):  # noqa: N801
 
 
 class semanas(nodes.General, nodes.Element):  # noqa: N801
-    """Lugar de la tabla del curso; se rellena cuando se conocen los tiempos de todos los capítulos."""
+    """Lugar de la tabla del curso; se rellena cuando se conocen los tiempos de todos los
+    capítulos."""
 
 
 @dataclass(frozen=True)
@@ -85,18 +88,29 @@ def _clases(nodo: nodes.Node) -> set[str]:
 
 
 def contar(nodo: nodes.Node, cuenta: Counter, a_fondo: bool = False) -> None:
-    """Suma a ``cuenta`` las palabras, ecuaciones y líneas del nodo, con «fondo-» delante si están plegadas."""
+    """Suma a ``cuenta`` las palabras, ecuaciones y líneas del nodo, con «fondo-» delante si están
+    plegadas.
+    """
     clases = _clases(nodo)
-    if isinstance(nodo, NO_SE_LEE) or clases & PLEGADO_QUE_NO_CUENTA or nodo.__class__.__name__.startswith("exercise"):
+    if (
+        isinstance(nodo, NO_SE_LEE)
+        or clases & PLEGADO_QUE_NO_CUENTA
+        or nodo.__class__.__name__.startswith("exercise")
+    ):
         return
-    if isinstance(nodo, nodes.Element) and nodo.get("nb_element") in {"cell_code_output", "mime_bundle"}:
+    if isinstance(nodo, nodes.Element) and nodo.get("nb_element") in {
+        "cell_code_output",
+        "mime_bundle",
+    }:
         return
     a_fondo = a_fondo or bool(clases & {"a-fondo", "demostracion"})
     prefijo = "fondo-" if a_fondo else ""
     if isinstance(nodo, nodes.math_block):
         cuenta[prefijo + "ecuaciones"] += 1
     elif isinstance(nodo, nodes.literal_block):
-        cuenta[prefijo + "lineas"] += sum(bool(linea.strip()) for linea in nodo.astext().splitlines())
+        cuenta[prefijo + "lineas"] += sum(
+            bool(linea.strip()) for linea in nodo.astext().splitlines()
+        )
     elif isinstance(nodo, nodes.Text):
         cuenta[prefijo + "palabras"] += len(re.findall(r"\w+", nodo))
     else:
@@ -146,9 +160,17 @@ def _ejecucion(app, numero: int | None) -> float | None:
 
 def renglones(medida: Medida) -> list[tuple[str, str]]:
     """Lo que se enseña de una medida: rótulo y valor, sin lo que la página no tiene."""
-    pares = [("Leer", medida.leer), ("Seguir el código", medida.codigo),
-             ("Demostraciones y «A fondo»", medida.a_fondo), ("Ejercicios", medida.ejercicios)]
-    salida = [(rotulo, _redondo(minutos)) for rotulo, minutos in pares if minutos >= 0.5 or rotulo == "Leer"]
+    pares = [
+        ("Leer", medida.leer),
+        ("Seguir el código", medida.codigo),
+        ("Demostraciones y «A fondo»", medida.a_fondo),
+        ("Ejercicios", medida.ejercicios),
+    ]
+    salida = [
+        (rotulo, _redondo(minutos))
+        for rotulo, minutos in pares
+        if minutos >= 0.5 or rotulo == "Leer"
+    ]
     if medida.ejecutar is not None:
         salida.append(("Ejecutarlo", f"{duracion(medida.ejecutar)} en dos núcleos"))
     return salida
@@ -164,8 +186,11 @@ def _poner_tiempos(app, documento: nodes.document) -> None:
     for lugar in list(documento.findall(tiempos)):
         if medida.ejecutar is None and con_celdas and app.config.libro_exigir_tiempos:
             logger.warning(
-                "falta el tiempo de ejecución del capítulo %02d en tiempos.json", numero or 0,
-                location=docname, type="libro", subtype="tiempos",
+                "falta el tiempo de ejecución del capítulo %02d en tiempos.json",
+                numero or 0,
+                location=docname,
+                type="libro",
+                subtype="tiempos",
             )
         parrafo = nodes.paragraph(classes=["tiempos"])
         for rotulo, valor in renglones(medida):
@@ -174,11 +199,13 @@ def _poner_tiempos(app, documento: nodes.document) -> None:
         lugar.replace_self(parrafo)
 
 
-# --- el curso por semanas ---------------------------------------------------------------------------------------
+# --- el curso por semanas -------------------------------------------------------------------------
 
 
 class Semanas(SphinxDirective):
-    """La tabla del curso: cada línea, «capítulos | lo que se sabe al terminar»; las horas se calculan."""
+    """La tabla del curso: cada línea, «capítulos | lo que se sabe al terminar»; las horas se
+    calculan.
+    """
 
     has_content = True
 
@@ -213,13 +240,19 @@ def _de_la_fila(capitulos: str, medidas: dict[int, list[Medida]]) -> tuple[list[
     return escritas, faltan
 
 
-def _tabla(filas: list[list[list[nodes.Node]]], cabecera: list[str], anchos: list[int]) -> nodes.table:
+def _tabla(
+    filas: list[list[list[nodes.Node]]], cabecera: list[str], anchos: list[int]
+) -> nodes.table:
     grupo = nodes.tgroup("", *[nodes.colspec(colwidth=a) for a in anchos], cols=len(anchos))
     titulares = [nodes.entry("", nodes.paragraph("", t)) for t in cabecera]
     grupo += nodes.thead("", nodes.row("", *titulares))
-    grupo += nodes.tbody("", *[
-        nodes.row("", *[nodes.entry("", nodes.paragraph("", "", *celda)) for celda in fila]) for fila in filas
-    ])
+    grupo += nodes.tbody(
+        "",
+        *[
+            nodes.row("", *[nodes.entry("", nodes.paragraph("", "", *celda)) for celda in fila])
+            for fila in filas
+        ],
+    )
     return nodes.table("", grupo, classes=["semanas"])
 
 
@@ -235,17 +268,24 @@ def _poner_semanas(app, documento: nodes.document, docname: str) -> None:
         lugar.replace_self(_tabla_del_curso(lugar["filas"], medidas, escritos))
 
 
-def _tabla_del_curso(filas: list, medidas: dict[int, list[Medida]], escritos: list[Medida]) -> nodes.table:
-    """La tabla: lo escrito se suma; lo que falta se estima con la media de lo escrito y lleva «≈»."""
+def _tabla_del_curso(
+    filas: list, medidas: dict[int, list[Medida]], escritos: list[Medida]
+) -> nodes.table:
+    """La tabla: lo escrito se suma; lo que falta se estima con la media de lo escrito y lleva
+    «≈»."""
+
     def media(de) -> float:
         return sum(map(de, escritos)) / len(escritos) if escritos else 0.0
+
     cuerpo = []
     for semana, (capitulos, meta) in enumerate(filas, 1):
         escritas, faltan = _de_la_fila(capitulos, medidas)
         celdas = []
         for de in (lambda m: m.via_principal, lambda m: m.todo):
             minutos = sum(map(de, escritas)) + faltan * media(de)
-            celdas.append([nodes.Text(("≈\u202f" if faltan else "") + horas(minutos) if minutos else "—")])
+            celdas.append(
+                [nodes.Text(("≈\u202f" if faltan else "") + horas(minutos) if minutos else "—")]
+            )
         copias = [n.deepcopy() for n in meta]
         cuerpo.append([[nodes.Text(str(semana))], [nodes.Text(capitulos)], copias, *celdas])
     cabecera = ["semana", "capítulos", "al terminar se sabe", "vía principal", "con todo"]

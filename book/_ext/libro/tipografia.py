@@ -41,13 +41,15 @@ class PegarPuntuacion(SphinxTransform):
             tramo += [n for n in (nodes.Text(antes), formula, nodes.Text(despues)) if n.astext()]
 
     def _tomar(self, padre: nodes.Element, lugar: int, patron: re.Pattern[str]) -> str:
-        """Quita del texto vecino los signos pegados y los devuelve; el texto no desaparece aunque quede vacío."""
+        """Quita del texto vecino los signos pegados y los devuelve; el texto no desaparece aunque
+        quede vacío.
+        """
         texto = padre[lugar]
         if not isinstance(texto, nodes.Text):
             return ""
         signos, resto = separar(texto, patron)
         if signos:
-            padre[lugar] = nodes.Text(resto)   # por su lugar: «replace» busca otro texto igual
+            padre[lugar] = nodes.Text(resto)  # por su lugar: «replace» busca otro texto igual
         return signos
 
 

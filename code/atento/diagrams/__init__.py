@@ -1,13 +1,17 @@
-"""Los dibujos del libro: lo que pasa, dibujado a partir de los datos y los rótulos, sin coordenadas a mano.
+"""Los dibujos del libro: lo que pasa, dibujado a partir de los datos y los rótulos, sin coordenadas
+a mano.
 
-Cada función devuelve una figura de matplotlib de 360 puntos de ancho que se muestra con :func:`atento.plots.show`, como
-cualquier otra: en claro y en oscuro, con las letras como texto y legible en un teléfono. Los rótulos admiten índices:
-``d_k``, ``W^Q``, ``h_{t−1}``. La consulta, la clave y el valor llevan su tinte, su trazo y su forma en todas; los pesos
-de atención, el violeta del libro.
+Cada función devuelve una figura de matplotlib de 360 puntos de ancho que se muestra con
+:func:`atento.plots.show`, como cualquier otra: en claro y en oscuro, con las letras como texto y
+legible en un teléfono. Los rótulos admiten índices:
+``d_k``, ``W^Q``, ``h_{t−1}``. La consulta, la clave y el valor llevan su tinte, su trazo y su forma
+en todas; los pesos de atención, el violeta del libro.
 
-``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas · ``arcs``, ``reach``,
-``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``, ``encoder_decoder``, ``recurrent_cell``:
-piezas y cables · ``timeline``, ``history``: tiempo · ``roles``, ``room``, ``histograms``: escenas.
+``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas ·
+``arcs``, ``reach``,
+``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``, ``encoder_decoder``,
+``recurrent_cell``: piezas y cables · ``timeline``, ``history``: tiempo · ``roles``, ``room``,
+``histograms``: escenas.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
@@ -20,7 +24,24 @@ from atento.diagrams.times import history, timeline
 from atento.diagrams.vectors import vectors
 
 __all__ = [
-    "PHASES", "Matrix", "Person", "arcs", "blocks", "encoder_decoder", "histograms", "history", "mixture", "phases",
-    "product", "reach", "recurrent_cell", "roles", "room", "shuffle", "tensor", "timeline", "triangle",
+    "PHASES",
+    "Matrix",
+    "Person",
+    "arcs",
+    "blocks",
+    "encoder_decoder",
+    "histograms",
+    "history",
+    "mixture",
+    "phases",
+    "product",
+    "reach",
+    "recurrent_cell",
+    "roles",
+    "room",
+    "shuffle",
+    "tensor",
+    "timeline",
+    "triangle",
     "vectors",
-]  # fmt: skip
+]

@@ -25,8 +25,15 @@ from atento.diagrams.canvas import (
 
 Box = tuple[float, float, float, float]  # izquierda, arriba, ancho, alto
 PHASES = (
-    "proyectar", "repartir en cabezas", "puntuar", "escalar", "enmascarar", "normalizar", "promediar", "unir",
-)  # fmt: skip
+    "proyectar",
+    "repartir en cabezas",
+    "puntuar",
+    "escalar",
+    "enmascarar",
+    "normalizar",
+    "promediar",
+    "unir",
+)
 """Los pasos de la atención, con los nombres que llevan en todo el libro."""
 
 
@@ -41,22 +48,32 @@ def blocks(
     lit: Collection[str] = (),
     frames: Mapping[str, Collection[str]] | None = None,
 ) -> Figure:
-    """Cajas en una rejilla y flechas entre ellas; las que se saltan filas van por un carril lateral.
+    """Cajas en una rejilla y flechas entre ellas; las que se saltan filas van por un carril
+    lateral.
 
-    grid: filas de arriba abajo; cada una, los nombres de sus cajas. ``None`` deja un hueco y un nombre repetido en
-    casillas contiguas ocupa todas. El nombre es lo que se escribe; lo que sigue a «#» no se escribe, y sirve para
-    repetir rótulo («LSTM#1», «LSTM#2»). «+», «×» y «σ» son círculos.
-    arrows: ``(de, a)`` o ``(de, a, rótulo)``; el rótulo suele ser la forma, «n × d_k».
+    grid: filas de arriba abajo; cada una, los nombres de sus cajas. ``None`` deja un hueco y un
+    nombre repetido en casillas contiguas ocupa todas. El nombre es lo que se escribe; lo que sigue
+    a «#» no se escribe, y sirve para repetir rótulo («LSTM#1», «LSTM#2»). «+», «×» y «σ» son
+    círculos. arrows: ``(de, a)`` o ``(de, a, rótulo)``; el rótulo suele ser la forma, «n × d_k».
     roles: ``{caja: papel}``; captions: una línea menor dentro de la caja (su forma).
-    plain: cajas sin borde (datos); dashed: con borde de trazos (opcionales); lit: las que se explican.
-    frames: ``{rótulo: cajas}``, un marco alrededor de varias («× 6»).
+    plain: cajas sin borde (datos); dashed: con borde de trazos (opcionales); lit: las que se
+    explican. frames: ``{rótulo: cajas}``, un marco alrededor de varias («× 6»).
 
-    Errores: ``ValueError`` si una flecha nombra una caja que no está, si un nombre no forma un rectángulo o no caben.
-    Ejemplo: ``diagrams.blocks([["softmax"], ["puntuar", "puntuar"], ["Q", "K"]], [("Q", "puntuar"), ("K", "puntuar"),
-    ("puntuar", "softmax", "n × m")], roles={"Q": "query", "K": "key"})``.
+    Errores: ``ValueError`` si una flecha nombra una caja que no está, si un nombre no forma un
+    rectángulo o no caben.
+    Ejemplo: ``diagrams.blocks([["softmax"], ["puntuar", "puntuar"], ["Q", "K"]], [("Q", "puntuar"),
+    ("K", "puntuar"), ("puntuar", "softmax", "n × m")], roles={"Q": "query", "K": "key"})``.
     """
-    drawing = _Blocks(grid, [tuple(arrow) for arrow in arrows], roles or {}, captions or {}, frozenset(plain))
-    for name, chosen in (("roles", roles), ("captions", captions), ("plain", plain), ("dashed", dashed), ("lit", lit)):
+    drawing = _Blocks(
+        grid, [tuple(arrow) for arrow in arrows], roles or {}, captions or {}, frozenset(plain)
+    )
+    for name, chosen in (
+        ("roles", roles),
+        ("captions", captions),
+        ("plain", plain),
+        ("dashed", dashed),
+        ("lit", lit),
+    ):
         drawing.known(name, chosen or ())
     for title, members in (frames or {}).items():
         drawing.known(f"frames[{title}]", members)
@@ -74,9 +91,13 @@ class _Blocks:
     """Rejilla de cajas: sitios, tamaños y rutas de las flechas."""
 
     def __init__(
-        self, grid: Sequence[Sequence[str | None]], arrows: list[tuple[str, ...]], roles: Mapping[str, str],
-        captions: Mapping[str, str], plain: frozenset[str],
-    ) -> None:  # fmt: skip
+        self,
+        grid: Sequence[Sequence[str | None]],
+        arrows: list[tuple[str, ...]],
+        roles: Mapping[str, str],
+        captions: Mapping[str, str],
+        plain: frozenset[str],
+    ) -> None:
         self.spans = _spans(grid)
         self.n_rows, self.n_cols = len(grid), max(map(len, grid))
         self.arrows, self.captions, self.plain, self.canvas = arrows, captions, plain, Canvas()
@@ -91,7 +112,9 @@ class _Blocks:
     def known(self, argument: str, names: Collection[str]) -> None:
         for name in names:
             if name not in self.spans:
-                raise ValueError(f"{argument}: «{name}» no está en grid; están {', '.join(self.spans)}")
+                raise ValueError(
+                    f"{argument}: «{name}» no está en grid; están {', '.join(self.spans)}"
+                )
 
     def place(self, framed: bool) -> None:
         """Anchos de columna y altos de fila, y con ellos la caja de cada nombre."""
@@ -102,7 +125,9 @@ class _Blocks:
         wanted = [max([24.0, *(self._width(n) for n, s in self.spans.items() if s[2] == s[3] == c)])
                   for c in range(self.n_cols)]  # fmt: skip
         if sum(wanted) > room:
-            raise ValueError(f"grid: las {self.n_cols} columnas no caben a lo ancho; conviene acortar nombres")
+            raise ValueError(
+                f"grid: las {self.n_cols} columnas no caben a lo ancho; conviene acortar nombres"
+            )
         spare = min(1.6, room / sum(wanted))
         widths = [min(width * spare, max(width, 150.0)) for width in wanted]
         left = (PAGE - sum(widths) - gap * (self.n_cols - 1)) / 2
@@ -110,7 +135,9 @@ class _Blocks:
         y = 10.0 + (18.0 if framed else 0.0)
         rows: list[tuple[float, float]] = []
         for r in range(self.n_rows):
-            height = max([24.0, *(self._height(n) for n, s in self.spans.items() if s[0] == s[1] == r)])
+            height = max(
+                [24.0, *(self._height(n) for n, s in self.spans.items() if s[0] == s[1] == r)]
+            )
             rows.append((y, height))
             y += height + self._row_gap(r)
         for name, (r0, r1, c0, c1) in self.spans.items():
@@ -119,7 +146,9 @@ class _Blocks:
         self.bottom = rows[-1][0] + rows[-1][1]
 
     def _width(self, name: str) -> float:
-        return max(measure(_label(name)), measure(self.captions.get(name, ""), SHAPE)) + (8 if name in self.plain else 20)
+        return max(measure(_label(name)), measure(self.captions.get(name, ""), SHAPE)) + (
+            8 if name in self.plain else 20
+        )
 
     def _height(self, name: str) -> float:
         lines = _label(name).count("\n") + 1
@@ -139,7 +168,9 @@ class _Blocks:
         return bool(columns) and not between
 
     def _column_gap(self) -> float:
-        labels = [measure(a[2], SHAPE) + 22 for a in self.arrows if len(a) == 3 and self._same_row(a)]
+        labels = [
+            measure(a[2], SHAPE) + 22 for a in self.arrows if len(a) == 3 and self._same_row(a)
+        ]
         chained = any(self._same_row(arrow) for arrow in self.arrows)
         return max([20.0 if chained else 14.0, *labels])
 
@@ -162,10 +193,23 @@ class _Blocks:
         elif name not in self.plain:
             tint = 0.16 if lit else 0.05 if role == "ink" else TINT
             dash = (0, (3, 2.5)) if dashed else DASHES.get(role, "-")
-            self.canvas.rect(x, y, w, h, color=color, fill=WEIGHT if lit else color, alpha=tint, radius=6,
-                             width=2.2 if lit else 1.2, dash=dash, order=3)  # fmt: skip
+            self.canvas.rect(
+                x,
+                y,
+                w,
+                h,
+                color=color,
+                fill=WEIGHT if lit else color,
+                alpha=tint,
+                radius=6,
+                width=2.2 if lit else 1.2,
+                dash=dash,
+                order=3,
+            )
         bold = lit or (name in self.roles and len(label) < 4)
-        self.canvas.text(center[0], center[1] - (8 if caption else 0), label, color=color, bold=bold)
+        self.canvas.text(
+            center[0], center[1] - (8 if caption else 0), label, color=color, bold=bold
+        )
         if caption:
             self.canvas.text(center[0], center[1] + 9, caption, size=SHAPE, color=MUTED)
 
@@ -224,24 +268,47 @@ class _Blocks:
         self.lanes[side] += 1
         a, b = self._trim(one), self._trim(other)
         between = self.boxes.values()
-        edge = min(box[0] for box in between) if side < 0 else max(box[0] + box[2] for box in between)
+        edge = (
+            min(box[0] for box in between) if side < 0 else max(box[0] + box[2] for box in between)
+        )
         x = edge + side * (4 + 12 * self.lanes[side])
-        start, end = (a[0] if side < 0 else a[0] + a[2]), (b[0] - 2 if side < 0 else b[0] + b[2] + 2)
+        start, end = (
+            (a[0] if side < 0 else a[0] + a[2]),
+            (b[0] - 2 if side < 0 else b[0] + b[2] + 2),
+        )
         ya, yb = a[1] + a[3] / 2, b[1] + b[3] / 2
         self.canvas.arrow([(start, ya), (x, ya), (x, yb), (end, yb)], color=MUTED, radius=9)
         if label:
             width = measure(label, SHAPE)
-            self.canvas.text(min(max(x, width / 2 + 3), PAGE - width / 2 - 3), min(ya, yb) - 11, label, size=SHAPE,
-                             color=MUTED)  # fmt: skip
+            self.canvas.text(
+                min(max(x, width / 2 + 3), PAGE - width / 2 - 3),
+                min(ya, yb) - 11,
+                label,
+                size=SHAPE,
+                color=MUTED,
+            )
 
     def frame(self, title: str, members: Collection[str]) -> None:
         """Un marco alrededor de varias cajas, con su rótulo arriba a la derecha."""
         boxes = [self.boxes[name] for name in members]
         lane = 14.0 if any(self._skips(arrow) for arrow in self.arrows) else 0.0
         left, top = min(b[0] for b in boxes) - 10 - lane, min(b[1] for b in boxes) - 11
-        right, bottom = max(b[0] + b[2] for b in boxes) + 10 + lane, max(b[1] + b[3] for b in boxes) + 11
-        self.canvas.rect(left, top, right - left, bottom - top, color=MUTED, fill=MUTED, alpha=0.06, radius=10,
-                         width=0.9, order=0.2)  # fmt: skip
+        right, bottom = (
+            max(b[0] + b[2] for b in boxes) + 10 + lane,
+            max(b[1] + b[3] for b in boxes) + 11,
+        )
+        self.canvas.rect(
+            left,
+            top,
+            right - left,
+            bottom - top,
+            color=MUTED,
+            fill=MUTED,
+            alpha=0.06,
+            radius=10,
+            width=0.9,
+            order=0.2,
+        )
         self.canvas.text(right + 6, (top + bottom) / 2, title, ha="left", color=MUTED)
 
     def finish(self) -> Figure:
@@ -257,7 +324,9 @@ def _spans(grid: Sequence[Sequence[str | None]]) -> dict[str, tuple[int, int, in
     cells: dict[str, list[tuple[int, int]]] = {}
     for r, row in enumerate(grid):
         if isinstance(row, str):
-            raise TypeError(f"grid: la fila {r} es el texto {row!r}; se esperaba una lista de nombres")
+            raise TypeError(
+                f"grid: la fila {r} es el texto {row!r}; se esperaba una lista de nombres"
+            )
         for c, name in enumerate(row):
             if name is not None:
                 cells.setdefault(name, []).append((r, c))
@@ -268,7 +337,10 @@ def _spans(grid: Sequence[Sequence[str | None]]) -> dict[str, tuple[int, int, in
         rows, cols = [r for r, _ in places], [c for _, c in places]
         span = (min(rows), max(rows), min(cols), max(cols))
         if len(places) != (span[1] - span[0] + 1) * (span[3] - span[2] + 1):
-            raise ValueError(f"grid: las casillas de «{name}» no forman un rectángulo; «{name}#2» sería otra caja")
+            raise ValueError(
+                f"grid: las casillas de «{name}» no forman un rectángulo; «{name}#2» sería otra"
+                " caja"
+            )
         spans[name] = span
     return spans
 
@@ -276,7 +348,8 @@ def _spans(grid: Sequence[Sequence[str | None]]) -> dict[str, tuple[int, int, in
 def phases(active: Collection[str] = (), *, done: Collection[str] = ()) -> Figure:
     """Los pasos de la atención en orden, con los que se explican encendidos.
 
-    active: nombres de los pasos encendidos, de :data:`PHASES`; done: los que ya se han explicado, en tinta.
+    active: nombres de los pasos encendidos, de :data:`PHASES`; done: los que ya se han explicado,
+    en tinta.
 
     Errores: ``ValueError`` si un nombre no es uno de los ocho pasos.
     Ejemplo: ``diagrams.phases(["puntuar", "escalar"], done=["proyectar"])``.
@@ -284,7 +357,9 @@ def phases(active: Collection[str] = (), *, done: Collection[str] = ()) -> Figur
     for argument, chosen in (("active", active), ("done", done)):
         for name in [chosen] if isinstance(chosen, str) else chosen:
             if name not in PHASES:
-                raise ValueError(f"{argument}: «{name}» no es un paso; los pasos son {', '.join(PHASES)}")
+                raise ValueError(
+                    f"{argument}: «{name}» no es un paso; los pasos son {', '.join(PHASES)}"
+                )
     canvas, gap, height = Canvas(), 22.0, 27.0
     lines = _flow([measure(name, SIZE, True) + 18 for name in PHASES], gap)
     y = 4.0
@@ -295,7 +370,9 @@ def phases(active: Collection[str] = (), *, done: Collection[str] = ()) -> Figur
             _step(canvas, (x, y, width, height), name, name in active, name in done)
             x += width
             if index < len(PHASES) - 1:
-                canvas.arrow([(x + 4, y + height / 2), (x + gap - 4, y + height / 2)], color=MUTED, head=6)
+                canvas.arrow(
+                    [(x + 4, y + height / 2), (x + gap - 4, y + height / 2)], color=MUTED, head=6
+                )
             x += gap
         y += height + 15
     return canvas.finish(y - 9)
@@ -315,8 +392,13 @@ def _flow(widths: list[float], gap: float) -> list[list[tuple[int, float]]]:
 def _step(canvas: Canvas, box: Box, name: str, lit: bool, done: bool) -> None:
     color = WEIGHT if lit else INK if done else MUTED
     fill = WEIGHT if lit else None
-    canvas.rect(*box, radius=box[3] / 2, color=color, fill=fill, alpha=TINT, width=2.0 if lit else 0.9,
-                edge_alpha=1.0 if lit or done else 0.6)  # fmt: skip
+    canvas.rect(
+        *box,
+        radius=box[3] / 2,
+        color=color,
+        fill=fill,
+        alpha=TINT,
+        width=2.0 if lit else 0.9,
+        edge_alpha=1.0 if lit or done else 0.6,
+    )
     canvas.text(box[0] + box[2] / 2, box[1] + box[3] / 2, name, color=color, bold=lit)
-
-

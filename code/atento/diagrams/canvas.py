@@ -37,8 +37,14 @@ SIZE, SMALL, SUB = 12.0, 11.2, 11.1  # puntos: letra normal, menor e índices
 SHAPE = 12.5  # formas, que llevan índices
 TINT = 0.18
 COLORS = {
-    "query": QUERY, "key": KEY, "value": VALUE, "position": POSITION, "weight": WEIGHT, "muted": MUTED, "ink": INK,
-}  # fmt: skip
+    "query": QUERY,
+    "key": KEY,
+    "value": VALUE,
+    "position": POSITION,
+    "weight": WEIGHT,
+    "muted": MUTED,
+    "ink": INK,
+}
 LETTERS = {"query": "Q", "key": "K", "value": "V", "position": "P"}
 DASHES: dict[str, Any] = {"key": (0, (4.5, 2.2)), "value": (0, (1.3, 1.5))}
 _RUN = re.compile(r"([_^])(\{[^}]*\}|\w+)")
@@ -63,10 +69,20 @@ class Canvas:
         return self.figure
 
     def text(
-        self, x: float, y: float, text: str, *, ha: str = "center", size: float = SIZE, color: str = INK,
-        bold: bool = False, rotation: float = 0,
-    ) -> float:  # fmt: skip
-        """Escribe ``text`` centrado en la altura ``y``; devuelve su ancho. Admite ``d_k``, ``W^Q`` y varias líneas."""
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        ha: str = "center",
+        size: float = SIZE,
+        color: str = INK,
+        bold: bool = False,
+        rotation: float = 0,
+    ) -> float:
+        """Escribe ``text`` centrado en la altura ``y``; devuelve su ancho. Admite ``d_k``, ``W^Q``
+        y varias líneas.
+        """
         lines = text.split("\n")
         if rotation:
             self._label += 1
@@ -77,7 +93,9 @@ class Canvas:
             for index, line in enumerate(lines)
         )
 
-    def _line(self, x: float, y: float, text: str, ha: str, size: float, color: str, bold: bool) -> float:
+    def _line(
+        self, x: float, y: float, text: str, ha: str, size: float, color: str, bold: bool
+    ) -> float:
         runs, width = split_runs(text), measure(text, size, bold)
         left = x - {"left": 0.0, "center": 0.5, "right": 1.0}[ha] * width
         self.boxes.append((left, y - size / 2, left + width, y + size / 2))
@@ -97,29 +115,69 @@ class Canvas:
         return width
 
     def _run(
-        self, x: float, y: float, text: str, ha: str, size: float, color: str, bold: bool, rotation: float = 0
+        self,
+        x: float,
+        y: float,
+        text: str,
+        ha: str,
+        size: float,
+        color: str,
+        bold: bool,
+        rotation: float = 0,
     ) -> float:
         weight = "bold" if bold else "normal"
         piece = Text(
-            x, y, text, ha=ha, va="baseline", size=size, color=color, weight=weight, rotation=rotation,
-            rotation_mode="anchor", clip_on=False, transform=self.ax.transData, parse_math=False,
-        )  # fmt: skip
+            x,
+            y,
+            text,
+            ha=ha,
+            va="baseline",
+            size=size,
+            color=color,
+            weight=weight,
+            rotation=rotation,
+            rotation_mode="anchor",
+            clip_on=False,
+            transform=self.ax.transData,
+            parse_math=False,
+        )
         piece._atento_label = self._label
         self.ax.add_artist(piece)
         return measure(text, size, bold)
 
     def path(
-        self, path: Path, *, color: str | None = INK, fill: str | None = None, alpha: float = 1.0, width: float = 1.0,
-        dash: Any = "-", order: float = 1.0, edge_alpha: float = 1.0, hatch: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        path: Path,
+        *,
+        color: str | None = INK,
+        fill: str | None = None,
+        alpha: float = 1.0,
+        width: float = 1.0,
+        dash: Any = "-",
+        order: float = 1.0,
+        edge_alpha: float = 1.0,
+        hatch: str | None = None,
+    ) -> None:
         """Un trazo con borde ``color`` y relleno ``fill`` de opacidad ``alpha``."""
-        self.ax.add_patch(PathPatch(
-            path, facecolor=(fill, alpha) if fill else "none", edgecolor=(color, edge_alpha) if color else "none",
-            linewidth=width if color else 0, linestyle=dash, clip_on=False, zorder=order, hatch=hatch,
-        ))  # fmt: skip
+        self.ax.add_patch(
+            PathPatch(
+                path,
+                facecolor=(fill, alpha) if fill else "none",
+                edgecolor=(color, edge_alpha) if color else "none",
+                linewidth=width if color else 0,
+                linestyle=dash,
+                clip_on=False,
+                zorder=order,
+                hatch=hatch,
+            )
+        )
 
-    def rect(self, x: float, y: float, w: float, h: float, *, radius: float = 0.0, **style: Any) -> None:
-        """Rectángulo con la esquina de arriba a la izquierda en ``(x, y)``; ``style``, el de :meth:`path`."""
+    def rect(
+        self, x: float, y: float, w: float, h: float, *, radius: float = 0.0, **style: Any
+    ) -> None:
+        """Rectángulo con la esquina de arriba a la izquierda en ``(x, y)``; ``style``, el de
+        :meth:`path`.
+        """
         self.path(rounded(x, y, w, h, radius), **style)
 
     def line(self, points: Sequence[Point], *, radius: float = 0.0, **style: Any) -> None:
@@ -131,23 +189,50 @@ class Canvas:
         unit = Ellipse((x, y), 2 * rx, 2 * ry)
         self.path(unit.get_path().transformed(unit.get_patch_transform()), **style)
 
-    def marker(self, x: float, y: float, role: str, radius: float = 4.5, *, alpha: float = 1.0) -> None:
+    def marker(
+        self, x: float, y: float, role: str, radius: float = 4.5, *, alpha: float = 1.0
+    ) -> None:
         """La forma de un papel: círculo (consulta), cuadrado (clave) o rombo (valor)."""
         color = COLORS[role]
         r = radius
         if role == "key":
-            self.rect(x - 0.9 * r, y - 0.9 * r, 1.8 * r, 1.8 * r, color=color, fill=color, alpha=alpha, order=3)
+            self.rect(
+                x - 0.9 * r,
+                y - 0.9 * r,
+                1.8 * r,
+                1.8 * r,
+                color=color,
+                fill=color,
+                alpha=alpha,
+                order=3,
+            )
         elif role == "value":
-            corners = [(x, y - 1.25 * r), (x + 1.25 * r, y), (x, y + 1.25 * r), (x - 1.25 * r, y), (x, y - 1.25 * r)]
+            corners = [
+                (x, y - 1.25 * r),
+                (x + 1.25 * r, y),
+                (x, y + 1.25 * r),
+                (x - 1.25 * r, y),
+                (x, y - 1.25 * r),
+            ]
             self.line(corners, color=color, fill=color, alpha=alpha, order=3)
         else:
             self.ellipse(x, y, r, r, color=color, fill=color, alpha=alpha, order=3)
 
     def arrow(
-        self, points: Sequence[Point], *, color: str = INK, width: float = 1.2, curved: bool = False, dash: Any = "-",
-        radius: float = 6.0, alpha: float = 1.0, order: float = 2.0, head: float | None = None,
-    ) -> None:  # fmt: skip
-        """Flecha por ``points``: quebrada o, si ``curved``, una cúbica de cuatro puntos de control."""
+        self,
+        points: Sequence[Point],
+        *,
+        color: str = INK,
+        width: float = 1.2,
+        curved: bool = False,
+        dash: Any = "-",
+        radius: float = 6.0,
+        alpha: float = 1.0,
+        order: float = 2.0,
+        head: float | None = None,
+    ) -> None:
+        """Flecha por ``points``: quebrada o, si ``curved``, una cúbica de cuatro puntos de
+        control."""
         tip, before = np.array(points[-1], float), np.array(points[-2], float)
         way = (tip - before) / max(math.dist(tip, before), 1e-9)
         long = head or 5.0 + 1.6 * width
@@ -156,14 +241,31 @@ class Canvas:
         shaft = [*points[:-1], tuple(tip - way * long * 0.85)]
         path = Path(shaft, [1, 4, 4, 4]) if curved else polyline(shaft, radius)
         self.path(path, color=color, width=width, dash=dash, edge_alpha=alpha, order=order)
-        corners = [tuple(tip), tuple(neck + side), tuple(tip - way * long * 0.8), tuple(neck - side), tuple(tip)]
+        corners = [
+            tuple(tip),
+            tuple(neck + side),
+            tuple(tip - way * long * 0.8),
+            tuple(neck - side),
+            tuple(tip),
+        ]
         self.line(corners, color=None, fill=color, alpha=alpha, order=order)
 
     def grid(
-        self, x: float, y: float, rows: int, cols: int, cell: Point, *, role: str = "ink", values: Any = None,
-        spec: str | None = None, shade: bool = False, paper: bool = False,
-    ) -> None:  # fmt: skip
-        """Matriz de celdas que se cuentan, con el tinte de su papel; los pesos, según su intensidad.
+        self,
+        x: float,
+        y: float,
+        rows: int,
+        cols: int,
+        cell: Point,
+        *,
+        role: str = "ink",
+        values: Any = None,
+        spec: str | None = None,
+        shade: bool = False,
+        paper: bool = False,
+    ) -> None:
+        """Matriz de celdas que se cuentan, con el tinte de su papel; los pesos, según su
+        intensidad.
 
         shade: la intensidad dice el valor también fuera de los pesos; los negativos, en gris.
         """
@@ -173,16 +275,28 @@ class Canvas:
         if values is not None and (role == "weight" or shade):
             self._shades(x, y, np.asarray(values, float), cell, role)
         else:
-            self.rect(x, y, cols * w, rows * h, color=None, fill=color, alpha=0.07 if role == "ink" else TINT)
+            self.rect(
+                x,
+                y,
+                cols * w,
+                rows * h,
+                color=None,
+                fill=color,
+                alpha=0.07 if role == "ink" else TINT,
+            )
         inner = [[(x + j * w, y), (x + j * w, y + rows * h)] for j in range(1, cols)]
         inner += [[(x, y + i * h), (x + cols * w, y + i * h)] for i in range(1, rows)]
         if inner:
-            self.path(Path.make_compound_path(*map(Path, inner)), color=color, width=0.6, edge_alpha=0.4)
+            self.path(
+                Path.make_compound_path(*map(Path, inner)), color=color, width=0.6, edge_alpha=0.4
+            )
         self.rect(x, y, cols * w, rows * h, color=color, width=1.2, dash=DASHES.get(role, "-"))
         if spec is not None and values is not None:
             for (i, j), value in np.ndenumerate(np.asarray(values, float)):
                 ink = on_cell(value) if role == "weight" else INK
-                self.text(x + (j + 0.5) * w, y + (i + 0.5) * h, number(value, spec), size=SMALL, color=ink)
+                self.text(
+                    x + (j + 0.5) * w, y + (i + 0.5) * h, number(value, spec), size=SMALL, color=ink
+                )
 
     def _shades(self, x: float, y: float, values: np.ndarray, cell: Point, role: str) -> None:
         top = 1.0 if role == "weight" else max(float(np.abs(values).max()), 1e-9) / 0.55
@@ -216,7 +330,10 @@ def split_runs(text: str) -> list[tuple[str, str]]:
 def measure(text: str, size: float = SIZE, bold: bool = False) -> float:
     """Ancho de un texto en puntos, con sus índices; el de la línea más larga."""
     return max(
-        sum(advance(run, max(SUB, 0.8 * size) if mark else size, bold) for mark, run in split_runs(line))
+        sum(
+            advance(run, max(SUB, 0.8 * size) if mark else size, bold)
+            for mark, run in split_runs(line)
+        )
         for line in text.split("\n")
     )
 
@@ -261,8 +378,9 @@ def rounded(x: float, y: float, w: float, h: float, radius: float) -> Path:
         return Path([(x, y), (x + w, y), (x + w, y + h), (x, y + h), (x, y)], [1, 2, 2, 2, 79])
     corners = [(x + w, y), (x + w, y + h), (x, y + h), (x, y)]
     vertices, codes = [(x + r, y)], [1]
-    for (cx, cy), (ax, ay), (bx, by) in zip(corners, [(-r, 0), (0, -r), (r, 0), (0, r)],
-                                            [(0, r), (-r, 0), (0, -r), (r, 0)], strict=True):  # fmt: skip
+    for (cx, cy), (ax, ay), (bx, by) in zip(
+        corners, [(-r, 0), (0, -r), (r, 0), (0, r)], [(0, r), (-r, 0), (0, -r), (r, 0)], strict=True
+    ):
         vertices += [(cx + ax, cy + ay), (cx, cy), (cx + bx, cy + by)]
         codes += [2, 3, 3]
     return Path([*vertices, (x + r, y)], [*codes, 79])
@@ -286,23 +404,35 @@ def polyline(points: Sequence[Point], radius: float = 0.0) -> Path:
 # --- Validar --------------------------------------------------------------------------------------
 
 
-def as_matrix(value: Any, name: str, shape: tuple[int | None, int | None] = (None, None)) -> np.ndarray:
-    """Comprueba que ``value`` es una matriz de números finitos con esa forma (``None``, cualquiera)."""
+def as_matrix(
+    value: Any, name: str, shape: tuple[int | None, int | None] = (None, None)
+) -> np.ndarray:
+    """Comprueba que ``value`` es una matriz de números finitos con esa forma (``None``,
+    cualquiera).
+    """
     matrix = np.asarray(array(value), dtype=float)
     expected = tuple("?" if size is None else size for size in shape)
-    fits = matrix.ndim == 2 and all(want in (None, have) for want, have in zip(shape, matrix.shape, strict=True))
+    fits = matrix.ndim == 2 and all(
+        want in (None, have) for want, have in zip(shape, matrix.shape, strict=True)
+    )
     if not fits or 0 in matrix.shape:
-        raise ValueError(f"{name}: llegó la forma {matrix.shape}; se esperaba {expected}".replace("'", ""))
+        raise ValueError(
+            f"{name}: llegó la forma {matrix.shape}; se esperaba {expected}".replace("'", "")
+        )
     if not np.isfinite(matrix).all():
         raise ValueError(f"{name}: hay valores que no son finitos")
     return matrix
 
 
-def as_weights(value: Any, name: str, shape: tuple[int | None, int | None] = (None, None)) -> np.ndarray:
+def as_weights(
+    value: Any, name: str, shape: tuple[int | None, int | None] = (None, None)
+) -> np.ndarray:
     """Como :func:`as_matrix`, con valores de 0 a 1."""
     matrix = as_matrix(value, name, shape)
     if matrix.min() < -1e-6 or matrix.max() > 1 + 1e-6:
-        raise ValueError(f"{name}: va de {matrix.min():.3g} a {matrix.max():.3g}; se esperaban pesos de 0 a 1")
+        raise ValueError(
+            f"{name}: va de {matrix.min():.3g} a {matrix.max():.3g}; se esperaban pesos de 0 a 1"
+        )
     return matrix.clip(0.0, 1.0)
 
 
@@ -312,7 +442,9 @@ def as_words(words: Any, name: str, count: int | None = None) -> list[str]:
         raise TypeError(f"{name}: llegó {type(words).__name__}; se esperaba una lista de textos")
     found = [str(word) for word in words]
     if not found or (count is not None and len(found) != count):
-        raise ValueError(f"{name}: llegaron {len(found)} textos; se esperaban {count or 'uno o más'}")
+        raise ValueError(
+            f"{name}: llegaron {len(found)} textos; se esperaban {count or 'uno o más'}"
+        )
     if any(not word.strip() for word in found):
         raise ValueError(f"{name}: hay un texto vacío")
     return found

@@ -1,4 +1,6 @@
-"""Quién atiende a quién: arcos entre las palabras de una frase, hilos entre dos listas y triángulos."""
+"""Quién atiende a quién: arcos entre las palabras de una frase, hilos entre dos listas y
+triángulos.
+"""
 
 from __future__ import annotations
 
@@ -39,14 +41,17 @@ def arcs(
     numbers: bool | None = None,
     labels: tuple[str, str] = ("", ""),
 ) -> Figure:
-    """Arcos de quien atiende a quien es atendida, tan gruesos como el peso, sobre las palabras de una frase.
+    """Arcos de quien atiende a quien es atendida, tan gruesos como el peso, sobre las palabras de
+    una frase.
 
-    words: (n) palabras; weights: (n, n) pesos de 0 a 1, o una lista de n índices (a quién atiende cada una).
-    onto: (m) palabras de abajo: hilos de dos listas (alineamiento de una traducción, permutación), weights (n, m).
-    row: la palabra que se explica: solo sus arcos, con el peso escrito; numbers: escribe (o no) los pesos.
-    threshold: los pesos menores no se dibujan; labels: rótulos de la lista de arriba y de la de abajo.
+    words: (n) palabras; weights: (n, n) pesos de 0 a 1, o una lista de n índices (a quién atiende
+    cada una). onto: (m) palabras de abajo: hilos de dos listas (alineamiento de una traducción,
+    permutación), weights (n, m). row: la palabra que se explica: solo sus arcos, con el peso
+    escrito; numbers: escribe (o no) los pesos. threshold: los pesos menores no se dibujan; labels:
+    rótulos de la lista de arriba y de la de abajo.
 
-    Errores: ``ValueError`` si las formas no casan, si un peso no está entre 0 y 1 o si las palabras no caben.
+    Errores: ``ValueError`` si las formas no casan, si un peso no está entre 0 y 1 o si las palabras
+    no caben.
     Ejemplo: ``diagrams.arcs(["la", "gata", "negra", "duerme"], A, row=2)``.
     """
     names = as_words(words, "words")
@@ -54,7 +59,9 @@ def arcs(
     table = _table(weights, len(names), len(below))
     row = as_index(row, len(names), "row")
     if not 0 <= threshold < 1:
-        raise ValueError(f"threshold: llegó {threshold}; se esperaba un número desde 0 y menor que 1")
+        raise ValueError(
+            f"threshold: llegó {threshold}; se esperaba un número desde 0 y menor que 1"
+        )
     if onto is not None:
         return _threads(names, below, table, row, threshold, labels)
     return _sentence(names, table, row, threshold, row is not None if numbers is None else numbers)
@@ -62,9 +69,13 @@ def arcs(
 
 def _table(weights: Any, rows: int, cols: int) -> np.ndarray:
     """Los pesos, también cuando llegan como índices."""
-    if isinstance(weights, Sequence) and all(isinstance(item, int | np.integer) for item in weights):
+    if isinstance(weights, Sequence) and all(
+        isinstance(item, int | np.integer) for item in weights
+    ):
         if len(weights) != rows or not all(0 <= item < cols for item in weights):
-            raise ValueError(f"weights: llegó {list(weights)}; se esperaban {rows} índices de 0 a {cols - 1}")
+            raise ValueError(
+                f"weights: llegó {list(weights)}; se esperaban {rows} índices de 0 a {cols - 1}"
+            )
         return np.eye(cols)[list(weights)]
     return as_weights(weights, "weights", (rows, cols))
 
@@ -81,14 +92,20 @@ def _spots(words: list[str], bold: bool = False, upper: bool = False) -> tuple[l
             x += width + gap
         return centers, False
     order = list(enumerate(reversed(words) if upper else words))
-    margin = max(16.0, *(0.66 * measure(word, SIZE, bold) + 6 - 15 * index for index, word in order))
+    margin = max(
+        16.0, *(0.66 * measure(word, SIZE, bold) + 6 - 15 * index for index, word in order)
+    )
     step = (PAGE - 16 - margin) / max(len(words) - 1, 1)
     if step < 15:
-        raise ValueError(f"words: {len(words)} palabras no caben en una figura; conviene una frase más corta")
+        raise ValueError(
+            f"words: {len(words)} palabras no caben en una figura; conviene una frase más corta"
+        )
     return [(16 if upper else margin) + step * index for index in range(len(words))], True
 
 
-def _sentence(names: list[str], table: np.ndarray, row: int | None, threshold: float, numbers: bool) -> Figure:
+def _sentence(
+    names: list[str], table: np.ndarray, row: int | None, threshold: float, numbers: bool
+) -> Figure:
     """La forma de una sola frase: arcos por encima."""
     centers, turned = _spots(names, bold=True)
     pairs = [(i, j) for i, j in np.argwhere(table > threshold) if row in (None, i)]
@@ -121,12 +138,30 @@ def _arc(canvas: Canvas, start: Point, to: float, weight: float, lift: float) ->
     else:
         side = 1 if to > x else -1
         height = 1.33 * lift * abs(to - x) + 14
-        points = [(x + 4 * side, y), (x + 6 * side, y - height), (to - 8 * side, y - height), (to - 4 * side, y)]
-    canvas.arrow(points, curved=True, color=WEIGHT, width=width, alpha=alpha, order=1 + weight, head=6.5 + 5 * weight)
+        points = [
+            (x + 4 * side, y),
+            (x + 6 * side, y - height),
+            (to - 8 * side, y - height),
+            (to - 4 * side, y),
+        ]
+    canvas.arrow(
+        points,
+        curved=True,
+        color=WEIGHT,
+        width=width,
+        alpha=alpha,
+        order=1 + weight,
+        head=6.5 + 5 * weight,
+    )
 
 
 def _numbers(
-    canvas: Canvas, centers: list[float], table: np.ndarray, pairs: list[Any], base: float, turned: bool
+    canvas: Canvas,
+    centers: list[float],
+    table: np.ndarray,
+    pairs: list[Any],
+    base: float,
+    turned: bool,
 ) -> None:
     """El peso, debajo de la palabra atendida."""
     chosen = {j: float(table[i, j]) for i, j in sorted(pairs, key=lambda pair: table[tuple(pair)])}
@@ -139,7 +174,12 @@ def _numbers(
 
 
 def _threads(
-    names: list[str], below: list[str], table: np.ndarray, row: int | None, threshold: float, labels: tuple[str, str]
+    names: list[str],
+    below: list[str],
+    table: np.ndarray,
+    row: int | None,
+    threshold: float,
+    labels: tuple[str, str],
 ) -> Figure:
     """Dos listas, una encima de otra, y un hilo por peso."""
     canvas = Canvas()
@@ -147,15 +187,26 @@ def _threads(
     head = 22.0 if labels[0] else 4.0
     y_up = head + (0.8 * max(map(measure, names)) + 8 if turn_up else 18)
     y_down = y_up + 96
-    for i, j in sorted(np.argwhere(table > threshold).tolist(), key=lambda pair: table[tuple(pair)]):
+    for i, j in sorted(
+        np.argwhere(table > threshold).tolist(), key=lambda pair: table[tuple(pair)]
+    ):
         weight, lit = float(table[i, j]), row in (None, i)
         color = WEIGHT if lit else MUTED
-        path = Path([(upper[i], y_up), (upper[i], y_up + 42), (lower[j], y_down - 42), (lower[j], y_down)], [1, 4, 4, 4])
+        path = Path(
+            [(upper[i], y_up), (upper[i], y_up + 42), (lower[j], y_down - 42), (lower[j], y_down)],
+            [1, 4, 4, 4],
+        )
         alpha = round((0.25 + 0.75 * weight) * (1 if lit else 0.4), 2)
         canvas.path(path, color=color, width=0.8 + 4.2 * weight, edge_alpha=alpha, order=1 + weight)
     for index, (name, x) in enumerate(zip(names, upper, strict=True)):
         angle = {"rotation": 50, "ha": "left"} if turn_up else {}
-        canvas.text(x, y_up - (6 if turn_up else 11), name, color=INK if row in (None, index) else MUTED, **angle)
+        canvas.text(
+            x,
+            y_up - (6 if turn_up else 11),
+            name,
+            color=INK if row in (None, index) else MUTED,
+            **angle,
+        )
     for name, x in zip(below, lower, strict=True):
         angle = {"rotation": 50, "ha": "right"} if turn_down else {}
         canvas.text(x + (4 if turn_down else 0), y_down + (12 if turn_down else 11), name, **angle)
@@ -168,30 +219,49 @@ def _threads(
 
 
 def shuffle(items: Sequence[str], order: Sequence[int], *, middle: str = "atención") -> Figure:
-    """Filas barajadas: entradas y salidas unidas por los mismos hilos, antes y después de la operación.
+    """Filas barajadas: entradas y salidas unidas por los mismos hilos, antes y después de la
+    operación.
 
-    items: (n) nombres de las filas; order: (n) permutación, la fila i de la baraja era la ``order[i]``.
-    middle: nombre de la operación, que se aplica a los dos órdenes.
+    items: (n) nombres de las filas; order: (n) permutación, la fila i de la baraja era la
+    ``order[i]``. middle: nombre de la operación, que se aplica a los dos órdenes.
 
     Errores: ``ValueError`` si ``order`` no es una permutación de 0, …, n − 1.
     Ejemplo: ``diagrams.shuffle(["la", "gata", "negra", "duerme"], [2, 0, 3, 1])``.
     """
     names, order = as_words(items, "items"), [int(index) for index in order]
     if sorted(order) != list(range(len(names))):
-        raise ValueError(f"order: llegó {order}; se esperaba una permutación de 0 a {len(names) - 1}")
+        raise ValueError(
+            f"order: llegó {order}; se esperaba una permutación de 0 a {len(names) - 1}"
+        )
     wide = max(map(measure, names)) + 16
     if 2 * wide + 2 * (wide + 10) > PAGE - 80:
         raise ValueError("items: los nombres no caben; conviene acortarlos")
     canvas, step, top = Canvas(), 30.0, 46.0
     room = PAGE - 4 * wide - 8
-    xs = [4 + wide / 2, 4 + 1.5 * wide + 0.27 * room, 4 + 2.5 * wide + 0.73 * room, 4 + 3.5 * wide + room]
+    xs = [
+        4 + wide / 2,
+        4 + 1.5 * wide + 0.27 * room,
+        4 + 2.5 * wide + 0.73 * room,
+        4 + 3.5 * wide + room,
+    ]
     columns = [[names[i] for i in range(len(names))], [names[i] for i in order]]
     bottom = top + step * len(names)
-    for k, (x, rows) in enumerate(zip(xs, [columns[0], columns[1], columns[1], columns[0]], strict=True)):
+    for k, (x, rows) in enumerate(
+        zip(xs, [columns[0], columns[1], columns[1], columns[0]], strict=True)
+    ):
         color = INK if k < 2 else WEIGHT
         for index, name in enumerate(rows):
             y = top + step * index
-            canvas.rect(x - wide / 2, y - 11, wide, 22, color=color, fill=color, alpha=0.07 if k < 2 else 0.18, radius=4)
+            canvas.rect(
+                x - wide / 2,
+                y - 11,
+                wide,
+                22,
+                color=color,
+                fill=color,
+                alpha=0.07 if k < 2 else 0.18,
+                radius=4,
+            )
             canvas.text(x, y, name if k < 2 else f"{name}′")
     for start, end, flip in ((0, 1, False), (2, 3, True)):
         for new, old in enumerate(order):
@@ -201,7 +271,11 @@ def shuffle(items: Sequence[str], order: Sequence[int], *, middle: str = "atenci
             path = Path([one, (half, one[1]), (half, two[1]), two], [1, 4, 4, 4])
             canvas.path(path, color=MUTED, width=1.4)
     left, right = xs[1] + wide / 2 + 3, xs[2] - wide / 2 - 3
-    canvas.arrow([(left, (top + bottom - step) / 2), (right, (top + bottom - step) / 2)], color=WEIGHT, width=2.2)
+    canvas.arrow(
+        [(left, (top + bottom - step) / 2), (right, (top + bottom - step) / 2)],
+        color=WEIGHT,
+        width=2.2,
+    )
     canvas.text((xs[1] + xs[2]) / 2, bottom + 2, middle, size=SMALL, color=WEIGHT)
     for x, title in zip(xs, ("filas", "barajadas", "salidas", "en orden"), strict=True):
         canvas.text(x, 14, title, size=SMALL, color=MUTED)
@@ -213,16 +287,21 @@ def triangle(
 ) -> Figure:
     """Tres nodos y sus puntuaciones: una línea si son simétricas, dos flechas si tienen dirección.
 
-    names: los tres nombres; panels: ``{título: (3, 3) puntuaciones}``, uno o dos paneles; spec: formato del número.
-    winners: en cada fila, la flecha (o el extremo) hacia quien más puntúa va en violeta.
+    names: los tres nombres; panels: ``{título: (3, 3) puntuaciones}``, uno o dos paneles; spec:
+    formato del número. winners: en cada fila, la flecha (o el extremo) hacia quien más puntúa va en
+    violeta.
 
-    Errores: ``ValueError`` si no son tres nombres, si hay más de dos paneles o si una matriz no es de 3 × 3.
-    Ejemplo: ``diagrams.triangle(["piedra", "tijera", "papel"], {"simétricas": S, "con dirección": Q @ K.T})``.
+    Errores: ``ValueError`` si no son tres nombres, si hay más de dos paneles o si una matriz no es
+    de 3 × 3.
+    Ejemplo: ``diagrams.triangle(["piedra", "tijera", "papel"], {"simétricas": S, "con dirección": Q
+    @ K.T})``.
     """
     names = as_words(names, "names", 3)
     if not 1 <= len(panels) <= 2:
         raise ValueError(f"panels: llegaron {len(panels)}; se esperaban uno o dos paneles")
-    tables = {title: as_matrix(scores, f"panels[{title}]", (3, 3)) for title, scores in panels.items()}
+    tables = {
+        title: as_matrix(scores, f"panels[{title}]", (3, 3)) for title, scores in panels.items()
+    }
     canvas, share = Canvas(), PAGE / len(tables)
     for index, (title, scores) in enumerate(tables.items()):
         middle = share * (index + 0.5)
@@ -243,8 +322,15 @@ def _triangle(
         for a, b in ((i, j), (j, i)):
             other = 3 - a - b
             wins = winners and scores[a, b] > scores[a, other]
-            _edge(canvas, spots, (a, b), number(scores[a, b], spec), color=WEIGHT if wins else MUTED,
-                  width=2.6 if wins else 1.1, bend=True)  # fmt: skip
+            _edge(
+                canvas,
+                spots,
+                (a, b),
+                number(scores[a, b], spec),
+                color=WEIGHT if wins else MUTED,
+                width=2.6 if wins else 1.1,
+                bend=True,
+            )
     for (x, y), name in zip(spots, names, strict=True):
         canvas.ellipse(x, y, 9, 9, fill=PAPER, width=1.6, order=4)
         canvas.ellipse(x, y, 3.2, 3.2, fill=INK, order=5)
@@ -252,9 +338,15 @@ def _triangle(
 
 
 def _edge(
-    canvas: Canvas, spots: list[Point], ends: tuple[int, int], text: str, *, color: str, width: float,
+    canvas: Canvas,
+    spots: list[Point],
+    ends: tuple[int, int],
+    text: str,
+    *,
+    color: str,
+    width: float,
     bend: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """Un lado del triángulo con su número: línea, o flecha curvada hacia un lado."""
     (x0, y0), (x1, y1) = spots[ends[0]], spots[ends[1]]
     long = math.dist((x0, y0), (x1, y1))
@@ -266,37 +358,51 @@ def _edge(
         side = 15.0
     else:
         lift, side = 12.0, 22.0
-        points = [start, *((p[0] + 3 * nx + s * 24 * ux + lift * nx, p[1] + 3 * ny + s * 24 * uy + lift * ny)
-                           for p, s in ((start, 1), (end, -1))), end]  # fmt: skip
+        points = [
+            start,
+            *(
+                (p[0] + 3 * nx + s * 24 * ux + lift * nx, p[1] + 3 * ny + s * 24 * uy + lift * ny)
+                for p, s in ((start, 1), (end, -1))
+            ),
+            end,
+        ]
         canvas.arrow(points, curved=True, color=color, width=width, head=9)
     sign = 1 if bend else -1
     x, y = (x0 + x1) / 2 + sign * side * nx, (y0 + y1) / 2 + sign * side * ny
     canvas.text(x, y, text, color=color, bold=color == WEIGHT)
 
 
-
-
 def _routes(words: int, start: int, end: int, kernel: int) -> dict[str, list[int]]:
-    """Por qué posiciones pasa lo que va de ``start`` a ``end``: en una recurrencia, una convolución y una atención.
+    """Por qué posiciones pasa lo que va de ``start`` a ``end``: en una recurrencia, una convolución
+    y una atención.
 
-    words: cuántas hay; la convolución mira, en cada capa, la propia palabra y las ``kernel − 1`` de delante.
+    words: cuántas hay; la convolución mira, en cada capa, la propia palabra y las ``kernel − 1`` de
+    delante.
 
     Errores: ``ValueError`` si ``start`` no va antes que ``end`` o si ``kernel`` es menor que 2.
     """
     if not 0 <= start < end < words:
-        raise ValueError(f"start, end: llegaron {start} y {end}; se esperaba 0 ≤ start < end < {words}")
+        raise ValueError(
+            f"start, end: llegaron {start} y {end}; se esperaba 0 ≤ start < end < {words}"
+        )
     if kernel < 2:
         raise ValueError(f"kernel: llegó {kernel}; se esperaba un entero mayor o igual que 2")
     jumps = [start]
     while jumps[-1] < end:
         jumps.append(min(jumps[-1] + kernel - 1, end))
-    return {"recurrencia": list(range(start, end + 1)), "convolución": jumps, "atención": [start, end]}
+    return {
+        "recurrencia": list(range(start, end + 1)),
+        "convolución": jumps,
+        "atención": [start, end],
+    }
 
 
 def reach(words: Sequence[str], start: int, end: int, *, kernel: int = 3) -> Figure:
-    """De una palabra a otra por tres caminos: de mano en mano, de vecindad en vecindad y de una vez.
+    """De una palabra a otra por tres caminos: de mano en mano, de vecindad en vecindad y de una
+    vez.
 
-    words: (n) palabras; start, end: de cuál a cuál; kernel: cuántas palabras abarca el filtro de la convolución.
+    words: (n) palabras; start, end: de cuál a cuál; kernel: cuántas palabras abarca el filtro de la
+    convolución.
 
     Errores: ``ValueError`` si los índices no valen o las palabras no caben.
     Ejemplo: ``diagrams.reach(["la", "llave", "del", "cajón", "está", "oxidada"], 1, 5)``.
@@ -310,10 +416,23 @@ def reach(words: Sequence[str], start: int, end: int, *, kernel: int = 3) -> Fig
         y += 40
         for index, x in enumerate(centers):
             lit = index in path
-            canvas.ellipse(x, y, 4.2, 4.2, color=WEIGHT if lit else MUTED, fill=WEIGHT if lit else PAPER, order=3)
+            canvas.ellipse(
+                x,
+                y,
+                4.2,
+                4.2,
+                color=WEIGHT if lit else MUTED,
+                fill=WEIGHT if lit else PAPER,
+                order=3,
+            )
         for a, b in zip(path, path[1:], strict=False):
             lift = 8 + 18 * (b - a) / (end - start)
-            points = [(centers[a], y - 6), (centers[a], y - lift - 6), (centers[b], y - lift - 6), (centers[b], y - 6)]
+            points = [
+                (centers[a], y - 6),
+                (centers[a], y - lift - 6),
+                (centers[b], y - lift - 6),
+                (centers[b], y - 6),
+            ]
             canvas.arrow(points, curved=True, color=WEIGHT, width=1.4, head=6)
         y += 22
     for index, (name, x) in enumerate(zip(names, centers, strict=True)):

@@ -43,23 +43,29 @@ def mixture(
 ) -> Figure:
     """Valores que se mezclan en uno según sus pesos: números (precios) o filas (vectores).
 
-    labels: (n) nombres; weights: (n) pesos que suman 1; values: (n) números positivos o (n, d) vectores.
-    result: nombre de lo que sale, weights @ values, que se calcula aquí; unit: unidad de los números.
-    role: papel de los valores; headers: rótulos de las dos columnas; spec, weight_spec: formato de los números.
+    labels: (n) nombres; weights: (n) pesos que suman 1; values: (n) números positivos o (n, d)
+    vectores. result: nombre de lo que sale, weights @ values, que se calcula aquí; unit: unidad de
+    los números. role: papel de los valores; headers: rótulos de las dos columnas; spec,
+    weight_spec: formato de los números.
 
-    Errores: ``ValueError`` si los tamaños no casan, si los pesos no suman 1 o si un número que se apila es negativo.
-    Ejemplo: ``diagrams.mixture(["manzana", "albaricoque", "naranja"], [0, .4, .6], [6, 4, 3], result="narancoque",
-    headers=("peso", "precio"), unit="€", spec=".1f")``.
+    Errores: ``ValueError`` si los tamaños no casan, si los pesos no suman 1 o si un número que se
+    apila es negativo.
+    Ejemplo: ``diagrams.mixture(["manzana", "albaricoque", "naranja"], [0, .4, .6], [6, 4, 3],
+    result="narancoque", headers=("peso", "precio"), unit="€", spec=".1f")``.
     """
     names, role = as_words(labels, "labels"), as_role(role)
     parts = np.asarray(array(weights), dtype=float)
     if parts.shape != (len(names),) or parts.min() < -1e-6 or abs(parts.sum() - 1) > 1e-3:
-        raise ValueError(f"weights: llegó {parts.round(3).tolist()}; se esperaban {len(names)} pesos que sumen 1")
+        raise ValueError(
+            f"weights: llegó {parts.round(3).tolist()}; se esperaban {len(names)} pesos que sumen 1"
+        )
     table = np.asarray(array(values), dtype=float)
     drawing = _Mixture(names, parts.clip(0, 1), role, (spec, weight_spec), unit, result)
     if table.ndim == 1:
         if table.shape != parts.shape or not np.isfinite(table).all() or table.min() < 0:
-            raise ValueError(f"values: llegó {table.tolist()}; se esperaban {len(names)} números no negativos")
+            raise ValueError(
+                f"values: llegó {table.tolist()}; se esperaban {len(names)} números no negativos"
+            )
         return drawing.numbers(table, result, headers)
     return drawing.rows(as_matrix(values, "values", (len(names), None)), result, headers)
 
@@ -68,7 +74,13 @@ class _Mixture:
     """Composición común: nombre, barra del peso, y a la derecha lo que se promedia."""
 
     def __init__(
-        self, names: list[str], weights: np.ndarray, role: str, specs: tuple[str, str], unit: str, result: str
+        self,
+        names: list[str],
+        weights: np.ndarray,
+        role: str,
+        specs: tuple[str, str],
+        unit: str,
+        result: str,
     ) -> None:
         self.names, self.weights, self.role, self.canvas = names, weights, role, Canvas()
         self.spec, self.weight_spec = specs
@@ -83,10 +95,22 @@ class _Mixture:
         canvas.text(self.left, 10, header, ha="left", size=SMALL, color=MUTED)
         for index, (name, weight) in enumerate(zip(self.names, self.weights, strict=True)):
             y = self.top + index * _ROW
-            canvas.text(self.left - 10, y + _BAR / 2, name, ha="right", color=MUTED if weight < 5e-3 else COLORS["ink"])
+            canvas.text(
+                self.left - 10,
+                y + _BAR / 2,
+                name,
+                ha="right",
+                color=MUTED if weight < 5e-3 else COLORS["ink"],
+            )
             canvas.rect(self.left, y, width, _BAR, color=WEIGHT, edge_alpha=0.3, width=0.7)
             canvas.rect(self.left, y, width * weight, _BAR, color=None, fill=WEIGHT, alpha=0.85)
-            canvas.text(self.left + width + 6, y + _BAR / 2, number(weight, self.weight_spec), ha="left", color=WEIGHT)
+            canvas.text(
+                self.left + width + 6,
+                y + _BAR / 2,
+                number(weight, self.weight_spec),
+                ha="left",
+                color=WEIGHT,
+            )
 
     def numbers(self, values: np.ndarray, result: str, headers: tuple[str, str]) -> Figure:
         """Números: barras de valor, y abajo los trozos peso × valor puestos uno tras otro."""
@@ -105,7 +129,16 @@ class _Mixture:
             y = self.top + index * _ROW
             fade = 1.0 if self.weights[index] >= 5e-3 else 0.35
             self.canvas.text(x - 13, y + _BAR / 2, "×", color=MUTED)
-            self.canvas.rect(x, y, value * scale, _BAR, color=color, fill=color, alpha=TINT * fade, edge_alpha=fade)
+            self.canvas.rect(
+                x,
+                y,
+                value * scale,
+                _BAR,
+                color=color,
+                fill=color,
+                alpha=TINT * fade,
+                edge_alpha=fade,
+            )
             self.canvas.text(x + value * scale + 6, y + _BAR / 2, text, ha="left")
         return self._sum(values, result, texts)
 
@@ -124,13 +157,17 @@ class _Mixture:
             wide = piece * scale
             if wide <= 0.5:
                 continue
-            canvas.rect(x, y, wide, 28, color=color, fill=color, alpha=TINT + 0.1 * (index % 2), width=1.0)
+            canvas.rect(
+                x, y, wide, 28, color=color, fill=color, alpha=TINT + 0.1 * (index % 2), width=1.0
+            )
             sum_text = f"{number(weight, self.weight_spec)} × {texts[index]}"
             for text, dy, ink in ((sum_text, -11, MUTED), (self.names[index], 14, COLORS["ink"])):
                 if measure(text, SMALL) < wide - 6:
                     canvas.text(x + wide / 2, y + dy, text, size=SMALL, color=ink)
             x += wide
-        canvas.text(self.left - 10, y + 14, result, ha="right", bold=measure(result) * 1.12 < self.left - 12)
+        canvas.text(
+            self.left - 10, y + 14, result, ha="right", bold=measure(result) * 1.12 < self.left - 12
+        )
         canvas.text(x + 8, y + 14, answer, ha="left", size=14, bold=True, color=color)
         return canvas.finish(y + 36)
 
@@ -141,7 +178,10 @@ class _Mixture:
         side = min(42.0, 0.7 * room / size)
         if side < 6:
             raise ValueError("labels: los nombres y las filas no caben; conviene acortarlos")
-        fits = widest_number(values, self.spec) <= side - 3 and widest_number(self.weights @ values, self.spec) <= side - 3
+        fits = (
+            widest_number(values, self.spec) <= side - 3
+            and widest_number(self.weights @ values, self.spec) <= side - 3
+        )
         spec = self.spec if fits else None
         width = min(110.0, room - side * size)
         self._weights(width, headers[0])
@@ -160,7 +200,9 @@ class _Mixture:
         canvas.text(x - 12, y + _BAR / 2, result, ha="right", bold=True)
         return canvas.finish(y + 30)
 
-    def _row(self, x: float, y: float, row: np.ndarray, side: float, spec: str | None, top: float) -> None:
+    def _row(
+        self, x: float, y: float, row: np.ndarray, side: float, spec: str | None, top: float
+    ) -> None:
         """Una fila de celdas, con la misma escala de intensidad en todas."""
         color = COLORS[self.role]
         for index, value in enumerate(row):
@@ -168,5 +210,16 @@ class _Mixture:
             alpha = round(0.06 + 0.5 * abs(float(value)) / max(top, 1e-9), 3)
             self.canvas.rect(x + index * side, y, side, _BAR, color=None, fill=fill, alpha=alpha)
             if spec:
-                self.canvas.text(x + (index + 0.5) * side, y + _BAR / 2, number(value, spec), size=SMALL)
-        self.canvas.grid(x, y, 1, len(row), (side, _BAR), role=self.role, values=np.zeros((1, len(row))), shade=True)
+                self.canvas.text(
+                    x + (index + 0.5) * side, y + _BAR / 2, number(value, spec), size=SMALL
+                )
+        self.canvas.grid(
+            x,
+            y,
+            1,
+            len(row),
+            (side, _BAR),
+            role=self.role,
+            values=np.zeros((1, len(row))),
+            shade=True,
+        )

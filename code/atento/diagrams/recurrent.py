@@ -40,17 +40,20 @@ def encoder_decoder(
     """Codificador y decodificador recurrentes: toda la frase en un vector y, debajo, mirando atrás.
 
     source: palabras que se leen (fila de abajo); target: palabras que se escriben (fila de arriba).
-    weights: (target, source) pesos de 0 a 1: dibuja el panel con atención, con los hilos del paso ``step``.
-    one_vector: dibuja el panel del vector único; titles: rótulos de los paneles.
+    weights: (target, source) pesos de 0 a 1: dibuja el panel con atención, con los hilos del paso
+    ``step``. one_vector: dibuja el panel del vector único; titles: rótulos de los paneles.
 
     Errores: ``ValueError`` si los pesos no casan con las palabras o si no se pide ningún panel.
-    Ejemplo: ``diagrams.encoder_decoder(["la", "casa", "blanca"], ["the", "white", "house"], weights=A, step=1)``.
+    Ejemplo: ``diagrams.encoder_decoder(["la", "casa", "blanca"], ["the", "white", "house"],
+    weights=A, step=1)``.
     """
     inputs, outputs = as_words(source, "source"), as_words(target, "target")
     step = as_index(step, len(outputs), "step") or 0
     table = None if weights is None else as_weights(weights, "weights", (len(outputs), len(inputs)))
     if table is None and not one_vector:
-        raise ValueError("encoder_decoder: sin weights y con one_vector=False no queda ningún panel")
+        raise ValueError(
+            "encoder_decoder: sin weights y con one_vector=False no queda ningún panel"
+        )
     canvas, y = Canvas(), 0.0
     panels = ([None] if one_vector else []) + ([table] if table is not None else [])
     for panel in panels:
@@ -64,14 +67,23 @@ def _slots(words: list[str]) -> tuple[list[float], float]:
     slot = (PAGE - 12) / len(words)
     wide = min(max(max(map(measure, words)) + 10, 34.0), slot - 8)
     if max(map(measure, words)) > slot - 4:
-        raise ValueError(f"«{max(words, key=len)}»: no cabe; conviene una frase más corta ({len(words)} palabras)")
+        raise ValueError(
+            f"«{max(words, key=len)}»: no cabe; conviene una frase más corta ({len(words)}"
+            " palabras)"
+        )
     pitch = min(slot, wide + 34)
     left = (PAGE - pitch * len(words)) / 2
     return [left + pitch * (index + 0.5) for index in range(len(words))], wide
 
 
 def _panel(
-    canvas: Canvas, y: float, inputs: list[str], outputs: list[str], table: np.ndarray | None, step: int, title: str
+    canvas: Canvas,
+    y: float,
+    inputs: list[str],
+    outputs: list[str],
+    table: np.ndarray | None,
+    step: int,
+    title: str,
 ) -> None:
     """Un panel: salidas, decodificador, lo que los une, codificador y entradas."""
     canvas.text(4, y + 10, title, ha="left", bold=True)
@@ -85,36 +97,73 @@ def _panel(
         return
     for index, weight in enumerate(table[step]):
         if weight > 0.005:
-            ends = [(down[index], bottom - 1), (down[index], bottom - 36), (up[step], top + _BOX + 40),
-                    (up[step], top + _BOX + 2)]  # fmt: skip
-            canvas.arrow(ends, curved=True, color=WEIGHT, width=0.9 + 4 * float(weight),
-                         alpha=round(0.45 + 0.55 * float(weight), 2), head=7 + 4 * float(weight))  # fmt: skip
+            ends = [
+                (down[index], bottom - 1),
+                (down[index], bottom - 36),
+                (up[step], top + _BOX + 40),
+                (up[step], top + _BOX + 2),
+            ]
+            canvas.arrow(
+                ends,
+                curved=True,
+                color=WEIGHT,
+                width=0.9 + 4 * float(weight),
+                alpha=round(0.45 + 0.55 * float(weight), 2),
+                head=7 + 4 * float(weight),
+            )
 
 
 def _chain(
-    canvas: Canvas, xs: list[float], y: float, wide: float, words: list[str], *, above: bool, lit: int | None = None
+    canvas: Canvas,
+    xs: list[float],
+    y: float,
+    wide: float,
+    words: list[str],
+    *,
+    above: bool,
+    lit: int | None = None,
 ) -> None:
     """Una fila de celdas enlazadas, con su palabra encima o debajo."""
     for index, (x, word) in enumerate(zip(xs, words, strict=True)):
         on = index == lit
-        canvas.rect(x - wide / 2, y, wide, _BOX, radius=6, color=WEIGHT if on else INK, fill=WEIGHT if on else INK,
-                    alpha=TINT if on else 0.06, width=2.2 if on else 1.2)  # fmt: skip
+        canvas.rect(
+            x - wide / 2,
+            y,
+            wide,
+            _BOX,
+            radius=6,
+            color=WEIGHT if on else INK,
+            fill=WEIGHT if on else INK,
+            alpha=TINT if on else 0.06,
+            width=2.2 if on else 1.2,
+        )
         middle = y + _BOX / 2
         for dot in (-7, 0, 7):
             canvas.ellipse(x + dot, middle, 2.0, 2.0, fill=WEIGHT if on else MUTED, color=None)
         if index:
-            canvas.arrow([(xs[index - 1] + wide / 2 + 1, middle), (x - wide / 2 - 2, middle)], head=6)
+            canvas.arrow(
+                [(xs[index - 1] + wide / 2 + 1, middle), (x - wide / 2 - 2, middle)], head=6
+            )
         ends = [(x, y - 1), (x, y - 13)] if above else [(x, y + _BOX + 14), (x, y + _BOX + 2)]
         canvas.arrow(ends, head=6)
-        canvas.text(x, y - 22 if above else y + _BOX + 23, word, bold=on, color=WEIGHT if on else INK)
+        canvas.text(
+            x, y - 22 if above else y + _BOX + 23, word, bold=on, color=WEIGHT if on else INK
+        )
 
 
-def _bottleneck(canvas: Canvas, up: list[float], down: list[float], top: float, bottom: float, wide: float) -> None:
+def _bottleneck(
+    canvas: Canvas, up: list[float], down: list[float], top: float, bottom: float, wide: float
+) -> None:
     """El único vector por el que pasa la frase."""
     middle, y, cells, cell = PAGE / 2, (top + bottom) / 2, 6, 12.0
     left = middle - cells * cell / 2
     start = (down[-1], bottom - 1)
-    canvas.arrow([start, (down[-1], y), (middle + cells * cell / 2 + 3, y)], radius=10, color=WEIGHT, width=2.0)
+    canvas.arrow(
+        [start, (down[-1], y), (middle + cells * cell / 2 + 3, y)],
+        radius=10,
+        color=WEIGHT,
+        width=2.0,
+    )
     canvas.grid(left, y - 7, 1, cells, (cell, 14.0), role="weight", values=np.full((1, cells), 0.3))
     canvas.text(left - 8, y, "toda la frase", ha="right", size=SMALL, color=WEIGHT)
     for x in up:
@@ -123,10 +172,11 @@ def _bottleneck(canvas: Canvas, up: list[float], down: list[float], top: float, 
 
 
 def recurrent_cell(kind: Literal["rnn", "lstm", "gru"]) -> Figure:
-    """Esquema de una celda recurrente: lo que entra por la izquierda sale por la derecha, un paso después.
+    """Esquema de una celda recurrente: lo que entra por la izquierda sale por la derecha, un paso
+    después.
 
-    kind: ``"rnn"`` (una tangente), ``"lstm"`` (memoria c, con olvido f, entrada i y salida o) o ``"gru"`` (mezcla z,
-    olvido r).
+    kind: ``"rnn"`` (una tangente), ``"lstm"`` (memoria c, con olvido f, entrada i y salida o) o
+    ``"gru"`` (mezcla z, olvido r).
     Los círculos son operaciones componente a componente; las cajas, capas con sus parámetros.
 
     Errores: ``ValueError`` si no es una de las tres.
@@ -147,12 +197,24 @@ class _Cell:
         self.canvas = Canvas()
 
     def body(self, top: float, bottom: float) -> None:
-        self.canvas.rect(self.left, top, self.right - self.left, bottom - top, radius=14, color=MUTED, fill=MUTED,
-                         alpha=0.06, width=1.0, order=0.1)  # fmt: skip
+        self.canvas.rect(
+            self.left,
+            top,
+            self.right - self.left,
+            bottom - top,
+            radius=14,
+            color=MUTED,
+            fill=MUTED,
+            alpha=0.06,
+            width=1.0,
+            order=0.1,
+        )
 
     def layer(self, x: float, y: float, text: str, name: str = "", *, left: bool = False) -> None:
         self.canvas.rect(x - 19, y - 12, 38, 24, radius=5, fill=PAPER, order=3)
-        self.canvas.rect(x - 19, y - 12, 38, 24, radius=5, fill=WEIGHT, alpha=TINT, color=INK, order=3.1)
+        self.canvas.rect(
+            x - 19, y - 12, 38, 24, radius=5, fill=WEIGHT, alpha=TINT, color=INK, order=3.1
+        )
         self.canvas.text(x, y, text)
         if name:
             shift, ha = (-6, "right") if left else (6, "left")
@@ -213,8 +275,15 @@ def _lstm(cell: _Cell) -> Figure:
     cell.layer(out, 85, "tanh")
     cell.wire((out, 97), (out, 109))
     cell.wire((out, 130), (out, low), (326, low), width=2.0)
-    cell.names([(18, memory, "c_{t−1}"), (18, low, "h_{t−1}"), (342, memory, "c_t"), (342, low, "h_t"),
-                (70, 251, "x_t")])  # fmt: skip
+    cell.names(
+        [
+            (18, memory, "c_{t−1}"),
+            (18, low, "h_{t−1}"),
+            (342, memory, "c_t"),
+            (342, low, "h_t"),
+            (70, 251, "x_t"),
+        ]
+    )
     return cell.canvas.finish(262)
 
 

@@ -43,17 +43,24 @@ def roles(
 ) -> Figure:
     """Un vector que pasa por W^Q, W^K y W^V y sale como consulta, clave y valor, calculados aquí.
 
-    x: (d); w_q, w_k: (d, d_k); w_v: (d, d_v); con d, d_k, d_v de 1 a 16. name: cómo se llama el vector.
-    captions: qué es cada salida, en palabras; spec: escribe los números de las salidas («.1f») si caben.
+    x: (d); w_q, w_k: (d, d_k); w_v: (d, d_v); con d, d_k, d_v de 1 a 16. name: cómo se llama el
+    vector. captions: qué es cada salida, en palabras; spec: escribe los números de las salidas
+    («.1f») si caben.
 
     Errores: ``ValueError`` si las formas no casan.
     Ejemplo: ``diagrams.roles(X[0], W_q, W_k, W_v, name="tijera")``.
     """
     row = as_matrix(np.asarray(array(x), dtype=float)[None], "x", (1, None))
-    matrices = [as_matrix(w, f"w_{key}", (row.shape[1], None)) for w, key in zip((w_q, w_k, w_v), "qkv", strict=True)]
+    matrices = [
+        as_matrix(w, f"w_{key}", (row.shape[1], None))
+        for w, key in zip((w_q, w_k, w_v), "qkv", strict=True)
+    ]
     widest = max(matrix.shape[1] for matrix in matrices)
     if max(row.shape[1], widest) > 16 or len(captions) != 3:
-        raise ValueError(f"roles: d = {row.shape[1]} y {len(captions)} rótulos; se esperaban d ≤ 16 y tres rótulos")
+        raise ValueError(
+            f"roles: d = {row.shape[1]} y {len(captions)} rótulos; se esperaban d ≤ 16 y tres"
+            " rótulos"
+        )
     canvas, d = Canvas(), row.shape[1]
     cell = min(16.0, 112.0 / max(d, 1))
     out = min(38.0 if spec else cell, 118.0 / widest)
@@ -72,9 +79,14 @@ def roles(
 
 
 def _role(
-    canvas: Canvas, geometry: tuple[float, ...], role: str, matrix: np.ndarray, result: np.ndarray, caption: str,
+    canvas: Canvas,
+    geometry: tuple[float, ...],
+    role: str,
+    matrix: np.ndarray,
+    result: np.ndarray,
+    caption: str,
     spec: str | None,
-) -> None:  # fmt: skip
+) -> None:
     """Una de las tres ramas: matriz tintada, flecha y vector de su color."""
     x0, y0, center, y, cell, out = geometry
     color, (d, wide) = COLORS[role], matrix.shape
@@ -83,14 +95,28 @@ def _role(
         canvas.arrow([(x0, y0), (left - 4, y)], color=color, width=1.6)
     else:
         reach = (left - 4 - x0) * 0.55
-        canvas.arrow([(x0, y0), (x0 + reach, y0), (left - 4 - reach, y), (left - 4, y)], curved=True, color=color,
-                     width=1.6)  # fmt: skip
+        canvas.arrow(
+            [(x0, y0), (x0 + reach, y0), (left - 4 - reach, y), (left - 4, y)],
+            curved=True,
+            color=color,
+            width=1.6,
+        )
     canvas.grid(left, y - half, d, wide, (cell, cell), role=role, values=matrix, shade=True)
     canvas.text(center, y - half - 14, f"W^{LETTERS[role]}", size=14, bold=True, color=color)
     start, to = center + wide * cell / 2 + 4, PAGE - 8 - wide * out
     canvas.arrow([(start, y), (to - 4, y)], color=color, width=1.6)
     fits = spec is not None and widest_number(result, spec) <= out - 3
-    canvas.grid(to, y - 10, 1, wide, (out, 20.0), role=role, values=result, shade=not fits, spec=spec if fits else None)
+    canvas.grid(
+        to,
+        y - 10,
+        1,
+        wide,
+        (out, 20.0),
+        role=role,
+        values=result,
+        shade=not fits,
+        spec=spec if fits else None,
+    )
     letter = LETTERS[role].lower()
     canvas.marker(PAGE - 8 - measure(letter, 14, True) - 13, y - 25, role)
     canvas.text(PAGE - 8, y - 25, letter, ha="right", size=14, bold=True, color=color)
@@ -117,26 +143,37 @@ def room(
 ) -> Figure:
     """La sala: personas en mesas, con su tarjeta, su ficha y flechas de a quién miran.
 
-    tables: mesas de 2 a 4 personas, numeradas de corrido desde 0; looks: pares (quién, a quién), en violeta.
-    badges: escribe la tarjeta «busca / es / da» (una mesa a lo ancho); sin ella, nombre y ficha (dos mesas a lo ancho).
-    chips: la inicial de lo que dice, en un rombo verde; wrong: miradas equivocadas, en gris y a trazos.
+    tables: mesas de 2 a 4 personas, numeradas de corrido desde 0; looks: pares (quién, a quién), en
+    violeta. badges: escribe la tarjeta «busca / es / da» (una mesa a lo ancho); sin ella, nombre y
+    ficha (dos mesas a lo ancho). chips: la inicial de lo que dice, en un rombo verde; wrong:
+    miradas equivocadas, en gris y a trazos.
 
-    Errores: ``ValueError`` si una mesa no tiene de 2 a 4 personas o si una mirada no existe o cruza de mesa.
-    Ejemplo: ``diagrams.room([[Person("Ana", "tijera", "piedra", "rojo"), …]], looks=[(0, 1), (1, 2), (2, 0)])``.
+    Errores: ``ValueError`` si una mesa no tiene de 2 a 4 personas o si una mirada no existe o cruza
+    de mesa.
+    Ejemplo: ``diagrams.room([[Person("Ana", "tijera", "piedra", "rojo"), …]], looks=[(0, 1), (1,
+    2), (2, 0)])``.
     """
     if not tables or any(not 2 <= len(table) <= 4 for table in tables):
-        raise ValueError(f"tables: llegaron mesas de {[len(table) for table in tables]}; se esperaban de 2 a 4 personas")
+        raise ValueError(
+            f"tables: llegaron mesas de {[len(table) for table in tables]}; se esperaban de 2 a 4"
+            " personas"
+        )
     where = [index for index, table in enumerate(tables) for _ in table]
     for one, other in [*looks, *wrong]:
         if not (0 <= one < len(where) and 0 <= other < len(where)):
-            raise ValueError(f"looks: ({one}, {other}): se esperaban personas de 0 a {len(where) - 1}")
+            raise ValueError(
+                f"looks: ({one}, {other}): se esperaban personas de 0 a {len(where) - 1}"
+            )
     per_row = 1 if badges or len(tables) == 1 else 2
     share, height = PAGE / per_row, 176.0
     if badges:
         height = 326.0 if all(len(table) == 3 for table in tables) else 400.0
     canvas, spots, centers = Canvas(), [], []
     for index, table in enumerate(tables):
-        center = (share * (index % per_row + 0.5), height * (index // per_row) + (182 if badges else 88))
+        center = (
+            share * (index % per_row + 0.5),
+            height * (index // per_row) + (182 if badges else 88),
+        )
         spots += _table(canvas, center, len(table), badges)
         centers += [center] * len(table)
     for pairs, style in ((wrong, {"color": MUTED, "width": 1.4, "dash": (0, (3, 2))}),
@@ -170,27 +207,44 @@ def _look(canvas: Canvas, start: Point, end: Point, style: dict[str, Any]) -> No
     canvas.arrow(points, curved=True, order=2.5, **style)
 
 
-def _person(canvas: Canvas, spot: Point, center: Point, person: Person, badges: bool, chips: bool) -> None:
+def _person(
+    canvas: Canvas, spot: Point, center: Point, person: Person, badges: bool, chips: bool
+) -> None:
     """Una persona: cabeza y hombros, nombre, ficha y, si cabe, su tarjeta."""
     (x, y), middle = spot, center[1]
     canvas.ellipse(x, y - 5, 6, 6, fill=PAPER, width=1.4, order=4)
-    canvas.line([(x - 11, y + 13), (x - 8, y + 4), (x + 8, y + 4), (x + 11, y + 13), (x - 11, y + 13)], fill=PAPER,
-                width=1.4, order=4, radius=4)  # fmt: skip
+    canvas.line(
+        [(x - 11, y + 13), (x - 8, y + 4), (x + 8, y + 4), (x + 11, y + 13), (x - 11, y + 13)],
+        fill=PAPER,
+        width=1.4,
+        order=4,
+        radius=4,
+    )
     if chips:
         side = x - 21 if x < center[0] - 1 else x + 21
         canvas.marker(side, y + 5, "value", 8, alpha=0.18)
-        canvas.text(side, y + 5, person.says[:1].upper(), size=SMALL, bold=True, color=COLORS["value"])
+        canvas.text(
+            side, y + 5, person.says[:1].upper(), size=SMALL, bold=True, color=COLORS["value"]
+        )
     if not badges:
         half = measure(person.name, SMALL) / 2
         if half > 44:
-            raise ValueError(f"«{person.name}»: el nombre no cabe junto a la mesa; conviene acortarlo")
+            raise ValueError(
+                f"«{person.name}»: el nombre no cabe junto a la mesa; conviene acortarlo"
+            )
         place = min(max(x, half + 2), PAGE - half - 2)
         canvas.text(place, y - 20 if y < middle else y + 23, person.name, size=SMALL)
         return
-    lines = [("query", "busca", person.seeks), ("key", "es", person.offers), ("value", "da", person.says)]
+    lines = [
+        ("query", "busca", person.seeks),
+        ("key", "es", person.offers),
+        ("value", "da", person.says),
+    ]
     wide = max(measure(f"{verb} {text}") for _, verb, text in lines) + 28
     if wide > 150:
-        raise ValueError(f"«{person.name}»: su tarjeta no cabe; conviene acortar lo que busca, es o da")
+        raise ValueError(
+            f"«{person.name}»: su tarjeta no cabe; conviene acortar lo que busca, es o da"
+        )
     left = min(max(x - wide / 2, 3), PAGE - wide - 3)
     top = y - 74 if y < middle else y + 34
     canvas.text(left + wide / 2, top - 9, person.name, bold=True)
@@ -210,11 +264,12 @@ def histograms(
     limit: float | None = None,
     softmax: bool = True,
 ) -> Figure:
-    """Distribuciones en columnas con la misma escala y, debajo, la softmax de unas pocas puntuaciones de cada una.
+    """Distribuciones en columnas con la misma escala y, debajo, la softmax de unas pocas
+    puntuaciones de cada una.
 
-    samples: de dos a cuatro ``{título: números}``; scores: ``{título: (m) puntuaciones}``, cuya softmax se calcula aquí
-    (si falta, las 8 primeras de cada muestra). xlabel: qué se mide; limit: extremo de la escala, ±limit;
-    softmax: dibuja la fila de abajo.
+    samples: de dos a cuatro ``{título: números}``; scores: ``{título: (m) puntuaciones}``, cuya
+    softmax se calcula aquí (si falta, las 8 primeras de cada muestra). xlabel: qué se mide; limit:
+    extremo de la escala, ±limit; softmax: dibuja la fila de abajo.
 
     Errores: ``ValueError`` si los títulos no casan o hay números que no son finitos.
     Ejemplo: ``diagrams.histograms({"d = 4": a, "d = 64": b, "d = 1024": c})``.
@@ -222,9 +277,16 @@ def histograms(
     if not 1 <= len(samples) <= 4:
         raise ValueError(f"samples: llegaron {len(samples)} distribuciones; se esperaban de 1 a 4")
     if scores is not None and set(scores) != set(samples):
-        raise ValueError(f"scores: los títulos son {', '.join(scores)}; se esperaban {', '.join(samples)}")
-    drawn = {title: as_matrix(np.ravel(array(values))[None], title, (1, None))[0] for title, values in samples.items()}
-    edge = limit or _nice(max(float(np.quantile(np.abs(values), 0.999)) for values in drawn.values()))
+        raise ValueError(
+            f"scores: los títulos son {', '.join(scores)}; se esperaban {', '.join(samples)}"
+        )
+    drawn = {
+        title: as_matrix(np.ravel(array(values))[None], title, (1, None))[0]
+        for title, values in samples.items()
+    }
+    edge = limit or _nice(
+        max(float(np.quantile(np.abs(values), 0.999)) for values in drawn.values())
+    )
     canvas, gap = Canvas(), 16.0
     wide = (PAGE - 12 - gap * (len(drawn) - 1)) / len(drawn)
     for index, (title, values) in enumerate(drawn.items()):
@@ -233,7 +295,11 @@ def histograms(
         _histogram(canvas, (left, 26.0, wide, 96.0), values, edge, bins)
         if not softmax:
             continue
-        few = values[:8] if scores is None else as_matrix(np.ravel(array(scores[title]))[None], title, (1, None))[0]
+        few = (
+            values[:8]
+            if scores is None
+            else as_matrix(np.ravel(array(scores[title]))[None], title, (1, None))[0]
+        )
         powers = np.exp(few - few.max())
         _softmax(canvas, (left, 190.0, wide, 82.0), powers / powers.sum())
     canvas.text(PAGE / 2, 156, xlabel, size=SMALL, color=MUTED)
@@ -246,11 +312,17 @@ def histograms(
 def _nice(value: float) -> float:
     """El número redondo (1, 2, 4, 5 u 8 por una potencia de diez) que no baja de ``value``."""
     power = 10.0 ** math.floor(math.log10(max(value, 1e-9)))
-    return next(step * power for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * power >= 0.999 * value)
+    return next(
+        step * power for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * power >= 0.999 * value
+    )
 
 
 def _histogram(
-    canvas: Canvas, box: tuple[float, float, float, float], values: np.ndarray, edge: float, bins: int
+    canvas: Canvas,
+    box: tuple[float, float, float, float],
+    values: np.ndarray,
+    edge: float,
+    bins: int,
 ) -> None:
     """Un histograma relleno, con la altura de su máximo y los extremos de la escala."""
     x, y, w, h = box
@@ -274,9 +346,19 @@ def _softmax(canvas: Canvas, box: tuple[float, float, float, float], weights: np
     canvas.line([(x, y), (x + w, y)], color=MUTED, width=0.6, dash=(0, (1, 3)))
     for index, weight in enumerate(weights):
         height = max(float(weight) * h, 0.6)
-        canvas.rect(x + index * step + 1, y + h - height, step - 2, height, color=None, fill=WEIGHT, alpha=0.9)
+        canvas.rect(
+            x + index * step + 1,
+            y + h - height,
+            step - 2,
+            height,
+            color=None,
+            fill=WEIGHT,
+            alpha=0.9,
+        )
     canvas.line([(x, y + h), (x + w, y + h)], color=MUTED, width=0.8)
     top = int(np.argmax(weights))
     text = number(weights[top], ".2f")
-    center = min(max(x + (top + 0.5) * step, x + measure(text, SMALL) / 2), x + w - measure(text, SMALL) / 2)
+    center = min(
+        max(x + (top + 0.5) * step, x + measure(text, SMALL) / 2), x + w - measure(text, SMALL) / 2
+    )
     canvas.text(center, y + h - float(weights[top]) * h - 9, text, size=SMALL, color=WEIGHT)

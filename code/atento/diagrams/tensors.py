@@ -45,13 +45,19 @@ class Matrix:
 
     def __post_init__(self) -> None:
         if len(self.shape) != 2 or any(not 1 <= size <= _COUNTABLE for size in self.shape):
-            raise ValueError(f"{self.name}: llegó shape={self.shape}; se esperaban dos tamaños de 1 a {_COUNTABLE}")
+            raise ValueError(
+                f"{self.name}: llegó shape={self.shape}; se esperaban dos tamaños de 1 a"
+                f" {_COUNTABLE}"
+            )
         if len(self.axes) != 2:
-            raise ValueError(f"{self.name}: llegaron {len(self.axes)} ejes; se esperaban dos nombres")
+            raise ValueError(
+                f"{self.name}: llegaron {len(self.axes)} ejes; se esperaban dos nombres"
+            )
         as_role(self.role, f"{self.name}: role")
         if self.values is not None and np.shape(array(self.values)) != tuple(self.shape):
             raise ValueError(
-                f"{self.name}: values tiene forma {np.shape(array(self.values))} y shape es {tuple(self.shape)}"
+                f"{self.name}: values tiene forma {np.shape(array(self.values))} y shape es"
+                f" {tuple(self.shape)}"
             )
 
 
@@ -67,24 +73,35 @@ def tensor(
     bar: str | None = None,
     spec: str | None = None,
 ) -> Figure:
-    """Un tensor de 1 a 4 ejes con sus celdas: el lote, como hojas apiladas; el segundo eje de cuatro, en fila.
+    """Un tensor de 1 a 4 ejes con sus celdas: el lote, como hojas apiladas; el segundo eje de
+    cuatro, en fila.
 
     data: los tamaños (tupla de enteros) o los valores, de forma igual a la de los ejes.
     axes: nombre de cada eje, en el orden del tensor: ``("batch", "n", "d_model")``.
-    role: papel que da el tinte («query», «key», «value», «weight», …); rows, columns: rótulos de la hoja de delante.
-    row: fila que se enmarca; bar: eje que se suma, con una barra encima; spec: escribe los valores («.2f»).
+    role: papel que da el tinte («query», «key», «value», «weight», …); rows, columns: rótulos de la
+    hoja de delante. row: fila que se enmarca; bar: eje que se suma, con una barra encima; spec:
+    escribe los valores («.2f»).
 
-    Errores: ``ValueError`` si los ejes y los tamaños no casan, si hay más de 4 ejes o si no caben 16 celdas.
+    Errores: ``ValueError`` si los ejes y los tamaños no casan, si hay más de 4 ejes o si no caben
+    16 celdas.
     Ejemplo: ``diagrams.tensor((3, 5, 8), ("batch", "n", "d_model"), name="X", row=2)``.
     """
     sizes, values = _sizes(data, axes)
     role, n_rows, n_cols = as_role(role), *([1, 1, *sizes][-2:])
     row = as_index(row, n_rows, "row")
     if bar is not None and bar not in list(axes)[-2:]:
-        raise ValueError(f"bar: llegó {bar!r}; se esperaba uno de los ejes de la hoja: {', '.join(list(axes)[-2:])}")
-    labels = (as_words(rows, "rows", n_rows) if rows else [], as_words(columns, "columns", n_cols) if columns else [])
+        raise ValueError(
+            f"bar: llegó {bar!r}; se esperaba uno de los ejes de la hoja:"
+            f" {', '.join(list(axes)[-2:])}"
+        )
+    labels = (
+        as_words(rows, "rows", n_rows) if rows else [],
+        as_words(columns, "columns", n_cols) if columns else [],
+    )
     if spec is not None and values is None:
-        raise ValueError("spec: para escribir los valores hacen falta valores, y data solo da tamaños")
+        raise ValueError(
+            "spec: para escribir los valores hacen falta valores, y data solo da tamaños"
+        )
     drawing = _TensorDrawing(sizes, list(axes), name, role, labels, values, spec)
     return drawing.draw(row, bar)
 
@@ -96,11 +113,14 @@ def _sizes(data: Any, axes: Sequence[str]) -> tuple[list[int], np.ndarray | None
     sizes = [int(size) for size in (data if values is None else values.shape)]
     names = as_words(axes, "axes")
     if len(names) != len(sizes) or not 1 <= len(sizes) <= 4:
-        raise ValueError(f"axes: llegaron {len(names)} nombres y {len(sizes)} tamaños; se esperaban de 1 a 4, a la par")
+        raise ValueError(
+            f"axes: llegaron {len(names)} nombres y {len(sizes)} tamaños; se esperaban de 1 a 4, a"
+            " la par"
+        )
     if any(size < 1 for size in sizes) or any(size > _COUNTABLE for size in sizes[-2:]):
         raise ValueError(
-            f"data: llegó la forma {tuple(sizes)}; se esperaban tamaños desde 1 y, en los dos últimos ejes, hasta "
-            f"{_COUNTABLE}: más celdas no se cuentan"
+            f"data: llegó la forma {tuple(sizes)}; se esperaban tamaños desde 1 y, en los dos"
+            f" últimos ejes, hasta {_COUNTABLE}: más celdas no se cuentan"
         )
     return sizes, values
 
@@ -109,10 +129,23 @@ class _TensorDrawing:
     """Composición de un tensor: hojas apiladas y paneles en fila."""
 
     def __init__(
-        self, sizes: list[int], axes: list[str], name: str, role: str, labels: tuple[list[str], list[str]],
-        values: np.ndarray | None, spec: str | None,
-    ) -> None:  # fmt: skip
-        self.sizes, self.axes, self.name, self.role, self.values, self.spec = sizes, axes, name, role, values, spec
+        self,
+        sizes: list[int],
+        axes: list[str],
+        name: str,
+        role: str,
+        labels: tuple[list[str], list[str]],
+        values: np.ndarray | None,
+        spec: str | None,
+    ) -> None:
+        self.sizes, self.axes, self.name, self.role, self.values, self.spec = (
+            sizes,
+            axes,
+            name,
+            role,
+            values,
+            spec,
+        )
         self.row_labels, self.col_labels = labels
         self.rows, self.cols = [1, 1, *sizes][-2:]
         self.panels = sizes[1] if len(sizes) == 4 else 1
@@ -130,7 +163,9 @@ class _TensorDrawing:
         self._texts()
         if row is not None:
             y = self.top + row * self.cell[1]
-            self.canvas.rect(self.left, y, self.cols * self.cell[0], self.cell[1], width=2.4, order=4)
+            self.canvas.rect(
+                self.left, y, self.cols * self.cell[0], self.cell[1], width=2.4, order=4
+            )
         if bar is not None:
             self._bar(bar)
         return self.canvas.finish(self.top + self.rows * self.cell[1] + 30)
@@ -138,13 +173,17 @@ class _TensorDrawing:
     def _title(self) -> None:
         """El nombre, encima de la esquina de la matriz."""
         y = 12 if self.sheets > 1 or self.panels > 1 or self.col_labels else self.top - 16
-        self.canvas.text(self.left, y, self.name, ha="left", size=15, bold=True, color=COLORS[self.role])
+        self.canvas.text(
+            self.left, y, self.name, ha="left", size=15, bold=True, color=COLORS[self.role]
+        )
 
     def _place(self) -> None:
         """Reparte el ancho entre rótulos, paneles y hojas."""
         self.size_row = f"{self.axes[-2]} = {self.rows}" if len(self.axes) > 1 else ""
         names = max(map(measure, self.row_labels), default=0.0)
-        self.left = 14 + measure(self.size_row) + (22 if self.size_row else 0) + (names + 8 if names else 0)
+        self.left = (
+            14 + measure(self.size_row) + (22 if self.size_row else 0) + (names + 8 if names else 0)
+        )
         depth = self.step * (self.sheets - 1)
         room = PAGE - self.left - 16 - self.panels * depth - (self.panels - 1) * 18
         wide = 44.0 if self.spec else 28.0
@@ -153,9 +192,13 @@ class _TensorDrawing:
         if widest > side - 3:
             side = min(wide, (room - 0.75 * widest) / (self.panels * self.cols))
         if side < 5 or (len(self.col_labels) > 1 and side < 15) or (self.row_labels and side < 6):
-            raise ValueError("tensor: los rótulos no caben; conviene acortarlos o dibujar menos celdas")
+            raise ValueError(
+                "tensor: los rótulos no caben; conviene acortarlos o dibujar menos celdas"
+            )
         if self.spec and widest_number(self.values, self.spec) > side - 3:
-            raise ValueError(f"spec: {self.cols} columnas con números no caben; conviene quitar spec o columnas")
+            raise ValueError(
+                f"spec: {self.cols} columnas con números no caben; conviene quitar spec o columnas"
+            )
         tall = 24.0 if self.spec else max(min(side, 28.0), 15.5 if self.row_labels else 9.0)
         self.cell: Point = (side, tall)
         self.pitch = self.cols * side + depth + 18
@@ -180,9 +223,16 @@ class _TensorDrawing:
             values = self._values(sheet, panel)
             spec = self.spec if sheet == 0 else None
             self.canvas.grid(
-                x + shift, self.top - shift, self.rows, self.cols, self.cell, role=self.role, values=values,
-                spec=spec, paper=self.sheets > 1,
-            )  # fmt: skip
+                x + shift,
+                self.top - shift,
+                self.rows,
+                self.cols,
+                self.cell,
+                role=self.role,
+                values=values,
+                spec=spec,
+                paper=self.sheets > 1,
+            )
 
     def _values(self, sheet: int, panel: int) -> np.ndarray | None:
         if self.values is None:
@@ -196,7 +246,9 @@ class _TensorDrawing:
         width = self.cols * self.cell[0]
         _dimension(canvas, (self.left, bottom + 7), (self.left + width, bottom + 7))
         text = f"{self.axes[-1]} = {self.cols}"
-        middle = min(max(self.left + width / 2, measure(text) / 2 + 3), PAGE - measure(text) / 2 - 3)
+        middle = min(
+            max(self.left + width / 2, measure(text) / 2 + 3), PAGE - measure(text) / 2 - 3
+        )
         canvas.text(middle, bottom + 18, text)
         if self.size_row:
             x = self.left - 9 - (max(map(measure, self.row_labels), default=-6.0) + 6)
@@ -214,7 +266,9 @@ class _TensorDrawing:
             start = self.left
             _dimension(canvas, (start, y - 6), (last, y - 6))
             canvas.text((start + last) / 2, y - 17, f"{self.axes[1]} = {self.panels}")
-        after_name = self.left + (measure(self.name, 15, True) + 10 if self.name else 0) + measure(text)
+        after_name = (
+            self.left + (measure(self.name, 15, True) + 10 if self.name else 0) + measure(text)
+        )
         x = min(max(last + depth, after_name), PAGE - 3)
         canvas.text(x, 12, text, ha="right", color=MUTED)
 
@@ -226,12 +280,16 @@ class _TensorDrawing:
             x = self.left + (index + 0.5) * self.cell[0]
             angle = 45 if self.turned else 0
             y = self.top - 11 - self.step * (self.sheets - 1)
-            self.canvas.text(x, y if angle else y - 4, label, ha="left" if angle else "center", rotation=angle)
+            self.canvas.text(
+                x, y if angle else y - 4, label, ha="left" if angle else "center", rotation=angle
+            )
 
     def _bar(self, bar: str) -> None:
         width, height = self.cols * self.cell[0], self.rows * self.cell[1]
         if bar == self.axes[-1]:
-            self.canvas.line([(self.left, self.top - 5), (self.left + width, self.top - 5)], width=4, order=5)
+            self.canvas.line(
+                [(self.left, self.top - 5), (self.left + width, self.top - 5)], width=4, order=5
+            )
         else:
             x = self.left + width + 5
             self.canvas.line([(x, self.top), (x, self.top + height)], width=4, order=5)
@@ -242,7 +300,9 @@ def _dimension(canvas: Canvas, start: Point, end: Point) -> None:
     across = (0.0, 3.0) if start[1] == end[1] else (3.0, 0.0)
     canvas.line([start, end], color=MUTED, width=0.8)
     for x, y in (start, end):
-        canvas.line([(x - across[0], y - across[1]), (x + across[0], y + across[1])], color=MUTED, width=0.8)
+        canvas.line(
+            [(x - across[0], y - across[1]), (x + across[0], y + across[1])], color=MUTED, width=0.8
+        )
 
 
 def product(
@@ -255,25 +315,29 @@ def product(
     """Un producto de matrices con sus formas. Con dos factores y ``cell``, fila × columna → celda.
 
     factors: matrices de formas encadenadas, (n × d)(d × m) → (n × m); result: la del resultado.
-    cell: (fila, columna) que se explica: se enmarcan la fila del primero, la columna del segundo y la celda.
-    spec: escribe los valores de las matrices que los tengan; note: una línea debajo.
+    cell: (fila, columna) que se explica: se enmarcan la fila del primero, la columna del segundo y
+    la celda. spec: escribe los valores de las matrices que los tengan; note: una línea debajo.
 
     Errores: ``ValueError`` si las formas no encadenan o la celda no existe.
-    Ejemplo: ``diagrams.product(Matrix("Q", (4, 3), ("n", "d_k"), "query"), Matrix("K^T", (3, 5), ("d_k", "m"),
-    "key"), result=Matrix("S", (4, 5), ("n", "m")), cell=(1, 2))``.
+    Ejemplo: ``diagrams.product(Matrix("Q", (4, 3), ("n", "d_k"), "query"), Matrix("K^T", (3, 5),
+    ("d_k", "m"), "key"), result=Matrix("S", (4, 5), ("n", "m")), cell=(1, 2))``.
     """
     if len(factors) < 2:
         raise ValueError(f"product: llegó {len(factors)} factor; se esperaban dos o más")
     for one, other in zip(factors, factors[1:], strict=False):
         if one.shape[1] != other.shape[0]:
-            raise ValueError(f"{one.name} {one.shape} y {other.name} {other.shape}: las formas no encadenan")
+            raise ValueError(
+                f"{one.name} {one.shape} y {other.name} {other.shape}: las formas no encadenan"
+            )
     outer = (factors[0].shape[0], factors[-1].shape[1])
     if tuple(result.shape) != outer:
         raise ValueError(f"{result.name}: tiene forma {result.shape} y el producto da {outer}")
     if cell is None:
         return _chain([*factors, result], spec, note)
     if len(factors) != 2:
-        raise ValueError("cell: la celda se explica con dos factores; con más, conviene un dibujo por producto")
+        raise ValueError(
+            "cell: la celda se explica con dos factores; con más, conviene un dibujo por producto"
+        )
     row, col = (as_index(i, size, "cell") for i, size in zip(cell, outer, strict=True))
     return _corner(*factors, result, (row, col), spec, note)
 
@@ -288,15 +352,21 @@ def _chain(matrices: list[Matrix], spec: str | None, note: str) -> Figure:
     widths = [max(m.shape[1] * side, w) for m, w in zip(matrices, wide, strict=True)]
     total = sum(widths) + gap * (len(matrices) - 1)
     if total > PAGE - 6:
-        side *= (PAGE - 6 - gap * (len(matrices) - 1) - sum(wide)) / max(sum(widths) - sum(wide), 1e-9)
+        side *= (PAGE - 6 - gap * (len(matrices) - 1) - sum(wide)) / max(
+            sum(widths) - sum(wide), 1e-9
+        )
         widths = [max(m.shape[1] * max(side, 4), w) for m, w in zip(matrices, wide, strict=True)]
         total, gap = sum(widths) + 14 * (len(matrices) - 1), 14.0
     if total > PAGE - 2:
-        raise ValueError("product: los nombres y las formas no caben a lo ancho; conviene acortarlos")
+        raise ValueError(
+            "product: los nombres y las formas no caben a lo ancho; conviene acortarlos"
+        )
     x, height = (PAGE - total) / 2, min(max(side, 9.0), 24.0)
     middle = 36 + rows * height / 2
     for index, (matrix, width) in enumerate(zip(matrices, widths, strict=True)):
-        _named(canvas, matrix, (x + width / 2, middle), (max(side, 4.0), height), spec, rows * height)
+        _named(
+            canvas, matrix, (x + width / 2, middle), (max(side, 4.0), height), spec, rows * height
+        )
         if index < len(matrices) - 1:
             sign = "=" if index == len(matrices) - 2 else "×" if len(matrices) < 4 else "·"
             canvas.text(x + width + gap / 2, middle, sign, size=14)
@@ -309,7 +379,10 @@ def _fit_numbers(matrices: list[Matrix], spec: str | None, side: float) -> None:
     for matrix in matrices:
         values = _data(matrix)
         if spec is not None and values is not None and widest_number(values, spec) > side - 3:
-            raise ValueError(f"spec: los números de {matrix.name} no caben en sus celdas; conviene otro spec o ninguno")
+            raise ValueError(
+                f"spec: los números de {matrix.name} no caben en sus celdas; conviene otro spec o"
+                " ninguno"
+            )
 
 
 def _shape(matrix: Matrix) -> str:
@@ -346,18 +419,29 @@ def _corner(
     y1 = y0 + above.shape[0] * size[1] + 34
     places = [(left, x0, y1), (above, x1, y0), (result, x1, y1)]
     for matrix, x, y in places:
-        canvas.grid(x, y, *matrix.shape, size, role=matrix.role or "ink", values=_data(matrix), spec=spec)
-    _crossing(canvas, (x0, x1), (y0, y1), size, cell, left.shape[1], above.shape[0],
-              spec is not None)
+        canvas.grid(
+            x, y, *matrix.shape, size, role=matrix.role or "ink", values=_data(matrix), spec=spec
+        )
+    _crossing(
+        canvas, (x0, x1), (y0, y1), size, cell, left.shape[1], above.shape[0], spec is not None
+    )
     _corner_names(canvas, places, size)
     return _noted(canvas, y1 + result.shape[0] * size[1] + 26, note)
 
 
 def _crossing(
-    canvas: Canvas, xs: Point, ys: Point, size: Point, cell: tuple[int, int], inner: int, depth: int,
+    canvas: Canvas,
+    xs: Point,
+    ys: Point,
+    size: Point,
+    cell: tuple[int, int],
+    inner: int,
+    depth: int,
     written: bool,
 ) -> None:
-    """Marcos de la fila, la columna y la celda, con sus guías, que no pasan por encima de los números."""
+    """Marcos de la fila, la columna y la celda, con sus guías, que no pasan por encima de los
+    números.
+    """
     row, col = cell
     y, x = ys[1] + row * size[1], xs[1] + col * size[0]
     canvas.rect(xs[0], y, inner * size[0], size[1], width=2.4, order=4)
@@ -374,10 +458,23 @@ def _corner_names(canvas: Canvas, places: list[tuple[Matrix, float, float]], siz
     """El nombre y la forma de cada matriz, fuera de las celdas."""
     (left, x0, y1), (above, x1, y0), (result, _, _) = places
     style = {"size": 15.0, "bold": True}
-    canvas.text(x0 + left.shape[1] * size[0] / 2, y1 - 14, left.name, color=COLORS[left.role or "ink"], **style)
+    canvas.text(
+        x0 + left.shape[1] * size[0] / 2,
+        y1 - 14,
+        left.name,
+        color=COLORS[left.role or "ink"],
+        **style,
+    )
     canvas.text(x1 - 10, y0 + above.shape[0] * size[1] / 2 - 9, above.name, ha="right",
                 color=COLORS[above.role or "ink"], **style)  # fmt: skip
-    canvas.text(x1 - 10, y0 + above.shape[0] * size[1] / 2 + 9, _shape(above), ha="right", size=SHAPE, color=MUTED)
+    canvas.text(
+        x1 - 10,
+        y0 + above.shape[0] * size[1] / 2 + 9,
+        _shape(above),
+        ha="right",
+        size=SHAPE,
+        color=MUTED,
+    )
     bottom = y1 + result.shape[0] * size[1] + 14
     canvas.text(x0 + left.shape[1] * size[0] / 2, bottom, _shape(left), size=SHAPE, color=MUTED)
     middle = x1 + result.shape[1] * size[0] / 2

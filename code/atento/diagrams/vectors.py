@@ -41,20 +41,27 @@ def vectors(
 ) -> Figure:
     """Flechas desde el origen, con el nombre en la punta.
 
-    arrows: ``{nombre: (x, y)}``; roles: ``{nombre: papel}`` («query», «key», «value», …), que da color y trazo.
-    project: (a, b): proyecta a sobre la recta de b y escribe el producto escalar.
-    weights: ``{nombre: peso}``: dibuja el punto de la mezcla Σ peso·vector, con un hilo a cada vector, tan grueso como
-    su peso; result: cómo se llama. hull: tiñe la envolvente convexa de los valores (o de todos, si no hay valores).
-    xlabel, ylabel: qué mide cada eje; height: alto máximo, en puntos.
+    arrows: ``{nombre: (x, y)}``; roles: ``{nombre: papel}`` («query», «key», «value», …), que da
+    color y trazo. project: (a, b): proyecta a sobre la recta de b y escribe el producto escalar.
+    weights: ``{nombre: peso}``: dibuja el punto de la mezcla Σ peso·vector, con un hilo a cada
+    vector, tan grueso como su peso; result: cómo se llama. hull: tiñe la envolvente convexa de los
+    valores (o de todos, si no hay valores). xlabel, ylabel: qué mide cada eje; height: alto máximo,
+    en puntos.
 
-    Errores: ``ValueError`` si un vector no tiene dos números finitos, si un nombre no existe o si los pesos no suman 1.
-    Ejemplo: ``diagrams.vectors({"q": (2, 1), "k": (1, 2)}, roles={"q": "query", "k": "key"}, project=("q", "k"))``.
+    Errores: ``ValueError`` si un vector no tiene dos números finitos, si un nombre no existe o si
+    los pesos no suman 1.
+    Ejemplo: ``diagrams.vectors({"q": (2, 1), "k": (1, 2)}, roles={"q": "query", "k": "key"},
+    project=("q", "k"))``.
     """
     points = {str(name): _pair(value, str(name)) for name, value in arrows.items()}
     if not points:
         raise ValueError("arrows: no llegó ningún vector; se esperaba al menos uno")
     found = {name: as_role((roles or {}).get(name), f"roles[{name}]") for name in points}
-    for label, names in (("roles", roles or {}), ("project", project or ()), ("weights", weights or {})):
+    for label, names in (
+        ("roles", roles or {}),
+        ("project", project or ()),
+        ("weights", weights or {}),
+    ):
         for unknown in [name for name in names if name not in points]:
             raise ValueError(f"{label}: «{unknown}» no es uno de los vectores: {', '.join(points)}")
     mixed = None if weights is None else _mixed(points, weights)
@@ -73,7 +80,9 @@ def vectors(
 def _pair(value: Any, name: str) -> Point:
     pair = np.asarray(array(value), dtype=float)
     if pair.shape != (2,) or not np.isfinite(pair).all():
-        raise ValueError(f"«{name}»: llegó {np.asarray(array(value)).tolist()}; se esperaban dos números finitos")
+        raise ValueError(
+            f"«{name}»: llegó {np.asarray(array(value)).tolist()}; se esperaban dos números finitos"
+        )
     return float(pair[0]), float(pair[1])
 
 
@@ -81,13 +90,17 @@ def _mixed(points: Mapping[str, Point], weights: Mapping[str, float]) -> Point:
     total = sum(float(weight) for weight in weights.values())
     if min(weights.values(), default=-1) < 0 or abs(total - 1) > 1e-3:
         raise ValueError(f"weights: suman {total:.3g}; se esperaban pesos no negativos que sumen 1")
-    return tuple(sum(float(w) * points[name][axis] for name, w in weights.items()) for axis in (0, 1))  # type: ignore
+    return tuple(
+        sum(float(w) * points[name][axis] for name, w in weights.items()) for axis in (0, 1)
+    )  # type: ignore
 
 
 class _Plane:
     """El plano: pasa de coordenadas del dibujo a puntos de la hoja y coloca los rótulos."""
 
-    def __init__(self, points: dict[str, Point], roles: dict[str, str], mixed: Point | None, height: float) -> None:
+    def __init__(
+        self, points: dict[str, Point], roles: dict[str, str], mixed: Point | None, height: float
+    ) -> None:
         self.points, self.roles, self.canvas = points, roles, Canvas()
         cloud = np.array([(0.0, 0.0), *points.values(), *([mixed] if mixed else [])])
         low, high = cloud.min(axis=0), cloud.max(axis=0)
@@ -113,15 +126,21 @@ class _Plane:
             self.canvas.arrow([start, end], **style)
         self.segments += ends
         if xlabel:
-            self.canvas.text(min(right, PAGE - 4), self.y0 + 12, xlabel, ha="right", size=SMALL, color=MUTED)
+            self.canvas.text(
+                min(right, PAGE - 4), self.y0 + 12, xlabel, ha="right", size=SMALL, color=MUTED
+            )
         if ylabel:
             self.canvas.text(self.x0 - 6, top - 9, ylabel, ha="left", size=SMALL, color=MUTED)
 
     def hull(self) -> None:
-        values = [p for name, p in self.points.items() if self.roles[name] == "value"] or list(self.points.values())
+        values = [p for name, p in self.points.items() if self.roles[name] == "value"] or list(
+            self.points.values()
+        )
         ring = [self.at(point) for point in _convex(values)]
         color = COLORS["value" if "value" in self.roles.values() else "ink"]
-        self.canvas.line([*ring, ring[0]], color=color, fill=color, alpha=0.14, width=1.0, dash=DASHES["value"])
+        self.canvas.line(
+            [*ring, ring[0]], color=color, fill=color, alpha=0.14, width=1.0, dash=DASHES["value"]
+        )
 
     def arrows(self) -> None:
         origin = self.at((0, 0))
@@ -131,7 +150,13 @@ class _Plane:
         for name, end in ends.items():
             role = self.roles[name]
             if math.dist(origin, end) > 1:
-                self.canvas.arrow([origin, end], color=COLORS[role], width=2.2, dash=DASHES.get(role, "-"), head=10.0)
+                self.canvas.arrow(
+                    [origin, end],
+                    color=COLORS[role],
+                    width=2.2,
+                    dash=DASHES.get(role, "-"),
+                    head=10.0,
+                )
         for name, end in ends.items():
             self.label(name, end, COLORS[self.roles[name]], away=origin, bold=True)
 
@@ -152,7 +177,9 @@ class _Plane:
             raise ValueError(f"project: «{onto}» es el vector nulo y no tiene dirección")
         foot = tuple(b * float(a @ b) / length)
         start, end, tip = self.at((0, 0)), self.at(foot), self.at(self.points[one])
-        self.canvas.line([start, end], color=COLORS[self.roles[one]], width=8, edge_alpha=0.3, order=0.8)
+        self.canvas.line(
+            [start, end], color=COLORS[self.roles[one]], width=8, edge_alpha=0.3, order=0.8
+        )
         self.canvas.line([tip, end], color=MUTED, width=1.0, dash=(0, (2, 2)))
         self._square(end, start if math.dist(start, end) > 12 else self.at(self.points[onto]), tip)
         self.segments += [(start, end), (tip, end)]
@@ -169,11 +196,24 @@ class _Plane:
             self.canvas.line([tuple(c + u), tuple(c + u + v), tuple(c + v)], color=MUTED, width=0.9)
 
     def label(
-        self, text: str, end: Point, color: str, *, away: Point, bold: bool = False, gap: float = 7.0
+        self,
+        text: str,
+        end: Point,
+        color: str,
+        *,
+        away: Point,
+        bold: bool = False,
+        gap: float = 7.0,
     ) -> None:
-        """Escribe un rótulo junto a ``end`` en el primer sitio libre, empezando por el lado contrario a ``away``."""
+        """Escribe un rótulo junto a ``end`` en el primer sitio libre, empezando por el lado
+        contrario a ``away``.
+        """
         width = measure(text, SIZE, bold)
-        angle = math.atan2(end[1] - away[1], end[0] - away[0]) if math.dist(end, away) > 1 else -math.pi / 2
+        angle = (
+            math.atan2(end[1] - away[1], end[0] - away[0])
+            if math.dist(end, away) > 1
+            else -math.pi / 2
+        )
         best: tuple[float, Point] | None = None
         for reach in (gap, gap + 9, gap + 18, gap + 30, gap + 44):
             for turn in (0, 0.45, -0.45, 0.9, -0.9, 1.4, -1.4, 2, -2, 2.6, -2.6):
@@ -181,10 +221,16 @@ class _Plane:
                 box = (x - width / 2, y - SIZE / 2, x + width / 2, y + SIZE / 2)
                 if not self.canvas.free(box):
                     continue
-                cost = 40 * sum(_crosses(box, *segment) for segment in self.segments) + reach + 4 * abs(turn)
+                cost = (
+                    40 * sum(_crosses(box, *segment) for segment in self.segments)
+                    + reach
+                    + 4 * abs(turn)
+                )
                 best = min(best or (math.inf, (x, y)), (cost, (x, y)))
         if best is None:
-            raise ValueError(f"«{text}»: no hay sitio para su rótulo; conviene dar más height o menos vectores")
+            raise ValueError(
+                f"«{text}»: no hay sitio para su rótulo; conviene dar más height o menos vectores"
+            )
         self.canvas.text(*best[1], text, color=color, bold=bold)
 
     def finish(self) -> Figure:

@@ -1,14 +1,15 @@
 """Piso 8: las figuras interactivas del libro, sin servidor ni red.
 
-Cada función recibe números que el capítulo ha calculado y devuelve un objeto que un cuaderno sabe mostrar:
+Cada función recibe números que el capítulo ha calculado y devuelve un objeto que un cuaderno sabe
+mostrar:
 
 - :func:`stepper`: la atención paso a paso sobre una frase, con sus números.
 - :func:`paths`: de una palabra a otra, por una recurrencia, una convolución y una atención.
 - :func:`plane`: vectores en un plano que se mueven con la mano.
 - :func:`softmax`: de puntuaciones a pesos, con temperatura y escala.
 
-Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una tabla con el estado
-inicial.
+Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una
+tabla con el estado inicial.
 """
 
 from atento.explorers.base import Explorer, deduplicate

@@ -1,12 +1,13 @@
 """La base de los exploradores: de los datos de un capítulo a un trozo de página que se vale solo.
 
-Un explorador es una clase pequeña que hereda de :class:`Explorer` y dice cuatro cosas: sus datos (lo que recibe el
-JavaScript), su versión quieta (lo que se lee sin JavaScript y en papel), su resumen (lo que se lee en una terminal) y
-su gemelo en Python, el método que hace la misma cuenta. Al lado tiene dos ficheros con su mismo nombre: ``.js``, que
-la dibuja, y ``.css``. Lo común (colores, teclado, dedo, lectura en voz alta) está en ``base.js`` y ``base.css``.
+Un explorador es una clase pequeña que hereda de :class:`Explorer` y dice cuatro cosas: sus datos
+(lo que recibe el JavaScript), su versión quieta (lo que se lee sin JavaScript y en papel), su
+resumen (lo que se lee en una terminal) y su gemelo en Python, el método que hace la misma cuenta.
+Al lado tiene dos ficheros con su mismo nombre: ``.js``, que la dibuja, y ``.css``. Lo común
+(colores, teclado, dedo, lectura en voz alta) está en ``base.js`` y ``base.css``.
 
-Cada trozo lleva todo lo que necesita, porque en un cuaderno puede ejecutarse una celda sin las demás. En una página con
-varios, :func:`deduplicate` deja una sola copia de lo repetido.
+Cada trozo lleva todo lo que necesita, porque en un cuaderno puede ejecutarse una celda sin las
+demás. En una página con varios, :func:`deduplicate` deja una sola copia de lo repetido.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ _PART = re.compile(r'<(style|script) data-atento-part="([\w-]+)">.*?</\1>', re.D
 
 
 class Explorer:
-    """Lo común de todos los exploradores. Quien hereda da ``kind``, ``data``, ``static`` y ``summary``."""
+    """Lo común de todos los exploradores. Quien hereda da ``kind``, ``data``, ``static`` y
+    ``summary``.
+    """
 
     kind: ClassVar[str]
     name: str
@@ -67,7 +70,8 @@ class Explorer:
         return f"exp-{self.name}-{digest[:8]}"
 
     def show(self) -> None:
-        """Enseña el explorador en el cuaderno; hace falta si no es la última expresión de la celda."""
+        """Enseña el explorador en el cuaderno; hace falta si no es la última expresión de la
+        celda."""
         from IPython.display import display
 
         display(self)
@@ -82,10 +86,11 @@ class Explorer:
             _part("script", self.kind, _read(f"{self.kind}.js")),
         )
         return (
-            f'<div id="{self.element_id}" class="atento-exp" data-atento-explorer="{self.kind}" role="group" '
-            f'aria-label="{html.escape(self.title)}" lang="es">\n{self._heading()}'
-            f'<div class="quiet">{self.static()}</div>\n{self._folded_answer()}'
-            f'<script type="application/json">{_json(self.data())}</script>\n</div>\n'
+            f'<div id="{self.element_id}" class="atento-exp" data-atento-explorer="{self.kind}"'
+            f' role="group" aria-label="{html.escape(self.title)}"'
+            f' lang="es">\n{self._heading()}<div'
+            f' class="quiet">{self.static()}</div>\n{self._folded_answer()}<script'
+            f' type="application/json">{_json(self.data())}</script>\n</div>\n'
             + "\n".join((*parts, *scripts))
             + "\n<script>window.atentoExplorers.mount()</script>"
         )
@@ -108,14 +113,14 @@ class Explorer:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
 
-# --- Las piezas de la página -----------------------------------------------------------------------------------------
+# --- Las piezas de la página ----------------------------------------------------------------------
 
 
 def deduplicate(page: str) -> str:
     """Quita de una página las copias repetidas de hojas de estilo y guiones de los exploradores.
 
-    Se queda la primera de cada una. Sirve para quien construye el sitio; un cuaderno no lo necesita, porque el guion
-    común no hace nada la segunda vez.
+    Se queda la primera de cada una. Sirve para quien construye el sitio; un cuaderno no lo
+    necesita, porque el guion común no hace nada la segunda vez.
     """
     seen: set[tuple[str, str]] = set()
 
@@ -135,7 +140,9 @@ def _part(tag: str, name: str, text: str) -> str:
 
 
 def _read(name: str) -> str:
-    """El fichero sin sangrías ni comentarios que empiecen línea: la fuente se lee y la página no carga con ellos."""
+    """El fichero sin sangrías ni comentarios que empiecen línea: la fuente se lee y la página no
+    carga con ellos.
+    """
     text = resources.files("atento.explorers").joinpath(name).read_text(encoding="utf-8")
     text = re.sub(r"^\s*(/\*(?!@)(.|\n)*?\*/\s*$|// .*$)", "", text, flags=re.MULTILINE)
     text = re.sub(r"\n\s*", "\n", text).lstrip()
@@ -189,13 +196,15 @@ def static_table(caption: str, head: Iterable[str], rows: Iterable[Sequence[str]
     )
 
 
-# --- La puerta: qué se acepta ----------------------------------------------------------------------------------------
+# --- La puerta: qué se acepta ---------------------------------------------------------------------
 
 
 def check_table(value: Any, name: str, axes: str, ndim: tuple[int, ...]) -> Tensor:
-    """Devuelve ``value`` en float64, en la CPU y redondeado a seis decimales, como lo recibe la página.
+    """Devuelve ``value`` en float64, en la CPU y redondeado a seis decimales, como lo recibe la
+    página.
 
-    ``axes`` dice la forma que se esperaba, por ejemplo ``(key, d)``, y ``ndim`` cuántos ejes se admiten.
+    ``axes`` dice la forma que se esperaba, por ejemplo ``(key, d)``, y ``ndim`` cuántos ejes se
+    admiten.
 
     Errores: ``ValueError`` si no es una tabla de números finitos con esos ejes.
     """
@@ -217,7 +226,8 @@ def check_table(value: Any, name: str, axes: str, ndim: tuple[int, ...]) -> Tens
 def check_labels(labels: Sequence[str], name: str, count: int, what: str) -> tuple[str, ...]:
     """Los rótulos, como tupla de textos.
 
-    Errores: ``ValueError`` si no hay ``count`` o alguno está vacío; ``what`` dice de qué es cada rótulo.
+    Errores: ``ValueError`` si no hay ``count`` o alguno está vacío; ``what`` dice de qué es cada
+    rótulo.
     """
     if isinstance(labels, str) or not all(
         isinstance(label, str) and label.strip() for label in labels

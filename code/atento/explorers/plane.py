@@ -1,4 +1,6 @@
-"""El plano: una consulta, sus claves y sus valores como flechas de dos componentes que se mueven con la mano."""
+"""El plano: una consulta, sus claves y sus valores como flechas de dos componentes que se mueven
+con la mano.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,8 @@ _MOVABLE = ("query", "key", "value")
 class PlaneExplorer(Explorer):
     """El explorador del plano. Se construye con :func:`plane`.
 
-    ``query`` ``(2,)``, ``key`` y ``value`` ``(key, 2)`` son las posiciones iniciales; con ``tied`` cada valor es su
-    clave y se mueve con ella.
+    ``query`` ``(2,)``, ``key`` y ``value`` ``(key, 2)`` son las posiciones iniciales; con ``tied``
+    cada valor es su clave y se mueve con ella.
     """
 
     kind: ClassVar[str] = "plane"
@@ -64,9 +66,10 @@ class PlaneExplorer(Explorer):
     ) -> dict[str, Tensor]:
         """Lo que muestra la página: el gemelo en Python, en float64.
 
-        ``query`` ``(2,)``, ``key`` y ``value`` ``(key, 2)`` sustituyen a las posiciones iniciales; con ``tied``, los
-        valores son las claves salvo que se den. ``present`` dice qué palabras están en la frase. Devuelve ``scores``
-        y ``weights`` ``(key,)`` y ``output`` ``(2,)``; sin ninguna palabra, pesos y salida son 0.
+        ``query`` ``(2,)``, ``key`` y ``value`` ``(key, 2)`` sustituyen a las posiciones iniciales;
+        con ``tied``, los valores son las claves salvo que se den. ``present`` dice qué palabras
+        están en la frase. Devuelve ``scores`` y ``weights`` ``(key,)`` y ``output`` ``(2,)``; sin
+        ninguna palabra, pesos y salida son 0.
         """
         query = self.query if query is None else query
         value = key if value is None and self.tied else value
@@ -121,7 +124,10 @@ class PlaneExplorer(Explorer):
     def summary(self) -> str:
         """Una línea para la terminal."""
         output = _point(self.compute()["output"].tolist())
-        return f"Vectores en el plano: la consulta «{self.query_word}» y {len(self.words)} claves; salida {output}"
+        return (
+            f"Vectores en el plano: la consulta «{self.query_word}» y {len(self.words)} claves;"
+            f" salida {output}"
+        )
 
 
 def plane(
@@ -147,16 +153,22 @@ def plane(
 ) -> PlaneExplorer:
     """Devuelve el explorador de vectores en un plano.
 
-    ``query`` ``(2,)`` es la consulta de ``query_word``; ``key`` ``(key, 2)``, las claves de ``words``; ``value``
-    ``(key, 2)``, sus valores. Sin ``value``, cada palabra tiene un solo vector que hace de clave y de valor. Con
+    ``query`` ``(2,)`` es la consulta de ``query_word``; ``key`` ``(key, 2)``, las claves de
+    ``words``; ``value``
+    ``(key, 2)``, sus valores. Sin ``value``, cada palabra tiene un solo vector que hace de clave y
+    de valor. Con
     ``self_index``, la consulta es además el vector de esa palabra, y se mueven juntos.
 
-    ``move`` dice qué se arrastra: ``query``, ``key``, ``value``. ``hull`` pinta la envolvente convexa de los valores.
-    ``controls``: ``words`` (quitar y poner palabras de la frase; ``present`` dice cuáles están al principio) y
-    ``temperature``. ``scale`` divide entre ``√2``. ``limits`` es ``(x_min, x_max, y_min, y_max)``, un cuadrado; sin
-    él se calcula. ``axes`` nombra las dos componentes. ``question`` se lee arriba y ``answer`` queda plegada.
+    ``move`` dice qué se arrastra: ``query``, ``key``, ``value``. ``hull`` pinta la envolvente
+    convexa de los valores.
+    ``controls``: ``words`` (quitar y poner palabras de la frase; ``present`` dice cuáles están al
+    principio) y
+    ``temperature``. ``scale`` divide entre ``√2``. ``limits`` es ``(x_min, x_max, y_min, y_max)``,
+    un cuadrado; sin él se calcula. ``axes`` nombra las dos componentes. ``question`` se lee arriba
+    y ``answer`` queda plegada.
 
-    Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o fuera de ``limits``.
+    Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o fuera
+    de ``limits``.
     """
     query, key, values = _tables(query, key, value)
     words = check_labels(words, "words", len(key), "clave")
@@ -165,11 +177,26 @@ def plane(
         raise ValueError(f"temperature: llegó {temperature}; se esperaba un número de 0.1 a 10")
     points = torch.cat([query[None], key, values])
     return PlaneExplorer(
-        words, check_labels([query_word], "query_word", 1, "consulta")[0], query, key, values, value is None,
-        self_index, _present(present, len(key)), _some(move, "move", _MOVABLE[: 2 if value is None else 3]),
-        bool(hull), bool(scale), float(temperature), _limits(limits, points), _axes(axes),
-        _some(controls, "controls", ("words", "temperature")), title, question, answer, check_name(name),
-    )  # fmt: skip
+        words,
+        check_labels([query_word], "query_word", 1, "consulta")[0],
+        query,
+        key,
+        values,
+        value is None,
+        self_index,
+        _present(present, len(key)),
+        _some(move, "move", _MOVABLE[: 2 if value is None else 3]),
+        bool(hull),
+        bool(scale),
+        float(temperature),
+        _limits(limits, points),
+        _axes(axes),
+        _some(controls, "controls", ("words", "temperature")),
+        title,
+        question,
+        answer,
+        check_name(name),
+    )
 
 
 def _tables(query: Any, key: Any, value: Any) -> tuple[Tensor, Tensor, Tensor]:

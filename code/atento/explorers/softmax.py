@@ -35,7 +35,8 @@ _STATIC_SETTINGS = (
 class SoftmaxExplorer(Explorer):
     """El explorador de la softmax. Se construye con :func:`softmax`.
 
-    ``scores`` ``(query, key)`` son las puntuaciones sin escalar; ``target``, el peso mayor que se pide alcanzar.
+    ``scores`` ``(query, key)`` son las puntuaciones sin escalar; ``target``, el peso mayor que se
+    pide alcanzar.
     """
 
     kind: ClassVar[str] = "softmax"
@@ -60,8 +61,8 @@ class SoftmaxExplorer(Explorer):
     def solution(self, row: int = 0, scaled: bool = True) -> float:
         """La temperatura a la que el peso mayor de esa fila vale ``target``.
 
-        Existe y es única: el peso mayor baja sin parar de 1 a ``1/n`` cuando sube la temperatura. Se busca por
-        bisección sobre su logaritmo.
+        Existe y es única: el peso mayor baja sin parar de 1 a ``1/n`` cuando sube la temperatura.
+        Se busca por bisección sobre su logaritmo.
         """
         low, high = -9.0, 9.0
         for _ in range(200):
@@ -136,13 +137,16 @@ def softmax(
 ) -> SoftmaxExplorer:
     """Devuelve el explorador de la softmax sobre puntuaciones ya calculadas, **sin escalar**.
 
-    ``scores`` tiene forma ``(key,)`` o ``(query, key)``; ``keys`` y ``queries`` son los rótulos de cada clave y de
-    cada consulta (con más de una se elige). La casilla de la página divide entre ``√d_k``. La pregunta es a qué
-    temperatura el peso mayor vale ``target``; todas las filas la contestan, la página lo dice al llegar y
-    ``solution(row, scaled)`` da el número. ``name`` entra en el identificador: letras, cifras y guiones.
+    ``scores`` tiene forma ``(key,)`` o ``(query, key)``; ``keys`` y ``queries`` son los rótulos de
+    cada clave y de cada consulta (con más de una se elige). La casilla de la página divide entre
+    ``√d_k``. La pregunta es a qué temperatura el peso mayor vale ``target``; todas las filas la
+    contestan, la página lo dice al llegar y
+    ``solution(row, scaled)`` da el número. ``name`` entra en el identificador: letras, cifras y
+    guiones.
 
-    Errores: ``ValueError`` si los rótulos no casan con las formas, si hay puntuaciones no finitas, si ``d_k`` es menor
-    que 1, si ``name`` no sirve o si alguna fila no puede alcanzar ``target`` (por un empate en lo más alto).
+    Errores: ``ValueError`` si los rótulos no casan con las formas, si hay puntuaciones no finitas,
+    si ``d_k`` es menor que 1, si ``name`` no sirve o si alguna fila no puede alcanzar ``target``
+    (por un empate en lo más alto).
     """
     table = check_table(scores, "scores", "(key,) o (query, key)", (1, 2))
     table = table.reshape(-1, table.shape[-1])
@@ -163,8 +167,9 @@ def softmax(
     )
     if answer is None:
         answer = (
-            f"Cada palabra tiene la suya, y sin dividir entre √{d_k} hace falta una temperatura "
-            f"{number(math.sqrt(d_k))} veces mayor: dividir las puntuaciones y subir la temperatura son lo mismo."
+            f"Cada palabra tiene la suya, y sin dividir entre √{d_k} hace falta una temperatura"
+            f" {number(math.sqrt(d_k))} veces mayor: dividir las puntuaciones y subir la"
+            " temperatura son lo mismo."
         )
     return SoftmaxExplorer(
         table, keys, queries, int(d_k), float(target), title, question, answer, check_name(name)
@@ -172,14 +177,18 @@ def softmax(
 
 
 def _check_target(table: Tensor, queries: tuple[str, ...], target: float) -> None:
-    """Que todas las filas puedan contestar: la mejor clave es una sola y ``target`` está entre ``1/n`` y 1."""
+    """Que todas las filas puedan contestar: la mejor clave es una sola y ``target`` está entre
+    ``1/n`` y 1.
+    """
     floor = 1 / table.shape[-1]
     if not floor + 2 * TOLERANCE < target < 1 - TOLERANCE:
         raise ValueError(
-            f"target: llegó {target}; con {table.shape[-1]} claves se esperaba entre {floor:.3g} y 1"
+            f"target: llegó {target}; con {table.shape[-1]} claves se esperaba entre"
+            f" {floor:.3g} y 1"
         )
     for query, row in zip(queries, table, strict=True):
         if int((row == row.max()).sum()) > 1:
             raise ValueError(
-                f"scores: la fila «{query}» empata en lo más alto; su peso mayor no llega a {target}"
+                f"scores: la fila «{query}» empata en lo más alto; su peso mayor no llega a"
+                f" {target}"
             )

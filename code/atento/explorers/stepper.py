@@ -1,6 +1,8 @@
-"""El paso a paso: puntuar → escalar → enmascarar → normalizar → promediar sobre una frase con números de verdad.
+"""El paso a paso: puntuar → escalar → enmascarar → normalizar → promediar sobre una frase con
+números de verdad.
 
-Con proyecciones empieza un paso antes, en proyectar; con un eje ``head`` delante aparece un mando para elegir cabeza.
+Con proyecciones empieza un paso antes, en proyectar; con un eje ``head`` delante aparece un mando
+para elegir cabeza.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ _Mask = Literal["none", "causal", "given"]
 class StepperExplorer(Explorer):
     """El explorador de la atención paso a paso. Se construye con :func:`stepper`.
 
-    ``query``, ``key`` y ``value`` tienen la forma ``(head, posiciones, d)`` y ya están proyectados; ``inputs`` y
+    ``query``, ``key`` y ``value`` tienen la forma ``(head, posiciones, d)`` y ya están proyectados;
+    ``inputs`` y
     ``projections`` guardan de dónde salen, si salen de algún sitio.
     """
 
@@ -64,7 +67,9 @@ class StepperExplorer(Explorer):
         return STEPS if self.projections is not None else STEPS[1:]
 
     def masks(self) -> tuple[str, ...]:
-        """Las máscaras que se pueden elegir: ``none``, ``causal`` (si es cuadrada) y ``given`` (si se dio)."""
+        """Las máscaras que se pueden elegir: ``none``, ``causal`` (si es cuadrada) y ``given`` (si
+        se dio).
+        """
         square = len(self.queries) == len(self.words)
         return (
             "none",
@@ -91,9 +96,10 @@ class StepperExplorer(Explorer):
     ) -> dict[str, Tensor]:
         """Lo que muestra la página en cada paso: el gemelo en Python, en float64.
 
-        ``scores``, ``scaled``, ``masked`` y ``weights`` son ``(query, key)``; ``output``, ``(query, d_value)``.
-        ``scaled`` divide entre ``√d_k``; ``temperature`` divide además entre sí misma. Una fila con todo tapado da
-        pesos y salida 0, como en :mod:`atento.attention`.
+        ``scores``, ``scaled``, ``masked`` y ``weights`` son ``(query, key)``; ``output``, ``(query,
+        d_value)``.
+        ``scaled`` divide entre ``√d_k``; ``temperature`` divide además entre sí misma. Una fila con
+        todo tapado da pesos y salida 0, como en :mod:`atento.attention`.
         """
         scores = self.query[head] @ self.key[head].T
         divided = scores / ((math.sqrt(self.query.shape[-1]) if scaled else 1.0) * temperature)
@@ -159,7 +165,7 @@ class StepperExplorer(Explorer):
         )
 
 
-# --- Construir -------------------------------------------------------------------------------------------------------
+# --- Construir ------------------------------------------------------------------------------------
 
 
 def stepper(
@@ -186,30 +192,49 @@ def stepper(
 ) -> StepperExplorer:
     """Devuelve el explorador de la atención paso a paso.
 
-    ``query`` ``(query, d_k)``, ``key`` ``(key, d_k)`` y ``value`` ``(key, d_v)``, o las tres con un eje ``head``
-    delante: entonces se puede elegir cabeza. Con ``projections = (W_Q, W_K, W_V)``, cada una ``(d_model, d)`` o
-    ``(head, d_model, d)``, las tres tablas son las entradas ``(posiciones, d_model)`` y hay un primer paso, proyectar.
+    ``query`` ``(query, d_k)``, ``key`` ``(key, d_k)`` y ``value`` ``(key, d_v)``, o las tres con un
+    eje ``head`` delante: entonces se puede elegir cabeza. Con ``projections = (W_Q, W_K, W_V)``,
+    cada una ``(d_model, d)`` o
+    ``(head, d_model, d)``, las tres tablas son las entradas ``(posiciones, d_model)`` y hay un
+    primer paso, proyectar.
 
-    ``words`` rotula las claves y ``queries`` las consultas (si no se dan, son las mismas). ``mask`` es ``None``,
-    ``"causal"`` o una tabla booleana ``(query, key)`` con ``True`` donde se puede atender; ``mask_label`` dice cómo se
-    llama esa tabla en el mando. ``features`` rotula las componentes de los valores. ``scale``, ``temperature``,
-    ``row``, ``step`` y ``head`` son el estado inicial, y ``controls``, los mandos que se ofrecen. ``question`` se lee
-    arriba y ``answer`` queda plegada.
+    ``words`` rotula las claves y ``queries`` las consultas (si no se dan, son las mismas). ``mask``
+    es ``None``,
+    ``"causal"`` o una tabla booleana ``(query, key)`` con ``True`` donde se puede atender;
+    ``mask_label`` dice cómo se llama esa tabla en el mando. ``features`` rotula las componentes de
+    los valores. ``scale``, ``temperature``,
+    ``row``, ``step`` y ``head`` son el estado inicial, y ``controls``, los mandos que se ofrecen.
+    ``question`` se lee arriba y ``answer`` queda plegada.
 
-    Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o si el estado inicial no
-    existe.
+    Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o si el
+    estado inicial no existe.
     """
     inputs, matrices, (q, k, v) = _projected((query, key, value), projections)
     words = check_labels(words, "words", k.shape[1], "clave")
     queries = _queries(queries, words, q.shape[1])
     given, start = _mask(mask, (len(queries), len(words)))
-    features = check_labels(features or (), "features", v.shape[2] if features else 0, "componente de value")
+    features = check_labels(
+        features or (), "features", v.shape[2] if features else 0, "componente de value"
+    )
     initial = {"scaled": bool(scale), "mask": start, "temperature": _temperature(temperature)}
     explorer = StepperExplorer(
-        words, queries, q, k, v, inputs, matrices, given, str(mask_label), features,
-        initial | {"row": row, "head": head, "step": step}, _controls(controls), title, question, answer,
+        words,
+        queries,
+        q,
+        k,
+        v,
+        inputs,
+        matrices,
+        given,
+        str(mask_label),
+        features,
+        initial | {"row": row, "head": head, "step": step},
+        _controls(controls),
+        title,
+        question,
+        answer,
         check_name(name),
-    )  # fmt: skip
+    )
     _settle(explorer, row, head, step)
     return explorer
 
@@ -230,7 +255,9 @@ def _queries(queries: Sequence[str] | None, words: tuple[str, ...], count: int) 
     if queries is not None:
         return check_labels(queries, "queries", count, "consulta")
     if count != len(words):
-        raise ValueError(f"queries: hay {count} consultas y {len(words)} claves; hacen falta sus rótulos")
+        raise ValueError(
+            f"queries: hay {count} consultas y {len(words)} claves; hacen falta sus rótulos"
+        )
     return words
 
 
@@ -276,7 +303,8 @@ def _check_projected(query: Tensor, key: Tensor, value: Tensor) -> None:
         )
     if not len(query) == len(key) == len(value):
         raise ValueError(
-            f"query, key y value: llegaron {len(query)}, {len(key)} y {len(value)} cabezas; deben coincidir"
+            f"query, key y value: llegaron {len(query)}, {len(key)} y {len(value)} cabezas; deben"
+            " coincidir"
         )
 
 
@@ -287,13 +315,15 @@ def _mask(mask: Any, shape: tuple[int, int]) -> tuple[Tensor | None, _Mask]:
     if isinstance(mask, str):
         if mask != "causal" or shape[0] != shape[1]:
             raise ValueError(
-                f"mask: llegó {mask!r}; se esperaba una tabla booleana {shape} o, si es cuadrada, 'causal'"
+                f"mask: llegó {mask!r}; se esperaba una tabla booleana {shape} o, si es cuadrada,"
+                " 'causal'"
             )
         return None, "causal"
     table = torch.as_tensor(mask)
     if table.dtype != torch.bool or tuple(table.shape) != shape:
         raise ValueError(
-            f"mask: llegó {table.dtype} {tuple(table.shape)}; se esperaba una tabla booleana {shape}"
+            f"mask: llegó {table.dtype} {tuple(table.shape)}; se esperaba una tabla booleana"
+            f" {shape}"
         )
     return table.cpu(), "given"
 

@@ -9,13 +9,37 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from matplotlib.ticker import Formatter, FuncFormatter, MaxNLocator, NullLocator
 
-from atento.plots.style import FONT_SIZE, INK, KEY, MUTED, POSITION, QUERY, VALUE, array, figure, format_number
+from atento.plots.style import (
+    FONT_SIZE,
+    INK,
+    KEY,
+    MUTED,
+    POSITION,
+    QUERY,
+    VALUE,
+    array,
+    figure,
+    format_number,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SERIES = [(INK, "-", "o"), (MUTED, "-", "s"), (INK, "--", "D"), (MUTED, "--", "^"), (INK, ":", "v"), (MUTED, ":", "X")]
-_SEMANTIC = {QUERY: ("-", "o"), KEY: ("--", "s"), VALUE: (":", "D"), POSITION: ("-.", "|"), MUTED: ("-", "s")}
+_SERIES = [
+    (INK, "-", "o"),
+    (MUTED, "-", "s"),
+    (INK, "--", "D"),
+    (MUTED, "--", "^"),
+    (INK, ":", "v"),
+    (MUTED, ":", "X"),
+]
+_SEMANTIC = {
+    QUERY: ("-", "o"),
+    KEY: ("--", "s"),
+    VALUE: (":", "D"),
+    POSITION: ("-.", "|"),
+    MUTED: ("-", "s"),
+}
 
 
 def curves(
@@ -34,9 +58,10 @@ def curves(
 ) -> Axes:
     """Curvas con su etiqueta escrita al final de cada línea, sin leyenda.
 
-    series: ``{etiqueta: valores}``. Con valores de forma (semillas, puntos) se dibuja la media y una banda del mínimo
-    al máximo. ``band`` da esa banda aparte: ``{etiqueta: (mínimo, máximo)}``.
-    colors: ``{etiqueta: color}``, solo cuando la serie es Q, K, V o la posición; si no, tinta y gris.
+    series: ``{etiqueta: valores}``. Con valores de forma (semillas, puntos) se dibuja la media y
+    una banda del mínimo al máximo. ``band`` da esa banda aparte: ``{etiqueta: (mínimo, máximo)}``.
+    colors: ``{etiqueta: color}``, solo cuando la serie es Q, K, V o la posición; si no, tinta y
+    gris.
     """
     _need_axis_names(xlabel, ylabel)
     _check_series(series, {*(band or {}), *(colors or {})})
@@ -93,28 +118,43 @@ def bars(
     for row, number, tint in zip(rows, numbers, tints, strict=True):
         side = 1 if number >= 0 else -1
         ax.annotate(
-            format_number(number, spec), (number, row), (5 * side, 0), textcoords="offset points",
-            ha="left" if side > 0 else "right", va="center_baseline", color=tint, annotation_clip=False,
-        )  # fmt: skip
+            format_number(number, spec),
+            (number, row),
+            (5 * side, 0),
+            textcoords="offset points",
+            ha="left" if side > 0 else "right",
+            va="center_baseline",
+            color=tint,
+            annotation_clip=False,
+        )
     return ax
 
 
 def _need_axis_names(*names: str) -> None:
     if not all(isinstance(name, str) and name.strip() for name in names):
-        raise ValueError("los ejes necesitan nombre en español y unidad: xlabel e ylabel no pueden estar vacíos")
+        raise ValueError(
+            "los ejes necesitan nombre en español y unidad: xlabel e ylabel no pueden estar vacíos"
+        )
 
 
 def _check_series(series: Mapping[str, Any], mentioned: set[str]) -> None:
     if not series:
         raise ValueError("curves necesita al menos una serie")
     if len(series) > len(_SERIES):
-        raise ValueError(f"caben {len(_SERIES)} series en una figura y hay {len(series)}: conviene repartirlas")
+        raise ValueError(
+            f"caben {len(_SERIES)} series en una figura y hay {len(series)}: conviene repartirlas"
+        )
     for unknown in sorted(mentioned - set(series)):
         raise ValueError(f"«{unknown}» no es una de las series: {', '.join(series)}")
 
 
 def _draw_series(
-    ax: Axes, label: str, x: np.ndarray, y: Any, band: tuple[Any, Any] | None, style: tuple[str, str, str]
+    ax: Axes,
+    label: str,
+    x: np.ndarray,
+    y: Any,
+    band: tuple[Any, Any] | None,
+    style: tuple[str, str, str],
 ) -> tuple[float, float, str]:
     """Dibuja una serie y su banda; devuelve su extremo derecho y su color."""
     color, line, marker = style
@@ -135,25 +175,31 @@ def _draw_series(
 
 
 class _Numbers(Formatter):
-    """Números de un eje: las mismas cifras decimales en todas las marcas y espacio fino entre miles."""
+    """Números de un eje: las mismas cifras decimales en todas las marcas y espacio fino entre
+    miles.
+    """
 
     def __call__(self, value: float, pos: int | None = None) -> str:
-            return format_number(float(value), f".{self._decimals([value])}f")
+        return format_number(float(value), f".{self._decimals([value])}f")
 
     def format_ticks(self, values: Sequence[float]) -> list[str]:
-            return [format_number(float(value), f".{self._decimals(values)}f") for value in values]
+        return [format_number(float(value), f".{self._decimals(values)}f") for value in values]
 
     @staticmethod
     def _decimals(values: Sequence[float]) -> int:
         scale = max((abs(value) for value in values), default=1.0) or 1.0
-        return next((n for n in range(9) if all(abs(round(v, n) - v) < 1e-9 * scale for v in values)), 9)
+        return next(
+            (n for n in range(9) if all(abs(round(v, n) - v) < 1e-9 * scale for v in values)), 9
+        )
 
 
 class _Powers(FuncFormatter):
     """Números de un eje logarítmico, cada uno con las cifras que necesita."""
 
     def __init__(self) -> None:
-        super().__init__(lambda value, pos: _Numbers()(value) if 1e-4 < value < 1e6 else _power(value))
+        super().__init__(
+            lambda value, pos: _Numbers()(value) if 1e-4 < value < 1e6 else _power(value)
+        )
 
 
 def _power(value: float) -> str:
@@ -171,7 +217,9 @@ def _number_ticks(axis: Any, scale: str) -> None:
 
 
 def _end_labels(ax: Axes, ends: list[tuple[str, float, float, str]]) -> None:
-    """Escribe cada etiqueta junto al final de su línea, sin que se pisen ni las tache el eje de abajo."""
+    """Escribe cada etiqueta junto al final de su línea, sin que se pisen ni las tache el eje de
+    abajo.
+    """
     ax.figure.draw_without_rendering()
     line_height = 1.2 * FONT_SIZE
     to_points = 72 / ax.figure.dpi
@@ -187,17 +235,28 @@ def _end_labels(ax: Axes, ends: list[tuple[str, float, float, str]]) -> None:
     for item, where in zip(placed, spread([item[0] for item in placed], heights), strict=True):
         wanted, text, x, y, color = item[2:]
         ax.annotate(
-            text, (x, y), (7, where - wanted), textcoords="offset points", ha="left", va="center", color=color,
-            annotation_clip=False, linespacing=1.15,
-        )  # fmt: skip
+            text,
+            (x, y),
+            (7, where - wanted),
+            textcoords="offset points",
+            ha="left",
+            va="center",
+            color=color,
+            annotation_clip=False,
+            linespacing=1.15,
+        )
 
 
 def spread(centers: list[float], heights: list[float]) -> list[float]:
-    """Aparta centros ordenados hasta que sus cajas no se pisen, con el menor desplazamiento del conjunto."""
+    """Aparta centros ordenados hasta que sus cajas no se pisen, con el menor desplazamiento del
+    conjunto.
+    """
     groups: list[list[Any]] = []  # [centro, altura, índices]
     for index, (center, height) in enumerate(zip(centers, heights, strict=True)):
         groups.append([center, height, [index]])
-        while len(groups) > 1 and groups[-1][0] - groups[-2][0] < (groups[-1][1] + groups[-2][1]) / 2:
+        while (
+            len(groups) > 1 and groups[-1][0] - groups[-2][0] < (groups[-1][1] + groups[-2][1]) / 2
+        ):
             upper, lower = groups.pop(), groups.pop()
             total = upper[1] + lower[1]
             members = lower[2] + upper[2]

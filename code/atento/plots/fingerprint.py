@@ -1,7 +1,8 @@
 """La huella de una figura: cuatro letras que cambian si cambia lo dibujado.
 
-Se calcula con los datos de los trazos, no con la imagen: ni la letra ni la composición cuentan. Los números se redondean
-a tres cifras de los mayores, de modo que la huella de una figura que no se entrena es la misma en cualquier procesador.
+Se calcula con los datos de los trazos, no con la imagen: ni la letra ni la composición cuentan. Los
+números se redondean a tres cifras de los mayores, de modo que la huella de una figura que no se
+entrena es la misma en cualquier procesador.
 """
 
 from __future__ import annotations
@@ -22,11 +23,14 @@ from matplotlib.patches import FancyArrowPatch, Patch
 from matplotlib.spines import Spine
 from matplotlib.text import Annotation, Text
 
-_SHIFT = 0.0314159  # los datos redondos no caen justo entre dos valores, donde la última cifra decidiría
+_SHIFT = (
+    0.0314159  # los datos redondos no caen justo entre dos valores, donde la última cifra decidiría
+)
 
 
 def fingerprint(fig: Figure) -> str:
-    """Las cuatro letras de ``fig``: líneas, puntos, trazos, imágenes, colores, textos y rótulos de los ejes.
+    """Las cuatro letras de ``fig``: líneas, puntos, trazos, imágenes, colores, textos y rótulos de
+    los ejes.
 
     >>> from atento import plots
     >>> fig, ax = plots.figure()

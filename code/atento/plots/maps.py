@@ -10,14 +10,26 @@ import numpy as np
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 
-from atento.plots.style import INK, KEY, MUTED, QUERY, TOKENS, WEIGHT, WIDTH, array, figure, text_width
+from atento.plots.style import (
+    INK,
+    KEY,
+    MUTED,
+    QUERY,
+    TOKENS,
+    WEIGHT,
+    WIDTH,
+    array,
+    figure,
+    text_width,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
 
 CELL_MID_FROM, CELL_HIGH_FROM = 0.617, 0.724
-"""Pesos en los que cambia la tinta de los números: una celda de peso w es violeta con opacidad w sobre el papel."""
+"""Pesos en los que cambia la tinta de los números: una celda de peso w es violeta con opacidad w
+sobre el papel."""
 
 _MAX_CELL = 46.0  # puntos
 
@@ -36,9 +48,9 @@ def attention_map(
 ) -> Axes:
     """Mapa de atención: una fila por consulta, una columna por clave, intensidad según el peso.
 
-    weights: (query, key), con valores de 0 a 1. La escala es siempre la misma: 0 es el papel y 1 es el violeta del libro.
-    queries, keys: palabras de las filas y de las columnas; ``None`` las numera desde 0.
-    values: escribe los números si la matriz tiene como mucho 8 × 8 celdas y caben.
+    weights: (query, key), con valores de 0 a 1. La escala es siempre la misma: 0 es el papel y 1 es
+    el violeta del libro. queries, keys: palabras de las filas y de las columnas; ``None`` las
+    numera desde 0. values: escribe los números si la matriz tiene como mucho 8 × 8 celdas y caben.
     frame_row: fila que se enmarca porque es la que se explica.
     mask: (query, key) booleana, ``True`` = puede atender; las celdas con ``False`` se rayan.
 
@@ -48,9 +60,13 @@ def attention_map(
     n_rows, n_cols = weights.shape
     queries = _labels(queries, n_rows, "queries", "filas")
     keys = _labels(keys, n_cols, "keys", "columnas")
-    allowed = np.ones_like(weights, dtype=bool) if mask is None else _matrix(mask, "mask").astype(bool)
+    allowed = (
+        np.ones_like(weights, dtype=bool) if mask is None else _matrix(mask, "mask").astype(bool)
+    )
     if allowed.shape != weights.shape:
-        raise ValueError(f"mask debe tener la forma de weights, {weights.shape}, y tiene {allowed.shape}")
+        raise ValueError(
+            f"mask debe tener la forma de weights, {weights.shape}, y tiene {allowed.shape}"
+        )
     if frame_row is not None and not -n_rows <= frame_row < n_rows:
         raise ValueError(f"frame_row={frame_row} no es una de las {n_rows} filas")
 
@@ -58,7 +74,9 @@ def attention_map(
     _map_axes(ax, n_rows, n_cols, xlabel, ylabel)
     (_small_cells if max(weights.shape) <= 16 else _big_cells)(ax, weights)
     if not allowed.all():
-        _add_patch(ax, _cells_path(~allowed), facecolor="none", edgecolor=MUTED, linewidth=0, hatch="////")
+        _add_patch(
+            ax, _cells_path(~allowed), facecolor="none", edgecolor=MUTED, linewidth=0, hatch="////"
+        )
     written = _cell_numbers(ax, weights, allowed) if values and max(weights.shape) <= 8 else []
     if frame_row is not None:
         frame_row %= n_rows
@@ -91,8 +109,8 @@ def _attention_weights(weights: Any) -> np.ndarray:
         raise ValueError("weights contiene NaN: ¿hay una fila con todas las claves enmascaradas?")
     if weights.min() < -1e-6 or weights.max() > 1 + 1e-6:
         raise ValueError(
-            f"weights debe tener valores de 0 a 1 y va de {weights.min():.3g} a {weights.max():.3g}: "
-            "¿son puntuaciones sin normalizar?"
+            f"weights debe tener valores de 0 a 1 y va de {weights.min():.3g} a"
+            f" {weights.max():.3g}: ¿son puntuaciones sin normalizar?"
         )
     return weights.clip(0.0, 1.0)
 
@@ -118,8 +136,12 @@ def _cell_numbers(ax: Axes, weights: np.ndarray, allowed: np.ndarray) -> list[Te
     ]
 
 
-def _settle_map(ax: Axes, queries: list[str], keys: list[str], frame_row: int | None, written: list[Text]) -> None:
-    """Lo que depende del lado de la celda: al mostrar la figura se repite, por si la composición ha cambiado."""
+def _settle_map(
+    ax: Axes, queries: list[str], keys: list[str], frame_row: int | None, written: list[Text]
+) -> None:
+    """Lo que depende del lado de la celda: al mostrar la figura se repite, por si la composición ha
+    cambiado.
+    """
     _word_ticks(ax, queries, keys, _cell_points(ax, len(queries), len(keys)), frame_row)
     fits = bool(written) and _cell_points(ax, len(queries), len(keys)) >= 27
     for text in written:
@@ -127,7 +149,9 @@ def _settle_map(ax: Axes, queries: list[str], keys: list[str], frame_row: int | 
 
 
 def _map_figure(queries: list[str], keys: list[str], ylabel: str) -> Axes:
-    """Ejes con la altura justa para que las celdas sean cuadradas y ocupen el ancho, sin pasar de 46 puntos."""
+    """Ejes con la altura justa para que las celdas sean cuadradas y ocupen el ancho, sin pasar de
+    46 puntos.
+    """
     left = max(map(text_width, queries)) + 14 + (24 if ylabel else 0)
     cell = min(_MAX_CELL, (72 * WIDTH - left - 10) / len(keys))
     words = max(map(text_width, keys))
@@ -143,15 +167,24 @@ def _cell_points(ax: Axes, n_rows: int, n_cols: int) -> float:
     return 72 * min(box.width / n_cols, box.height / n_rows)
 
 
-def _word_ticks(ax: Axes, queries: list[str], keys: list[str], cell: float, frame_row: int | None) -> None:
-    """Palabras legibles: giradas si no caben en su columna, y una de cada varias si no cabe ni girada."""
+def _word_ticks(
+    ax: Axes, queries: list[str], keys: list[str], cell: float, frame_row: int | None
+) -> None:
+    """Palabras legibles: giradas si no caben en su columna, y una de cada varias si no cabe ni
+    girada.
+    """
     step = max(1, int(np.ceil(14.5 / cell)))
     ax.set_yticks(range(0, len(queries), step), queries[::step])
     ax.set_xticks(range(0, len(keys), step), keys[::step])
     if max(map(text_width, keys)) > step * cell - 4:
         angle = 45 if step * cell >= 20 else 90
         for label in ax.get_xticklabels():
-            label.set(rotation=angle, rotation_mode="anchor", ha="left", va="center" if angle == 90 else "baseline")
+            label.set(
+                rotation=angle,
+                rotation_mode="anchor",
+                ha="left",
+                va="center" if angle == 90 else "baseline",
+            )
     for label, tick in zip(ax.get_yticklabels(), ax.get_yticks(), strict=True):
         if tick == frame_row:
             label.set_fontweight("bold")
@@ -162,18 +195,30 @@ def _small_cells(ax: Axes, weights: np.ndarray) -> None:
     for (row, col), weight in np.ndenumerate(weights):
         ax.add_patch(
             Rectangle(
-                (col - 0.47, row - 0.47), 0.94, 0.94,
-                facecolor=(WEIGHT, round(float(weight), 3)), edgecolor=(WEIGHT, 0.3), linewidth=0.5,
+                (col - 0.47, row - 0.47),
+                0.94,
+                0.94,
+                facecolor=(WEIGHT, round(float(weight), 3)),
+                edgecolor=(WEIGHT, 0.3),
+                linewidth=0.5,
             )  # fmt: skip
         )
 
 
 def _big_cells(ax: Axes, weights: np.ndarray) -> None:
-    """Muchas celdas: un trazo por nivel de intensidad (cincuenta niveles), para que el SVG pese poco."""
+    """Muchas celdas: un trazo por nivel de intensidad (cincuenta niveles), para que el SVG pese
+    poco.
+    """
     levels = np.rint(weights * 50).astype(int)
     for level in np.unique(levels[levels > 0]):
         tint = (WEIGHT, round(level / 50, 2))
-        _add_patch(ax, _cells_path(levels == level), facecolor=tint, linewidth=0, gid=f"atento-crisp-{level}")
+        _add_patch(
+            ax,
+            _cells_path(levels == level),
+            facecolor=tint,
+            linewidth=0,
+            gid=f"atento-crisp-{level}",
+        )
     rows, cols = weights.shape
     frame = {"facecolor": "none", "edgecolor": (WEIGHT, 0.5), "linewidth": 0.6, "clip_on": False}
     ax.add_patch(Rectangle((-0.5, -0.5), cols, rows, **frame))
@@ -187,7 +232,9 @@ def _cells_path(chosen: np.ndarray) -> Path:
         for start, stop in zip(edges[::2], edges[1::2], strict=True):
             left, right, top, bottom = start - 0.5, stop - 0.5, row - 0.5, row + 0.5
             vertices += [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
-    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * (len(vertices) // 5)
+    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * (
+        len(vertices) // 5
+    )
     return Path(vertices, codes)
 
 

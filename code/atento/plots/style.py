@@ -16,7 +16,7 @@ from matplotlib.textpath import TextPath
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# --- Los colores: el único sitio donde se escriben -------------------------------------------------------------------
+# --- Los colores: el único sitio donde se escriben ------------------------------------------------
 
 TOKENS: dict[str, dict[str, str]] = {
     "query": {"light": "#0b61a4", "dark": "#6cb4f0"},
@@ -27,7 +27,8 @@ TOKENS: dict[str, dict[str, str]] = {
     "muted": {"light": "#5b6470", "dark": "#a7b0bc"},
     "ink": {"light": "#1b1f24", "dark": "#e8eaed"},
     "paper": {"light": "#ffffff", "dark": "#121417"},
-    # Números escritos sobre una celda de peso bajo, medio o alto: en los dos modos, contraste de al menos 4.5.
+    # Números escritos sobre una celda de peso bajo, medio o alto: en los dos modos, contraste de al
+    # menos 4.5.
     "cell-low": {"light": "#000001", "dark": "#fffffe"},
     "cell-mid": {"light": "#000002", "dark": "#000002"},
     "cell-high": {"light": "#fffffd", "dark": "#000003"},
@@ -44,9 +45,12 @@ INK = TOKENS["ink"]["light"]
 PAPER = TOKENS["paper"]["light"]
 
 SENTINELS = {token["light"]: name for name, token in TOKENS.items()} | {"#000000": "ink"}
-FONT = "var(--atento-figure-font, 'Source Sans 3', system-ui, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif)"
+FONT = (
+    "var(--atento-figure-font, 'Source Sans 3', system-ui, 'Segoe UI', Roboto, Helvetica, Arial,"
+    " sans-serif)"
+)
 
-# --- Las medidas -----------------------------------------------------------------------------------------------------
+# --- Las medidas ----------------------------------------------------------------------------------
 
 WIDTH = 5.0  # pulgadas: 360 puntos, casi punto por píxel en un teléfono
 FONT_SIZE = 12.0  # puntos
@@ -99,7 +103,9 @@ STYLE: dict[str, Any] = {
 
 
 def use_style() -> None:
-    """Pone el estilo del libro en matplotlib (``rcParams``). Puede llamarse las veces que haga falta."""
+    """Pone el estilo del libro en matplotlib (``rcParams``). Puede llamarse las veces que haga
+    falta.
+    """
     mpl.rcParams.update(STYLE)
 
 
@@ -114,7 +120,9 @@ def figure(width: float = WIDTH, height: float = 3.0) -> tuple[Figure, Axes]:
 def subplots(
     nrows: int = 1, ncols: int = 1, *, width: float = WIDTH, height: float = 3.0, **kwargs: Any
 ) -> tuple[Figure, Any]:
-    """Figura con ``nrows × ncols`` ejes. ``kwargs``: los de ``Figure.subplots`` (``sharey``, ``width_ratios``, …)."""
+    """Figura con ``nrows × ncols`` ejes. ``kwargs``: los de ``Figure.subplots`` (``sharey``,
+    ``width_ratios``, …).
+    """
     use_style()
     fig = Figure(figsize=(width, height), layout="constrained")
     fig.get_layout_engine().set(w_pad=3 / 72, h_pad=3 / 72, wspace=0.06, hspace=0.06)
@@ -132,7 +140,7 @@ def text_width(text: str, size: float = 11.5) -> float:
     return TextPath((0, 0), text, size=size).get_extents().width if text.strip() else 0.0
 
 
-# --- Números ---------------------------------------------------------------------------------------------------------
+# --- Números --------------------------------------------------------------------------------------
 
 _THIN_SPACE = "\u202f"
 _MINUS = "\u2212"
@@ -140,12 +148,15 @@ _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 def format_number(value: Any, spec: str = "") -> str:
-    """Escribe un número como se lee en el libro: punto decimal y espacio fino entre miles desde cinco cifras.
+    """Escribe un número como se lee en el libro: punto decimal y espacio fino entre miles desde
+    cinco cifras.
 
-    value: número, escalar de NumPy o de torch, cadena (queda igual), booleano («sí», «no») o secuencia («(4, 8)»).
-    spec: formato de Python: ``".3f"``, ``".1%"`` («12.5 %»), ``".1e"`` («3.2 × 10⁻⁷»), …
+    value: número, escalar de NumPy o de torch, cadena (queda igual), booleano («sí», «no») o
+    secuencia («(4, 8)»). spec: formato de Python: ``".3f"``, ``".1%"`` («12.5 %»), ``".1e"`` («3.2
+    × 10⁻⁷»), …
 
-    Lanza ``ValueError`` si es NaN o si es un decimal largo sin ``spec``: cuántas cifras se dicen es una decisión.
+    Lanza ``ValueError`` si es NaN o si es un decimal largo sin ``spec``: cuántas cifras se dicen es
+    una decisión.
     """
     if hasattr(value, "detach"):
         value = value.detach().cpu()
@@ -158,22 +169,30 @@ def format_number(value: Any, spec: str = "") -> str:
     if isinstance(value, Sequence):
         return f"({', '.join(format_number(item, spec) for item in value)})"
     if not isinstance(value, numbers.Real):
-        raise TypeError(f"se esperaba un número, un texto o una secuencia y llegó {type(value).__name__}")
+        raise TypeError(
+            f"se esperaba un número, un texto o una secuencia y llegó {type(value).__name__}"
+        )
     if math.isnan(value):
         raise ValueError("el valor es NaN: no hay número que escribir")
     if math.isinf(value):
         return f"{_MINUS if value < 0 else ''}∞"
     if not spec and isinstance(value, float):
         if float(f"{value:.6g}") != value:
-            raise ValueError(f"{value!r} tiene demasiadas cifras: hay que decir cuántas, por ejemplo spec='.3f'")
+            raise ValueError(
+                f"{value!r} tiene demasiadas cifras: hay que decir cuántas, por ejemplo spec='.3f'"
+            )
         spec = ".6g"
     return _typeset(format(value, spec))
 
 
 def _typeset(text: str) -> str:
-    """Miles con espacio fino, signo menos, potencias de diez y porcentaje como se componen en español."""
+    """Miles con espacio fino, signo menos, potencias de diez y porcentaje como se componen en
+    español.
+    """
     text = text.replace(",", "").replace("_", "")
-    text = re.sub(r"(?<![\d.])\d{5,}", lambda found: f"{int(found[0]):,}".replace(",", _THIN_SPACE), text)
+    text = re.sub(
+        r"(?<![\d.])\d{5,}", lambda found: f"{int(found[0]):,}".replace(",", _THIN_SPACE), text
+    )
     power = re.fullmatch(r"(?P<mantissa>.*?)[eE](?P<exponent>[+-]?\d+)(?P<rest>.*)", text)
     if power:
         exponent = str(int(power["exponent"])).translate(_SUPERSCRIPTS)

@@ -20,14 +20,14 @@ from atento.plots.style import FONT, INK, MIN_LETTER, PHONE_WIDTH, SENTINELS, TO
 def show(fig: Figure, *, name: str, alt: str) -> None:
     """Muestra ``fig`` como SVG dentro de la página y la cierra.
 
-    Lleva además un PNG, para los programas que no enseñan el SVG, y un texto: ``alt`` y la huella de lo dibujado
-    (``plots.fingerprint``).
+    Lleva además un PNG, para los programas que no enseñan el SVG, y un texto: ``alt`` y la huella
+    de lo dibujado (``plots.fingerprint``).
 
     name: nombre de la figura, ``fig-…``, único en el libro.
     alt: texto alternativo; da el dato que la figura enseña (40 caracteres o más).
 
-    Lanza ``ValueError`` si falta el texto alternativo, si alguna letra no se leería en un teléfono o si hay un color
-    que no está en :data:`TOKENS`.
+    Lanza ``ValueError`` si falta el texto alternativo, si alguna letra no se leería en un teléfono
+    o si hay un color que no está en :data:`TOKENS`.
     """
     markup = render(fig, name=name, alt=alt)
     text = f"Figura: {alt} [huella {fingerprint(fig)}]"
@@ -44,13 +44,17 @@ def show(fig: Figure, *, name: str, alt: str) -> None:
 def render(fig: Figure, *, name: str, alt: str) -> str:
     """El HTML que muestra :func:`show`. El mismo dibujo da siempre el mismo texto."""
     if not re.fullmatch(r"fig-[a-z0-9]+(-[a-z0-9]+)*", name or ""):
-        raise ValueError(f"name={name!r}: el nombre de una figura es «fig-» y minúsculas, cifras y guiones")
+        raise ValueError(
+            f"name={name!r}: el nombre de una figura es «fig-» y minúsculas, cifras y guiones"
+        )
     alt = _checked_alt(alt)
     for ax in fig.axes:
         getattr(ax, "_atento_settle", lambda: None)()
     buffer = io.BytesIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
-        fig.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        fig.savefig(
+            buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
+        )
     root = ET.fromstring(buffer.getvalue())
     width, height = (float(number) for number in root.get("viewBox").split()[2:])
     top, height = _crop(fig, width, height)
@@ -62,8 +66,10 @@ def render(fig: Figure, *, name: str, alt: str) -> str:
             "viewBox": f"0 {top:.1f} {width:g} {height:.1f}",
             "role": "img",
             "aria-label": alt,
-            "style": f"width:100%;max-width:{width * 4 / 3:.0f}px;height:auto;overflow:visible;font-family:{FONT};"
-            "stroke-linejoin:round;stroke-linecap:butt",
+            "style": (
+                f"width:100%;max-width:{width * 4 / 3:.0f}px;height:auto;overflow:visible;font-family:{FONT};"
+                "stroke-linejoin:round;stroke-linecap:butt"
+            ),
         }
     )
     ET.register_namespace("", SVG[1:-1])
@@ -75,17 +81,28 @@ def render(fig: Figure, *, name: str, alt: str) -> str:
 
 
 def picture(fig: Figure) -> str:
-    """La misma figura como PNG de fondo blanco, en base64. El mismo dibujo da siempre el mismo texto."""
+    """La misma figura como PNG de fondo blanco, en base64. El mismo dibujo da siempre el mismo
+    texto.
+    """
     width, height = fig.get_size_inches()
     top, tall = _crop(fig, 72 * width, 72 * height)
     box = Bbox.from_bounds(0, height - (top + tall) / 72, width, tall / 72)
     buffer = io.BytesIO()
-    fig.savefig(buffer, format="png", dpi=_PNG_DPI, facecolor="white", bbox_inches=box, metadata={"Software": None})
+    fig.savefig(
+        buffer,
+        format="png",
+        dpi=_PNG_DPI,
+        facecolor="white",
+        bbox_inches=box,
+        metadata={"Software": None},
+    )
     return base64.b64encode(buffer.getvalue()).decode()
 
 
 def css() -> str:
-    """Hoja de estilo que el sitio incluye: variables en modo claro y oscuro, y figuras sin recuadro blanco."""
+    """Hoja de estilo que el sitio incluye: variables en modo claro y oscuro, y figuras sin recuadro
+    blanco.
+    """
     return (
         f":root{{{_variables('light')}}}\n"
         f'html[data-theme="dark"]{{{_variables("dark")}}}\n'
@@ -106,7 +123,7 @@ def _notebook_css() -> str:
     return f"{','.join(f'{host} .atento-figura' for host in hosts)}{{{_variables('dark')}}}"
 
 
-# --- Del SVG de matplotlib al del libro ------------------------------------------------------------------------------
+# --- Del SVG de matplotlib al del libro -----------------------------------------------------------
 
 SVG = "{http://www.w3.org/2000/svg}"
 _PNG_DPI = 150
@@ -117,20 +134,31 @@ _FILE_NAME = re.compile(r"[\w./-]+\.(svg|png|jpe?g|gif|webp|pdf)", re.IGNORECASE
 def _checked_alt(alt: str) -> str:
     alt = " ".join((alt or "").split())
     if not alt:
-        raise ValueError("falta alt: el texto alternativo que da el dato de la figura a quien no la ve")
+        raise ValueError(
+            "falta alt: el texto alternativo que da el dato de la figura a quien no la ve"
+        )
     if _FILE_NAME.search(alt) or (" " not in alt):
-        raise ValueError(f"alt={alt!r} parece un nombre de fichero: debe dar el dato que enseña la figura")
+        raise ValueError(
+            f"alt={alt!r} parece un nombre de fichero: debe dar el dato que enseña la figura"
+        )
     if len(alt) < 40:
-        raise ValueError(f"alt tiene {len(alt)} caracteres y hacen falta al menos 40: ¿qué dato enseña la figura?")
+        raise ValueError(
+            f"alt tiene {len(alt)} caracteres y hacen falta al menos 40: ¿qué dato enseña la"
+            " figura?"
+        )
     return alt
 
 
 def _crop(fig: Figure, width: float, height: float) -> tuple[float, float]:
-    """Quita el blanco de arriba y de abajo y comprueba que nada se sale por los lados; devuelve (arriba, alto)."""
+    """Quita el blanco de arriba y de abajo y comprueba que nada se sale por los lados; devuelve
+    (arriba, alto).
+    """
     fig.draw_without_rendering()
     box = fig.get_tightbbox()
     if 72 * box.x0 < -6 or 72 * box.x1 > width + 6:
-        raise ValueError("la figura se sale por los lados: conviene acortar etiquetas o separar los ejes")
+        raise ValueError(
+            "la figura se sale por los lados: conviene acortar etiquetas o separar los ejes"
+        )
     top, bottom = height - 72 * box.y1 - 3, height - 72 * box.y0 + 3
     return top, bottom - top
 
@@ -140,18 +168,23 @@ def _check_letters(root: ET.Element, width: float) -> None:
     scale = min(PHONE_WIDTH / width, 4 / 3)
     for text in root.iter(f"{SVG}text"):
         for node in text.iter():
-            size = re.search(r"font-size:\s*([\d.]+)px|font:[^;]*?([\d.]+)px", node.get("style", ""))
+            size = re.search(
+                r"font-size:\s*([\d.]+)px|font:[^;]*?([\d.]+)px", node.get("style", "")
+            )
             pixels = scale * float(size[1] or size[2]) if size else MIN_LETTER
             if pixels < MIN_LETTER - 0.05:
                 words = "".join(text.itertext()).strip()
                 raise ValueError(
-                    f"«{words}» se vería a {pixels:.1f} px en un teléfono y el mínimo es {MIN_LETTER:g}: conviene una "
-                    f"figura más estrecha (width={WIDTH:g}), letra mayor o quitar subíndices"
+                    f"«{words}» se vería a {pixels:.1f} px en un teléfono y el mínimo es"
+                    f" {MIN_LETTER:g}: conviene una figura más estrecha (width={WIDTH:g}), letra"
+                    " mayor o quitar subíndices"
                 )
 
 
 def _tidy(root: ET.Element, name: str) -> None:
-    """Colores por variables, números cortos, identificadores propios; sin metadatos ni estilos que se escapen."""
+    """Colores por variables, números cortos, identificadores propios; sin metadatos ni estilos que
+    se escapen.
+    """
     for parent in list(root.iter()):
         for child in list(parent):
             if child.tag == f"{SVG}style" or child.tag.endswith("}metadata"):
@@ -177,7 +210,10 @@ def _tidy(root: ET.Element, name: str) -> None:
             if key in node.attrib:
                 node.set(key, _short(node.get(key)))
         if "clip-path" in node.attrib:
-            node.set("clip-path", re.sub(r"url\(#([^)]+)\)", lambda m: f"url(#{used[m[1]]})", node.get("clip-path")))
+            node.set(
+                "clip-path",
+                re.sub(r"url\(#([^)]+)\)", lambda m: f"url(#{used[m[1]]})", node.get("clip-path")),
+            )
         if node.tag == f"{SVG}text" and "fill" not in _style(node):
             node.set("style", f"{node.get('style', '')}; fill: {INK}")
         if "style" in node.attrib:
@@ -196,7 +232,8 @@ def _variable(match: re.Match[str]) -> str:
     color = match[0].lower()
     if color not in SENTINELS:
         raise ValueError(
-            f"el color {color} no es del libro: se usan plots.INK, MUTED, PAPER, QUERY, KEY, VALUE y POSITION"
+            f"el color {color} no es del libro: se usan plots.INK, MUTED, PAPER, QUERY, KEY, VALUE"
+            " y POSITION"
         )
     name = SENTINELS[color]
     return f"var(--atento-{name}, {TOKENS[name]['light']})"

@@ -1,6 +1,8 @@
-"""La comparación, en el padre: qué falla primero, dicho en español y con el dato que ayuda a encontrarlo.
+"""La comparación, en el padre: qué falla primero, dicho en español y con el dato que ayuda a
+encontrarlo.
 
-El orden es siempre el mismo: no devuelve nada → tipo → forma → dtype → NaN → primer valor distinto → gradientes.
+El orden es siempre el mismo: no devuelve nada → tipo → forma → dtype → NaN → primer valor distinto
+→ gradientes.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from calificador.jaula.marcos import Otro
 class Contestacion:
     """Lo que pasó en un caso: un valor (con sus gradientes) o la clase de fallo.
 
-    ``clase``: ``valor``, ``excepcion``, ``estado`` (los parámetros no encajan), ``agotado``, ``roto``, ``grande``
-    o ``omitido`` (no se llegó a preguntar).
+    ``clase``: ``valor``, ``excepcion``, ``estado`` (los parámetros no encajan), ``agotado``,
+    ``roto``, ``grande`` o ``omitido`` (no se llegó a preguntar).
     """
 
     clase: str
@@ -49,14 +51,20 @@ class Contexto:
 
     def desajuste(self, obtenido: str, esperado: str) -> str:
         """«se obtuvo … y se esperaba …», o solo lo primero si la respuesta es secreta."""
-        return f"{obtenido} no es la respuesta" if self.secreta else f"se obtuvo {obtenido} y se esperaba {esperado}"
+        return (
+            f"{obtenido} no es la respuesta"
+            if self.secreta
+            else f"se obtuvo {obtenido} y se esperaba {esperado}"
+        )
 
 
-# --- Nombres de los ejes ------------------------------------------------------------------------------------------
+# --- Nombres de los ejes --------------------------------------------------------------------------
 
 
 def ejes_de(fuente: str, nombre: str) -> list[list[str]]:
-    """Nombres de los ejes de cada tensor que devuelve ``nombre``, tomados de la anotación de la referencia."""
+    """Nombres de los ejes de cada tensor que devuelve ``nombre``, tomados de la anotación de la
+    referencia.
+    """
     try:
         arbol = ast.parse(fuente)
     except SyntaxError:
@@ -66,12 +74,16 @@ def ejes_de(fuente: str, nombre: str) -> list[list[str]]:
             if isinstance(nodo, ast.ClassDef):
                 nodo = next((n for n in nodo.body if getattr(n, "name", None) == "forward"), None)
             retorno = getattr(nodo, "returns", None)
-            textos = [n for n in ast.walk(retorno) if isinstance(n, ast.Constant)] if retorno is not None else []
+            textos = (
+                [n for n in ast.walk(retorno) if isinstance(n, ast.Constant)]
+                if retorno is not None
+                else []
+            )
             return [t.value.split() for t in textos if isinstance(t.value, str)]
     return []
 
 
-# --- Tipos -----------------------------------------------------------------------------------------------------------
+# --- Tipos ----------------------------------------------------------------------------------------
 
 
 def _es_tensor(valor: Any) -> bool:
@@ -92,7 +104,13 @@ def describe(valor: Any) -> str:
         return limpia(valor.tipo, 60)
     if isinstance(valor, (list, tuple)):
         return f"una {'tupla' if isinstance(valor, tuple) else 'lista'} de {len(valor)} elementos"
-    nombres = {bool: "un booleano", int: "un número", float: "un número", str: "una cadena", dict: "un diccionario"}
+    nombres = {
+        bool: "un booleano",
+        int: "un número",
+        float: "un número",
+        str: "una cadena",
+        dict: "un diccionario",
+    }
     return nombres.get(type(valor), type(valor).__name__)
 
 
@@ -108,15 +126,19 @@ def numero(valor: Any) -> str:
     return f"{valor.real:.6g}{valor.imag:+.6g}j" if isinstance(valor, complex) else str(valor)
 
 
-# --- Valores ---------------------------------------------------------------------------------------------------------
+# --- Valores --------------------------------------------------------------------------------------
 
 
 def diferencia(obtenido: Any, esperado: Any, contexto: Contexto, donde: str = "") -> str | None:
-    """``None`` si coinciden; si no, la primera diferencia. ``donde`` sitúa el valor («el elemento 2»)."""
+    """``None`` si coinciden; si no, la primera diferencia. ``donde`` sitúa el valor («el elemento
+    2»).
+    """
     return _diferencia(obtenido, esperado, contexto, donde, [0])
 
 
-def _diferencia(obtenido: Any, esperado: Any, contexto: Contexto, donde: str, orden: list[int]) -> str | None:
+def _diferencia(
+    obtenido: Any, esperado: Any, contexto: Contexto, donde: str, orden: list[int]
+) -> str | None:
     en = f"{donde}: " if donde else ""
     if obtenido is None and esperado is not None:
         return f"{en}devolvió None: ¿falta el return?" if not donde else f"{en}es None"
@@ -142,11 +164,17 @@ def _diferencia(obtenido: Any, esperado: Any, contexto: Contexto, donde: str, or
         iguales = obtenido.strip() == esperado.strip()
     else:
         iguales = obtenido == esperado
-    return None if iguales else en + contexto.desajuste(limpia(str(obtenido), 60), limpia(str(esperado), 60))
+    return (
+        None
+        if iguales
+        else en + contexto.desajuste(limpia(str(obtenido), 60), limpia(str(esperado), 60))
+    )
 
 
 def _acerca(obtenido: Any, esperado: Any) -> tuple[Any, Any]:
-    """Iguala formas equivalentes de dar lo mismo: un número y un tensor de cero ejes, una lista y un tensor."""
+    """Iguala formas equivalentes de dar lo mismo: un número y un tensor de cero ejes, una lista y
+    un tensor.
+    """
     if _es_tensor(obtenido) and not _es_tensor(esperado):
         if isinstance(esperado, (bool, int, float)) and obtenido.dim() == 0:
             return obtenido.item(), esperado
@@ -165,7 +193,9 @@ def cerca(a: float, b: float, tolerancia: float, relativa: bool = False) -> bool
     return a == b or (a != a and b != b)
 
 
-def _entre_secuencias(obtenido: Any, esperado: Any, contexto: Contexto, donde: str, orden: list[int]) -> str | None:
+def _entre_secuencias(
+    obtenido: Any, esperado: Any, contexto: Contexto, donde: str, orden: list[int]
+) -> str | None:
     en = f"{donde}: " if donde else ""
     if not isinstance(obtenido, (list, tuple)):
         return f"{en}tipo: llegó {describe(obtenido)}; se esperaba {describe(esperado)}"
@@ -179,7 +209,9 @@ def _entre_secuencias(obtenido: Any, esperado: Any, contexto: Contexto, donde: s
     return None
 
 
-def _entre_diccionarios(obtenido: Any, esperado: dict, contexto: Contexto, donde: str, orden: list[int]) -> str | None:
+def _entre_diccionarios(
+    obtenido: Any, esperado: dict, contexto: Contexto, donde: str, orden: list[int]
+) -> str | None:
     en = f"{donde}: " if donde else ""
     if not isinstance(obtenido, dict):
         return f"{en}tipo: llegó {describe(obtenido)}; se esperaba un diccionario"
@@ -187,25 +219,42 @@ def _entre_diccionarios(obtenido: Any, esperado: dict, contexto: Contexto, donde
         faltan = ", ".join(str(k) for k in esperado if k not in obtenido)
         sobran = ", ".join(limpia(str(k), 40) for k in obtenido if k not in esperado)
         return en + "; ".join(
-            x for x in (f"faltan las claves {faltan}" * bool(faltan), f"sobran {sobran}" * bool(sobran)) if x
+            x
+            for x in (
+                f"faltan las claves {faltan}" * bool(faltan),
+                f"sobran {sobran}" * bool(sobran),
+            )
+            if x
         )
     for clave, otro in esperado.items():
         problema = _diferencia(
-            obtenido[clave], otro, contexto, f"{donde}, clave {clave}" if donde else f"clave {clave}", orden
+            obtenido[clave],
+            otro,
+            contexto,
+            f"{donde}, clave {clave}" if donde else f"clave {clave}",
+            orden,
         )
         if problema:
             return problema
     return None
 
 
-def _entre_tensores(obtenido: Any, esperado: Any, contexto: Contexto, ejes: Sequence[str], en: str) -> str | None:
+def _entre_tensores(
+    obtenido: Any, esperado: Any, contexto: Contexto, ejes: Sequence[str], en: str
+) -> str | None:
     import torch
 
     if obtenido.shape != esperado.shape:
         nombres = f" = ({', '.join(ejes)})" if len(ejes) == esperado.dim() and ejes else ""
-        return f"{en}forma: llegó {forma(obtenido.shape)}; se esperaba {forma(esperado.shape)}{nombres}"
+        return (
+            f"{en}forma: llegó {forma(obtenido.shape)}; se esperaba"
+            f" {forma(esperado.shape)}{nombres}"
+        )
     if obtenido.dtype != esperado.dtype:
-        return f"{en}dtype: llegó {_dtype(obtenido)}; se esperaba {_dtype(esperado)}{_cura_dtype(obtenido, esperado)}"
+        return (
+            f"{en}dtype: llegó {_dtype(obtenido)}; se esperaba"
+            f" {_dtype(esperado)}{_cura_dtype(obtenido, esperado)}"
+        )
     if obtenido.is_floating_point():
         nuevos = obtenido.isnan() & ~esperado.isnan()
         if nuevos.any():
@@ -239,13 +288,16 @@ def _explica_nan(nuevos: Any) -> str:
     cuantos = int(nuevos.sum())
     primero = ", ".join(str(int(i)) for i in nuevos.nonzero()[0])
     if nuevos.dim() and nuevos.shape[-1] > 1 and bool((nuevos.all(-1) == nuevos.any(-1)).all()):
-        causa = "filas enteras de NaN: ¿una fila con todo enmascarado? El softmax de una fila de −inf es 0/0"
+        causa = (
+            "filas enteras de NaN: ¿una fila con todo enmascarado? El softmax de una fila de −inf"
+            " es 0/0"
+        )
     else:
         causa = "¿hay un 0·inf, un inf − inf o un 0/0?"
     return f"hay {cuantos} NaN (el primero en [{primero}]): {causa}"
 
 
-# --- Casos enteros ---------------------------------------------------------------------------------------------------
+# --- Casos enteros --------------------------------------------------------------------------------
 
 
 def explica(obtenida: Contestacion, esperada: Contestacion, contexto: Contexto) -> str | None:
@@ -256,7 +308,9 @@ def explica(obtenida: Contestacion, esperada: Contestacion, contexto: Contexto) 
         return _explica_fallo(obtenida, esperada, contexto)
     if esperada.clase == "excepcion":
         return f"devolvió {describe(obtenida.valor)}; se esperaba que levantara {esperada.tipo}"
-    return diferencia(obtenida.valor, esperada.valor, contexto) or _gradientes(obtenida, esperada, contexto.tolerancia)
+    return diferencia(obtenida.valor, esperada.valor, contexto) or _gradientes(
+        obtenida, esperada, contexto.tolerancia
+    )
 
 
 def _explica_fallo(obtenida: Contestacion, esperada: Contestacion, contexto: Contexto) -> str:
@@ -281,24 +335,40 @@ def _explica_estado(obtenida: Contestacion, esperada: Contestacion) -> str:
     for nombre, tamano in pide.items():
         if nombre not in tiene:
             sobran = [limpia(k, 60) for k in tiene if k not in pide]
-            return f"falta el parámetro {nombre} {forma(tamano)}" + (f"; hay {', '.join(sobran[:4])}" if sobran else "")
+            return f"falta el parámetro {nombre} {forma(tamano)}" + (
+                f"; hay {', '.join(sobran[:4])}" if sobran else ""
+            )
         if tuple(tiene[nombre]) != tamano:
-            return f"el parámetro {nombre} tiene forma {forma(tiene[nombre])}; se esperaba {forma(tamano)}"
+            return (
+                f"el parámetro {nombre} tiene forma {forma(tiene[nombre])}; se esperaba"
+                f" {forma(tamano)}"
+            )
     sobran = [limpia(k, 60) for k in tiene if k not in pide]
-    return f"sobra el parámetro {sobran[0]}" if sobran else "los parámetros no encajan con los de la referencia"
+    return (
+        f"sobra el parámetro {sobran[0]}"
+        if sobran
+        else "los parámetros no encajan con los de la referencia"
+    )
 
 
 def _gradientes(obtenida: Contestacion, esperada: Contestacion, tolerancia: float) -> str | None:
     if esperada.grad_entradas is None:
         return None
-    if not isinstance(obtenida.grad_entradas, list) or len(obtenida.grad_entradas) != len(esperada.grad_entradas):
+    if not isinstance(obtenida.grad_entradas, list) or len(obtenida.grad_entradas) != len(
+        esperada.grad_entradas
+    ):
         return "la salida es correcta, pero no se pueden calcular sus gradientes"
     pares = [
         (f"el gradiente de la entrada {i}", uno, otro)
-        for i, (uno, otro) in enumerate(zip(obtenida.grad_entradas, esperada.grad_entradas, strict=True), start=1)
+        for i, (uno, otro) in enumerate(
+            zip(obtenida.grad_entradas, esperada.grad_entradas, strict=True), start=1
+        )
     ]
     hallados = obtenida.grad_parametros or {}
-    pares += [(f"el gradiente de {k}", hallados.get(k), v) for k, v in (esperada.grad_parametros or {}).items()]
+    pares += [
+        (f"el gradiente de {k}", hallados.get(k), v)
+        for k, v in (esperada.grad_parametros or {}).items()
+    ]
     for nombre, uno, otro in pares:
         if otro is None:
             otro = uno.new_zeros(uno.shape) if _es_tensor(uno) else None
@@ -306,13 +376,19 @@ def _gradientes(obtenida: Contestacion, esperada: Contestacion, tolerancia: floa
             if bool((otro == 0).all()):
                 continue
             return f"{nombre} no llega: ¿hay un detach(), un .data o un .item()?"
-        problema = diferencia(uno, otro, Contexto(max(tolerancia, 1e-9) * 10), nombre) if otro is not None else None
+        problema = (
+            diferencia(uno, otro, Contexto(max(tolerancia, 1e-9) * 10), nombre)
+            if otro is not None
+            else None
+        )
         if problema:
             return problema
     return None
 
 
-def iguales(una: Contestacion, otra: Contestacion, contexto: Contexto, invariante: Any = None) -> bool:
+def iguales(
+    una: Contestacion, otra: Contestacion, contexto: Contexto, invariante: Any = None
+) -> bool:
     """¿Dieron lo mismo dos entregas en un caso? Sirve para reconocer un error conocido."""
     if una.clase != otra.clase:
         return False
@@ -326,5 +402,6 @@ def iguales(una: Contestacion, otra: Contestacion, contexto: Contexto, invariant
         if invariante is not None:
             return diferencia(invariante(una.valor), invariante(otra.valor), contexto) is None
         return explica(una, otra, contexto) is None
-    except Exception:  # noqa: BLE001 - un valor ajeno que no se puede comparar no se parece a ninguno
+    except Exception:  # noqa: BLE001
+        # un valor ajeno que no se puede comparar no se parece a ninguno
         return False

@@ -1,4 +1,5 @@
-"""El ejemplo de un ejercicio: un caso pequeño y fijo, con lo que da la referencia, listo para la página y el cuaderno.
+"""El ejemplo de un ejercicio: un caso pequeño y fijo, con lo que da la referencia, listo para la
+página y el cuaderno.
 
 La salida se calcula al pedirla, con la solución de referencia: nunca está escrita en ningún sitio.
 """
@@ -17,7 +18,9 @@ from calificador.registro import Ejercicio
 
 @dataclass(frozen=True)
 class Ejemplo:
-    """Entrada y salida, para leer (``entrada``, ``llamada``, ``salida``) y para ejecutar (``codigo``)."""
+    """Entrada y salida, para leer (``entrada``, ``llamada``, ``salida``) y para ejecutar
+    (``codigo``).
+    """
 
     entrada: str
     llamada: str
@@ -41,7 +44,9 @@ def ejemplo(curso: Curso, ejercicio: Ejercicio) -> Ejemplo | None:
     nombres = nombres_de_argumentos(examen.solucion, ejercicio.nombre)
     init, pesos = dict(caso.init or {}), dict(caso.pesos)
     dadas = entradas(caso, nombres)[len(init) :]
-    argumentos = [n for n, _ in dadas[: len(caso.args)]] + [f"{n}={muestra(v)}" for n, v in caso.kwargs.items()]
+    argumentos = [n for n, _ in dadas[: len(caso.args)]] + [
+        f"{n}={muestra(v)}" for n, v in caso.kwargs.items()
+    ]
     llamada = f"{_constructor(ejercicio, init)}({', '.join(argumentos)})"
     lineas = [linea(n, v) for n, v in [*pesos.items(), *dadas[: len(caso.args)]]]
     return Ejemplo(
@@ -57,20 +62,25 @@ def _constructor(ejercicio: Ejercicio, init: Mapping[str, Any]) -> str:
 
 
 def _codigo(
-    ejercicio: Ejercicio, init: Mapping[str, Any], pesos: Mapping[str, Any], dadas: list[tuple[str, Any]],
+    ejercicio: Ejercicio,
+    init: Mapping[str, Any],
+    pesos: Mapping[str, Any],
+    dadas: list[tuple[str, Any]],
     kwargs: Mapping[str, Any],
-) -> str:  # fmt: skip
+) -> str:
     """Código que repite el ejemplo en una celda donde ``torch`` y el ejercicio estén definidos."""
     argumentos = [_python(v) for _, v in dadas] + [f"{n}={_python(v)}" for n, v in kwargs.items()]
     llamada = f"({', '.join(argumentos)})"
     if not init:
         return ejercicio.nombre + llamada
     cargar = ", ".join(f"{n!r}: {_python(v)}" for n, v in pesos.items())
-    return "\n".join([
-        f"modulo = {_constructor(ejercicio, init)}.double()",
-        f"modulo.load_state_dict({{{cargar}}}, strict=False)",
-        f"modulo{llamada}",
-    ])
+    return "\n".join(
+        [
+            f"modulo = {_constructor(ejercicio, init)}.double()",
+            f"modulo.load_state_dict({{{cargar}}}, strict=False)",
+            f"modulo{llamada}",
+        ]
+    )
 
 
 def _python(valor: Any) -> str:
@@ -78,6 +88,8 @@ def _python(valor: Any) -> str:
         tipo = f", dtype={valor.dtype}" if valor.is_floating_point() else ""
         return f"torch.tensor({valor.tolist()!r}{tipo})"
     if isinstance(valor, (list, tuple)):
-        dentro = ", ".join(map(_python, valor)) + ("," if isinstance(valor, tuple) and len(valor) == 1 else "")
+        dentro = ", ".join(map(_python, valor)) + (
+            "," if isinstance(valor, tuple) and len(valor) == 1 else ""
+        )
         return f"({dentro})" if isinstance(valor, tuple) else f"[{dentro}]"
     return repr(valor)

@@ -1,6 +1,7 @@
 """Lo que se va a preguntar en un ejercicio: casos, respuestas de la referencia y errores conocidos.
 
-Todo se calcula aquí, en el proceso de confianza: la entrega solo recibe las entradas (y, en los módulos, los pesos).
+Todo se calcula aquí, en el proceso de confianza: la entrega solo recibe las entradas (y, en los
+módulos, los pesos).
 """
 
 from __future__ import annotations
@@ -51,19 +52,25 @@ def generador(semilla: object, *partes: object) -> Any:
 
 
 class SesionLocal:
-    """Una sesión en el propio proceso, para código de confianza: mismas peticiones y mismos marcos que la jaula."""
+    """Una sesión en el propio proceso, para código de confianza: mismas peticiones y mismos marcos
+    que la jaula.
+    """
 
     dicho = ""
 
     def __init__(self) -> None:
         self.sesion = alumno.Sesion(f"_local_{next(_numeros)}")
 
-    def pide(self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any], segundos: float = 0) -> Peticion:
+    def pide(
+        self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any], segundos: float = 0
+    ) -> Peticion:
         """Atiende la petición aquí mismo."""
         import torch
 
         with en_float64(), torch.enable_grad(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # los avisos de una referencia o un mutante no son para quien estudia
+            warnings.simplefilter(
+                "ignore"
+            )  # los avisos de una referencia o un mutante no son para quien estudia
             return self.sesion.atiende(mensaje, {k: v.clone() for k, v in tensores.items()})
 
     def acaba(self) -> None:
@@ -83,7 +90,9 @@ def peticion_de_analisis(ejercicio: Ejercicio, fuente: Fuente, con_texto: bool) 
 
 
 class Respuesta(msgspec.Struct):
-    """Lo que puede contestar el lado de la entrega. Lo valida msgspec: nada de fuera se usa sin pasar por aquí."""
+    """Lo que puede contestar el lado de la entrega. Lo valida msgspec: nada de fuera se usa sin
+    pasar por aquí.
+    """
 
     error: Literal["sintaxis", "excepcion", "estado", "grande"] | None = None
     tipo: Annotated[str, msgspec.Meta(max_length=80)] = ""
@@ -111,13 +120,18 @@ def contestacion(mensaje: Mapping[str, Any], tensores: Mapping[str, Any]) -> Con
     dada = lee(mensaje)
     if dada.valor is not msgspec.UNSET:
         valor, entradas, parametros = (
-            marcos.descodifica(x, tensores) for x in (dada.valor, dada.grad_entradas, dada.grad_parametros)
+            marcos.descodifica(x, tensores)
+            for x in (dada.valor, dada.grad_entradas, dada.grad_parametros)
         )
-        return Contestacion("valor", valor, entradas, parametros if isinstance(parametros, dict) else None)
+        return Contestacion(
+            "valor", valor, entradas, parametros if isinstance(parametros, dict) else None
+        )
     if dada.error in ("estado", "grande"):
         return Contestacion(dada.error, tiene=dada.tiene)
     if dada.error == "excepcion":
-        return Contestacion("excepcion", tipo=dada.tipo, celda=dada.celda, linea=dada.linea, texto=dada.texto)
+        return Contestacion(
+            "excepcion", tipo=dada.tipo, celda=dada.celda, linea=dada.linea, texto=dada.texto
+        )
     raise marcos.MarcoInvalido("una respuesta que no se entiende")
 
 
@@ -136,7 +150,9 @@ class Examen:
     publica: list[Contestacion] | None = None
 
     def de_mutante(self, mutante: Mutante) -> Any:
-        """Lo que contesta un error conocido: una lista de contestaciones, o la clase de fallo al cargar."""
+        """Lo que contesta un error conocido: una lista de contestaciones, o la clase de fallo al
+        cargar.
+        """
         if mutante.nombre not in self._mutantes:
             self._mutantes[mutante.nombre] = self._ejecuta(self.codigo(mutante))
         return self._mutantes[mutante.nombre]
@@ -150,7 +166,9 @@ class Examen:
         return fallo or [self._contesta(sesion, i) for i in range(len(self.casos))]
 
     def _contesta(self, sesion: SesionLocal, indice: int) -> Contestacion:
-        """Un mutante puede aceptar los parámetros de la clase o, como una entrega, llevarlos escritos."""
+        """Un mutante puede aceptar los parámetros de la clase o, como una entrega, llevarlos
+        escritos.
+        """
         dada = contestacion(*sesion.pide(*self._completas[indice]))
         if dada.tipo == "TypeError" and self._completas[indice] is not self.peticiones[indice]:
             return contestacion(*sesion.pide(*self.peticiones[indice]))
@@ -162,7 +180,13 @@ def sesion_cargada(codigo: str, nombre: str, prohibido: tuple[str, ...]) -> tupl
     """Código de confianza, analizado y cargado una vez, y la clase de fallo o la cadena vacía."""
     sesion = SesionLocal()
     celdas = [[c.texto, c.entera] for c in Fuente.de_texto(codigo).celdas]
-    pedido = {"orden": "analiza", "celdas": celdas, "nombre": nombre, "prohibido": list(prohibido), "con_texto": True}
+    pedido = {
+        "orden": "analiza",
+        "celdas": celdas,
+        "nombre": nombre,
+        "prohibido": list(prohibido),
+        "con_texto": True,
+    }
     dada = lee(sesion.pide(pedido, {})[0])
     if dada.usa:
         return sesion, "prohibido"
@@ -186,7 +210,9 @@ def prepara(
             casos = ejercicio.genera(generador(semilla, ejercicio.id), **parametros)
             _comprueba_casos(ejercicio, casos)
         dadas = [
-            _pregunta_a_la_referencia(sesion, ejercicio, caso, generador(semilla, ejercicio.id, "pesos", indice))
+            _pregunta_a_la_referencia(
+                sesion, ejercicio, caso, generador(semilla, ejercicio.id, "pesos", indice)
+            )
             for indice, caso in enumerate(casos)
         ]
     completas, esperadas = [p for p, _ in dadas], [e for _, e in dadas]
@@ -202,7 +228,8 @@ def _comprueba_casos(ejercicio: Ejercicio, casos: list[Caso]) -> None:
     nombradas = {c.propiedad for c in casos}
     if nombradas != set(ejercicio.propiedades):
         raise CursoRoto(
-            f"{ejercicio.id}: los casos nombran {sorted(nombradas)}; se esperaba {list(ejercicio.propiedades)}"
+            f"{ejercicio.id}: los casos nombran {sorted(nombradas)}; se esperaba"
+            f" {list(ejercicio.propiedades)}"
         )
 
 
@@ -214,9 +241,13 @@ def _pregunta_a_la_referencia(
     tensores: dict[str, Any] = {}
     con_gradiente = caso.gradiente or caso.init is not None
     mensaje: dict[str, Any] = {
-        "orden": "llama", "gradiente": con_gradiente, "cotangentes": None, "init": None,
-        "args": marcos.codifica(tuple(caso.args), tensores), "kwargs": marcos.codifica(dict(caso.kwargs), tensores),
-    }  # fmt: skip
+        "orden": "llama",
+        "gradiente": con_gradiente,
+        "cotangentes": None,
+        "init": None,
+        "args": marcos.codifica(tuple(caso.args), tensores),
+        "kwargs": marcos.codifica(dict(caso.kwargs), tensores),
+    }
     parametros: tuple = ()
     if caso.init is not None:
         estado, nombres = _pesos(sesion, ejercicio, caso, azar)
@@ -232,15 +263,21 @@ def _pregunta_a_la_referencia(
     return (mensaje, tensores), replace(esperada, tiene=parametros)
 
 
-def _esperada(sesion: SesionLocal, ejercicio: Ejercicio, mensaje: dict, tensores: dict) -> Contestacion:
+def _esperada(
+    sesion: SesionLocal, ejercicio: Ejercicio, mensaje: dict, tensores: dict
+) -> Contestacion:
     respuesta = contestacion(*sesion.pide(mensaje, tensores))
     if respuesta.clase == "valor" or respuesta.tipo in EXCEPCIONES_PREVISTAS:
         return respuesta
     raise CursoRoto(f"la referencia de {ejercicio.id} falla: {respuesta.tipo} {respuesta.texto}")
 
 
-def _pesos(sesion: SesionLocal, ejercicio: Ejercicio, caso: Caso, azar: Any) -> tuple[dict[str, Any], list[str]]:
-    """Los pesos de la referencia, movidos al azar: unos iniciales a cero o a uno esconderían errores."""
+def _pesos(
+    sesion: SesionLocal, ejercicio: Ejercicio, caso: Caso, azar: Any
+) -> tuple[dict[str, Any], list[str]]:
+    """Los pesos de la referencia, movidos al azar: unos iniciales a cero o a uno esconderían
+    errores.
+    """
     import torch
 
     torch.manual_seed(alumno.SEMILLA_DE_LLAMADA)
@@ -249,18 +286,26 @@ def _pesos(sesion: SesionLocal, ejercicio: Ejercicio, caso: Caso, azar: Any) -> 
     with torch.no_grad():
         for parametro in modulo.parameters():
             if parametro.is_floating_point() and not caso.pesos:
-                parametro.add_(0.2 * torch.randn(parametro.shape, generator=azar, dtype=parametro.dtype))
+                parametro.add_(
+                    0.2 * torch.randn(parametro.shape, generator=azar, dtype=parametro.dtype)
+                )
     return dict(modulo.state_dict()) | dict(caso.pesos), nombres
 
 
 def _sin_variante(peticion: Peticion, caso: Caso, parametros: Mapping[str, Any]) -> Peticion:
-    """Quita los argumentos que llevan justo el valor de la clase: la entrega los tiene escritos por defecto."""
+    """Quita los argumentos que llevan justo el valor de la clase: la entrega los tiene escritos por
+    defecto.
+    """
     mensaje, tensores = peticion
     nuevo = dict(mensaje)
     for clave, dados in (("kwargs", caso.kwargs), ("init", caso.init or {})):
         sobran = {
-            n for n, v in dados.items() if n in parametros and type(v) is type(parametros[n]) and v == parametros[n]
+            n
+            for n, v in dados.items()
+            if n in parametros and type(v) is type(parametros[n]) and v == parametros[n]
         }
         if sobran:
-            nuevo[clave] = {"dict": [par for par in mensaje[clave]["dict"] if par[0].get("str") not in sobran]}
+            nuevo[clave] = {
+                "dict": [par for par in mensaje[clave]["dict"] if par[0].get("str") not in sobran]
+            }
     return (nuevo, tensores) if nuevo != mensaje else peticion

@@ -1,4 +1,6 @@
-"""Valores escritos para que se lean: los del ejemplo de un ejercicio y los del caso más pequeño que falla."""
+"""Valores escritos para que se lean: los del ejemplo de un ejercicio y los del caso más pequeño que
+falla.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ def _matriz(filas: Any, sangria: int) -> str:
         return "[" + separa.join(_matriz(f, sangria + 1) for f in filas) + "]"
     textos = [[numero(x) for x in fila] for fila in filas]
     anchos = [max(map(len, columna)) for columna in zip(*textos, strict=True)]
-    lineas = ["[" + ", ".join(x.rjust(a) for x, a in zip(f, anchos, strict=True)) + "]" for f in textos]
+    lineas = [
+        "[" + ", ".join(x.rjust(a) for x, a in zip(f, anchos, strict=True)) + "]" for f in textos
+    ]
     return "[" + (",\n" + " " * (sangria + 1)).join(lineas) + "]"
 
 
@@ -80,9 +84,13 @@ def nombres_de_argumentos(solucion: str, nombre: str) -> list[str]:
     return [a.arg for a in nodo.args.args if a.arg != "self"]
 
 
-def entradas(caso: Caso, nombres: list[str], pesos: Mapping[str, Any] | None = None) -> list[tuple[str, Any]]:
+def entradas(
+    caso: Caso, nombres: list[str], pesos: Mapping[str, Any] | None = None
+) -> list[tuple[str, Any]]:
     """Cada entrada de un caso con su nombre."""
-    puestos = nombres[: len(caso.args)] + [f"argumento {i}" for i in range(len(nombres) + 1, len(caso.args) + 1)]
+    puestos = nombres[: len(caso.args)] + [
+        f"argumento {i}" for i in range(len(nombres) + 1, len(caso.args) + 1)
+    ]
     dados = list(zip(puestos, caso.args, strict=True)) + list(caso.kwargs.items())
     return [*(caso.init or {}).items(), *(pesos or {}).items(), *dados]
 

@@ -1,7 +1,9 @@
-"""El oráculo: pregunta a la entrega, compara en el padre y pone la nota. La entrega nunca dice si está bien.
+"""El oráculo: pregunta a la entrega, compara en el padre y pone la nota. La entrega nunca dice si
+está bien.
 
-:class:`Corrector` corrige entregas ajenas en la jaula. :func:`verifica` corrige código de confianza en el propio
-proceso, con la misma comparación: sirve para comprobar referencias, esqueletos y mutantes en un instante.
+:class:`Corrector` corrige entregas ajenas en la jaula. :func:`verifica` corrige código de confianza
+en el propio proceso, con la misma comparación: sirve para comprobar referencias, esqueletos y
+mutantes en un instante.
 """
 
 from __future__ import annotations
@@ -14,8 +16,23 @@ from typing import Any
 from calificador.carga import Curso, curso
 from calificador.correccion import pistas
 from calificador.correccion.compara import Contestacion, Contexto, diferencia, explica, iguales
-from calificador.correccion.examen import Examen, SesionLocal, contestacion, lee, peticion_de_analisis, prepara
-from calificador.correccion.resultado import FALLADO, PARCIAL, PENDIENTE, SUPERADO, Propiedad, Resultado, limpia
+from calificador.correccion.examen import (
+    Examen,
+    SesionLocal,
+    contestacion,
+    lee,
+    peticion_de_analisis,
+    prepara,
+)
+from calificador.correccion.resultado import (
+    FALLADO,
+    PARCIAL,
+    PENDIENTE,
+    SUPERADO,
+    Propiedad,
+    Resultado,
+    limpia,
+)
 from calificador.fuente import Fuente
 from calificador.jaula import canal, marcos
 from calificador.jaula.encierro import Limites
@@ -28,7 +45,9 @@ SIN_CONTESTAR = "sin contestar"
 
 @dataclass
 class Interrogatorio:
-    """Lo que contestó una entrega: ``fallo`` si ni siquiera se pudo cargar, o una contestación por caso."""
+    """Lo que contestó una entrega: ``fallo`` si ni siquiera se pudo cargar, o una contestación por
+    caso.
+    """
 
     contestaciones: list[Contestacion] = field(default_factory=list)
     fallo: str = ""
@@ -37,25 +56,40 @@ class Interrogatorio:
     dicho: str = ""
 
 
-# --- Preguntar ------------------------------------------------------------------------------------------------------
+# --- Preguntar ------------------------------------------------------------------------------------
 
 
-def _carga(sesion: Any, examen: Examen, fuente: Fuente, limites: Limites, con_texto: bool) -> Interrogatorio | None:
-    """Analiza y carga la entrega. ``None`` si todo fue bien; lo que no se espera es un fichero que no se carga."""
+def _carga(
+    sesion: Any, examen: Examen, fuente: Fuente, limites: Limites, con_texto: bool
+) -> Interrogatorio | None:
+    """Analiza y carga la entrega. ``None`` si todo fue bien; lo que no se espera es un fichero que
+    no se carga.
+    """
     try:
-        dada = lee(sesion.pide(peticion_de_analisis(examen.ejercicio, fuente, con_texto), {}, limites.carga + 5)[0])
+        dada = lee(
+            sesion.pide(
+                peticion_de_analisis(examen.ejercicio, fuente, con_texto), {}, limites.carga + 5
+            )[0]
+        )
         if dada.usa:
             usa = limpia(", ".join(dada.usa), 200)
-            return Interrogatorio(fallo="prohibido", mensaje=f"usa {usa}, que el enunciado no permite")
+            return Interrogatorio(
+                fallo="prohibido", mensaje=f"usa {usa}, que el enunciado no permite"
+            )
         if dada.error is None:
             dada = lee(sesion.pide({"orden": "carga"}, {}, limites.carga)[0])
         return _fallo_al_cargar(dada, examen.ejercicio.nombre, fuente)
     except canal.Agotado as error:
-        return Interrogatorio(fallo="agotado", mensaje=f"el fichero no terminó de cargarse: {error}")
+        return Interrogatorio(
+            fallo="agotado", mensaje=f"el fichero no terminó de cargarse: {error}"
+        )
     except (canal.Roto, marcos.MarcoInvalido) as error:
         return Interrogatorio(fallo="roto", mensaje=f"el fichero no se pudo cargar: {error}")
-    except Exception:  # noqa: BLE001 - la frontera: nada de lo que conteste una entrega tira la corrección
-        return Interrogatorio(fallo="roto", mensaje="el fichero no se pudo cargar: una respuesta que no se entiende")
+    except Exception:  # noqa: BLE001
+        # la frontera: nada de lo que conteste una entrega tira la corrección
+        return Interrogatorio(
+            fallo="roto", mensaje="el fichero no se pudo cargar: una respuesta que no se entiende"
+        )
 
 
 def _fallo_al_cargar(dada: Any, nombre: str, fuente: Fuente) -> Interrogatorio | None:
@@ -76,7 +110,9 @@ def _mensaje_de_sintaxis(dada: Any, fuente: Fuente) -> str:
     if not dada.linea:
         return "el fichero no es Python: no se puede leer"
     texto = limpia(fuente.linea(dada.celda, dada.linea), 80)
-    return f"error de sintaxis en la {fuente.donde(dada.celda, dada.linea)}" + (f": «{texto}»" if texto else "")
+    return f"error de sintaxis en la {fuente.donde(dada.celda, dada.linea)}" + (
+        f": «{texto}»" if texto else ""
+    )
 
 
 def interroga(
@@ -98,7 +134,9 @@ def _interroga(
     examen: Examen, fuente: Fuente, abre: Callable[[], Any], cierra: Callable[[Any], None],
     limites: Limites, con_texto: bool,
 ) -> Interrogatorio:  # fmt: skip
-    """Hace todas las preguntas. Si la entrega muere en un caso, se reabre para las demás propiedades."""
+    """Hace todas las preguntas. Si la entrega muere en un caso, se reabre para las demás
+    propiedades.
+    """
     fin = float("inf")  # el reloj empieza con la entrega ya cargada: preparar el cigoto no cuenta
     dadas: list[Contestacion] = []
     caidas: set[str] = set()
@@ -137,24 +175,29 @@ def _pregunta(sesion: Any, peticion: tuple[dict, dict], segundos: float) -> Cont
         return contestacion(*sesion.pide(*peticion, segundos))
     except canal.Agotado:
         return Contestacion("agotado")
-    except Exception:  # noqa: BLE001 - la frontera: una respuesta que no se entiende es una entrega que se rompió
+    except Exception:  # noqa: BLE001
+        # la frontera: una respuesta que no se entiende es una entrega que se rompió
         return Contestacion("roto")
 
 
-# --- Comparar y puntuar -----------------------------------------------------------------------------------------------
+# --- Comparar y puntuar ---------------------------------------------------------------------------
 
 
 def problema_de(examen: Examen, indice: int, dada: Contestacion, contexto: Contexto) -> str | None:
     """``None`` si el caso pasa; si no, qué falla. Un valor que no se puede comparar no pasa."""
     caso, ejercicio = examen.casos[indice], examen.ejercicio
     contexto = replace(
-        contexto, tolerancia=ejercicio.tolerancia_de(caso.propiedad), relativa=ejercicio.relativa, secreta=caso.secreto
+        contexto,
+        tolerancia=ejercicio.tolerancia_de(caso.propiedad),
+        relativa=ejercicio.relativa,
+        secreta=caso.secreto,
     )
     try:
         if ejercicio.literal and dada.clase == "valor":
             return _literal(ejercicio, caso, dada.valor, examen.esperadas[indice].valor, contexto)
         return _compara(ejercicio, caso, dada, examen.esperadas[indice], contexto)
-    except Exception:  # noqa: BLE001 - la frontera: un valor ajeno puede fallar al compararse de mil maneras
+    except Exception:  # noqa: BLE001
+        # la frontera: un valor ajeno puede fallar al compararse de mil maneras
         return "la respuesta no tiene el tipo pedido"
 
 
@@ -170,16 +213,25 @@ def _compara(
         return explica(dada, esperada, contexto) or "la respuesta no tiene el tipo pedido"
 
 
-def _literal(ejercicio: Ejercicio, caso: Caso, dado: Any, esperado: Any, contexto: Contexto) -> str | None:
-    """Un valor escrito a mano: un número por propiedad (lápiz), o un número o una opción (predecir)."""
+def _literal(
+    ejercicio: Ejercicio, caso: Caso, dado: Any, esperado: Any, contexto: Contexto
+) -> str | None:
+    """Un valor escrito a mano: un número por propiedad (lápiz), o un número o una opción
+    (predecir).
+    """
     if ejercicio.tipo == "lapiz":
         if not isinstance(dado, dict):
-            return f"se esperaba un diccionario con {', '.join(f'«{c}»' for c in ejercicio.propiedades)}"
+            return (
+                "se esperaba un diccionario con"
+                f" {', '.join(f'«{c}»' for c in ejercicio.propiedades)}"
+            )
         dado, esperado = dado.get(caso.propiedad), esperado[caso.propiedad]
     if dado is None:
         return SIN_CONTESTAR
     if ejercicio.opciones and dado not in ejercicio.opciones:
-        return f"«{limpia(str(dado), 40)}» no es una de las opciones: {', '.join(ejercicio.opciones)}"
+        return (
+            f"«{limpia(str(dado), 40)}» no es una de las opciones: {', '.join(ejercicio.opciones)}"
+        )
     return diferencia(dado, esperado, contexto)
 
 
@@ -193,35 +245,57 @@ def _pendiente(ejercicio: Ejercicio, hecho: Interrogatorio) -> bool:
     )
 
 
-def puntua(examen: Examen, hecho: Interrogatorio, fuente: Fuente, nivel: str, intentos: int = 0) -> Resultado:
+def puntua(
+    examen: Examen, hecho: Interrogatorio, fuente: Fuente, nivel: str, intentos: int = 0
+) -> Resultado:
     """Convierte lo contestado en puntos, mensajes y pista."""
     ejercicio = examen.ejercicio
     if _pendiente(ejercicio, hecho):
-        return _sin_nota(examen, replace(hecho, fallo="pendiente", mensaje="aún sin resolver"), PENDIENTE, nivel)
+        return _sin_nota(
+            examen, replace(hecho, fallo="pendiente", mensaje="aún sin resolver"), PENDIENTE, nivel
+        )
     if hecho.fallo:
         return _sin_nota(examen, hecho, FALLADO, nivel)
     problemas = problemas_de(examen, hecho, fuente)
-    propiedades = tuple(_propiedad(examen, n, p, problemas) for n, p in ejercicio.propiedades.items())
+    propiedades = tuple(
+        _propiedad(examen, n, p, problemas) for n, p in ejercicio.propiedades.items()
+    )
     puntos = sum(p.puntos for p in propiedades)
     pista, mutante = "", ""
     if puntos != ejercicio.puntos:
         fallada = next(p.nombre for p in propiedades if not p.superada)
         pista, mutante = _pista(examen, hecho.contestaciones, problemas, fallada, intentos)
     return Resultado(
-        ejercicio.id, ejercicio.nombre, SUPERADO if puntos == ejercicio.puntos else PARCIAL if puntos else FALLADO,
-        puntos, ejercicio.puntos, propiedades, next((p.mensaje for p in propiedades if p.mensaje), ""),
-        pista, mutante, nivel=nivel, dicho=hecho.dicho,
-    )  # fmt: skip
+        ejercicio.id,
+        ejercicio.nombre,
+        SUPERADO if puntos == ejercicio.puntos else PARCIAL if puntos else FALLADO,
+        puntos,
+        ejercicio.puntos,
+        propiedades,
+        next((p.mensaje for p in propiedades if p.mensaje), ""),
+        pista,
+        mutante,
+        nivel=nivel,
+        dicho=hecho.dicho,
+    )
 
 
 def _sin_nota(examen: Examen, hecho: Interrogatorio, estado: str, nivel: str) -> Resultado:
     ejercicio = examen.ejercicio
     mutante = _mutante_con_fallo(examen, hecho.fallo)
     return Resultado(
-        ejercicio.id, ejercicio.nombre, estado, 0, ejercicio.puntos,
-        tuple(Propiedad(n, 0, p, hecho.mensaje) for n, p in ejercicio.propiedades.items()), hecho.mensaje,
-        mutante.pista if mutante else "", mutante.nombre if mutante else "", nivel=nivel, dicho=hecho.dicho,
-    )  # fmt: skip
+        ejercicio.id,
+        ejercicio.nombre,
+        estado,
+        0,
+        ejercicio.puntos,
+        tuple(Propiedad(n, 0, p, hecho.mensaje) for n, p in ejercicio.propiedades.items()),
+        hecho.mensaje,
+        mutante.pista if mutante else "",
+        mutante.nombre if mutante else "",
+        nivel=nivel,
+        dicho=hecho.dicho,
+    )
 
 
 def problemas_de(examen: Examen, hecho: Interrogatorio, fuente: Fuente) -> list[str | None]:
@@ -231,7 +305,9 @@ def problemas_de(examen: Examen, hecho: Interrogatorio, fuente: Fuente) -> list[
 
 
 def _propiedad(examen: Examen, nombre: str, puntos: int, problemas: list[str | None]) -> Propiedad:
-    propios = [p for caso, p in zip(examen.casos, problemas, strict=True) if caso.propiedad == nombre]
+    propios = [
+        p for caso, p in zip(examen.casos, problemas, strict=True) if caso.propiedad == nombre
+    ]
     mensaje = next((p for p in propios if p), "")
     return Propiedad(nombre, 0 if mensaje else puntos, puntos, limpia(mensaje))
 
@@ -243,12 +319,26 @@ def _mutante_con_fallo(examen: Examen, fallo: str) -> Mutante | None:
 
 
 def _pista(
-    examen: Examen, dadas: list[Contestacion], problemas: list[str | None], fallada: str, intentos: int
+    examen: Examen,
+    dadas: list[Contestacion],
+    problemas: list[str | None],
+    fallada: str,
+    intentos: int,
 ) -> tuple[str, str]:
-    """La pista del error conocido que da todo lo mismo; si no hay ninguno, se dice, con la general que toca."""
+    """La pista del error conocido que da todo lo mismo; si no hay ninguno, se dice, con la general
+    que toca.
+    """
     pares = zip(examen.casos, dadas, examen.publica or [], strict=False)
-    if examen.publica and all(iguales(d, p, pistas.contexto_de(examen.ejercicio, c)) for c, d, p in pares):
-        return "el resultado es el de la versión pública: en esta clase el ejercicio lleva otros parámetros", "publica"
+    if examen.publica and all(
+        iguales(d, p, pistas.contexto_de(examen.ejercicio, c)) for c, d, p in pares
+    ):
+        return (
+            (
+                "el resultado es el de la versión pública: en esta clase el ejercicio lleva otros"
+                " parámetros"
+            ),
+            "publica",
+        )
     mutante = pistas.reconoce(examen, dadas, problemas)
     if mutante is not None:
         return mutante.pista, mutante.nombre
@@ -257,8 +347,12 @@ def _pista(
     return pistas.general(examen.ejercicio, fallada, intentos), ""
 
 
-def caso_minimo(examenes: list[Examen], pregunta: Callable[[Examen], Interrogatorio], fuente: Fuente) -> str:
-    """El caso más pequeño que falla, descrito; la cadena vacía si la entrega acierta todos los pequeños."""
+def caso_minimo(
+    examenes: list[Examen], pregunta: Callable[[Examen], Interrogatorio], fuente: Fuente
+) -> str:
+    """El caso más pequeño que falla, descrito; la cadena vacía si la entrega acierta todos los
+    pequeños.
+    """
     fallados = []
     for examen in examenes:
         hecho = pregunta(examen)
@@ -270,11 +364,12 @@ def caso_minimo(examenes: list[Examen], pregunta: Callable[[Examen], Interrogato
         return ""
     try:
         return pistas.describe(*min(fallados, key=lambda f: pistas.tamano(f[0].casos[f[1]])))
-    except Exception:  # noqa: BLE001 - la frontera: un valor ajeno que no se puede enseñar no impide dar la nota
+    except Exception:  # noqa: BLE001
+        # la frontera: un valor ajeno que no se puede enseñar no impide dar la nota
         return ""
 
 
-# --- Dos maneras de corregir ------------------------------------------------------------------------------------------
+# --- Dos maneras de corregir ----------------------------------------------------------------------
 
 
 def verifica(
@@ -287,7 +382,9 @@ def verifica(
     examen = examen or prepara(del_curso, ejercicio, semilla)
 
     def pregunta(de: Examen) -> Interrogatorio:
-        return interroga(de, fuente, SesionLocal, lambda s: s.acaba(), Limites(total=3600), con_texto=True)
+        return interroga(
+            de, fuente, SesionLocal, lambda s: s.acaba(), Limites(total=3600), con_texto=True
+        )
 
     resultado = puntua(examen, pregunta(examen), fuente, "confianza")
     if con_caso and _pide_caso(resultado):
@@ -304,10 +401,17 @@ class Corrector:
     """Corrige entregas ajenas, una detrás de otra, en un mismo cigoto. Se usa con ``with``."""
 
     def __init__(
-        self, nivel: str, semilla: object = SEMILLA_PUBLICA, *, del_curso: Curso | None = None,
-        variantes: Mapping[str, Mapping[str, Any]] | None = None, limites: Limites | None = None,
-        con_texto: bool = False, completo: bool = False, zigoto: canal.Zigoto | canal.ArranqueFrio | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        nivel: str,
+        semilla: object = SEMILLA_PUBLICA,
+        *,
+        del_curso: Curso | None = None,
+        variantes: Mapping[str, Mapping[str, Any]] | None = None,
+        limites: Limites | None = None,
+        con_texto: bool = False,
+        completo: bool = False,
+        zigoto: canal.Zigoto | canal.ArranqueFrio | None = None,
+    ) -> None:
         self.curso = del_curso or curso()
         self.nivel, self.semilla, self.variantes = nivel, semilla, variantes or {}
         self.limites, self.con_texto = limites or Limites(), con_texto
@@ -335,7 +439,9 @@ class Corrector:
             )
         return self._examenes[ejercicio.id]
 
-    def califica(self, ejercicio: Ejercicio, fuente: Fuente | str, *, intentos: int = 0) -> Resultado:
+    def califica(
+        self, ejercicio: Ejercicio, fuente: Fuente | str, *, intentos: int = 0
+    ) -> Resultado:
         """La nota de una entrega en un ejercicio."""
         comienzo = time.monotonic()
         fuente = Fuente.de_texto(fuente) if isinstance(fuente, str) else fuente
@@ -343,12 +449,19 @@ class Corrector:
 
         def pregunta(de: Examen) -> Interrogatorio:
             return interroga(
-                de, fuente, lambda: self._zigoto.abre(self.limites), self._zigoto.acaba, self.limites, self.con_texto
+                de,
+                fuente,
+                lambda: self._zigoto.abre(self.limites),
+                self._zigoto.acaba,
+                self.limites,
+                self.con_texto,
             )
 
         resultado = puntua(examen, pregunta(examen), fuente, self.nivel, intentos)
         if self.con_texto and _pide_caso(resultado):
-            resultado = replace(resultado, caso=caso_minimo(self._menudos(ejercicio), pregunta, fuente))
+            resultado = replace(
+                resultado, caso=caso_minimo(self._menudos(ejercicio), pregunta, fuente)
+            )
         return replace(resultado, segundos=round(time.monotonic() - comienzo, 4))
 
     def _menudos(self, ejercicio: Ejercicio) -> list[Examen]:

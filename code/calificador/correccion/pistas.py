@@ -1,4 +1,6 @@
-"""De lo que falló a lo que se dice: el error reconocido, la pista que toca y el caso más pequeño que falla."""
+"""De lo que falló a lo que se dice: el error reconocido, la pista que toca y el caso más pequeño
+que falla.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,17 @@ SEMILLAS_MENUDAS = 3
 MAXIMO_CASO = 4000
 
 
-def reconoce(examen: Examen, dadas: list[Contestacion], problemas: list[str | None]) -> Mutante | None:
+def reconoce(
+    examen: Examen, dadas: list[Contestacion], problemas: list[str | None]
+) -> Mutante | None:
     """El error conocido que da **todo** lo que se devolvió, o ``None``.
 
     En un ejercicio de lápiz, si ninguno lo da todo, el que da todos los números que fallan.
     """
-    parecidos = [_mismas_respuestas, *([_mismos_numeros] if examen.ejercicio.tipo == "lapiz" else [])]
+    parecidos = [
+        _mismas_respuestas,
+        *([_mismos_numeros] if examen.ejercicio.tipo == "lapiz" else []),
+    ]
     for parecido in parecidos:
         for mutante in examen.ejercicio.mutantes:
             suyas = examen.de_mutante(mutante)
@@ -43,7 +50,9 @@ def _mismas_respuestas(examen: Examen, dadas: list, suyas: list, problemas: list
 
 def _mismos_numeros(examen: Examen, dadas: list, suyas: list, problemas: list) -> bool:
     """En un ejercicio de lápiz: todos los números que fallan son los del error conocido."""
-    fallados = [caso.propiedad for caso, problema in zip(examen.casos, problemas, strict=True) if problema]
+    fallados = [
+        caso.propiedad for caso, problema in zip(examen.casos, problemas, strict=True) if problema
+    ]
     for clave in fallados:
         dado, suyo = (_numero(c[0].valor, clave) for c in (dadas, suyas))
         tolerancia = examen.ejercicio.tolerancia_de(clave)
@@ -54,31 +63,46 @@ def _mismos_numeros(examen: Examen, dadas: list, suyas: list, problemas: list) -
 
 def _numero(valor: object, clave: str) -> float | None:
     hallado = valor.get(clave) if isinstance(valor, dict) else None
-    return float(hallado) if isinstance(hallado, (int, float)) and not isinstance(hallado, bool) else None
+    return (
+        float(hallado)
+        if isinstance(hallado, (int, float)) and not isinstance(hallado, bool)
+        else None
+    )
 
 
 def general(ejercicio: Ejercicio, propiedad: str, intentos: int) -> str:
-    """Lo que se dice de un error que no se reconoce: qué propiedad falla y la pista que toca por intentos."""
+    """Lo que se dice de un error que no se reconoce: qué propiedad falla y la pista que toca por
+    intentos.
+    """
     propia = ejercicio.pistas_de.get(propiedad)
     escalera = [*([propia] if propia else []), *ejercicio.pistas]
     pista = f" {escalera[min(intentos, len(escalera) - 1)]}" if escalera else ""
     return f"{DESCONOCIDO}. Falla «{propiedad}».{pista}"
 
 
-# --- El caso más pequeño que falla ------------------------------------------------------------------------------------
+# --- El caso más pequeño que falla ----------------------------------------------------------------
 
 
 def examenes_menudos(curso: Curso, ejercicio: Ejercicio, variante: dict | None) -> list[Examen]:
-    """El ejemplo del enunciado y unos cuantos exámenes con los tamaños menores, para buscar dónde falla."""
+    """El ejemplo del enunciado y unos cuantos exámenes con los tamaños menores, para buscar dónde
+    falla.
+    """
     parametros = {**ejercicio.variante, **(variante or {})}
     tandas = [[ejercicio.ejemplo()]] if ejercicio.ejemplo is not None else []
-    tandas += [ejercicio.genera(menudo(semilla), **parametros) for semilla in range(SEMILLAS_MENUDAS)]
-    return [prepara(curso, ejercicio, f"menudo {i}", variante, casos=casos) for i, casos in enumerate(tandas)]
+    tandas += [
+        ejercicio.genera(menudo(semilla), **parametros) for semilla in range(SEMILLAS_MENUDAS)
+    ]
+    return [
+        prepara(curso, ejercicio, f"menudo {i}", variante, casos=casos)
+        for i, casos in enumerate(tandas)
+    ]
 
 
 def tamano(caso: Caso) -> int:
     """Cuántos números entran en un caso."""
-    return sum(_cuantos(v) for v in (*caso.args, *caso.kwargs.values(), *(caso.init or {}).values()))
+    return sum(
+        _cuantos(v) for v in (*caso.args, *caso.kwargs.values(), *(caso.init or {}).values())
+    )
 
 
 def _cuantos(valor: object) -> int:
@@ -98,5 +122,3 @@ def describe(examen: Examen, indice: int, dada: Contestacion, problema: str) -> 
         lineas.append(linea("se esperaba", esperada.valor))
     texto = "\n".join([*lineas, f"qué falla: {problema}"])
     return texto if len(texto) <= MAXIMO_CASO else texto[:MAXIMO_CASO] + "…"
-
-

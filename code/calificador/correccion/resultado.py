@@ -7,14 +7,23 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-SUPERADO, PARCIAL, FALLADO, PENDIENTE, SIN_ENTREGA = "superado", "parcial", "fallado", "pendiente", "sin entrega"
+SUPERADO, PARCIAL, FALLADO, PENDIENTE, SIN_ENTREGA = (
+    "superado",
+    "parcial",
+    "fallado",
+    "pendiente",
+    "sin entrega",
+)
 ESTADOS = (SUPERADO, PARCIAL, FALLADO, PENDIENTE, SIN_ENTREGA)
 
 
 def limpia(texto: str, maximo: int = 400) -> str:
-    """Quita de un texto ajeno los caracteres de control (también los que cambian el sentido de la escritura)."""
+    """Quita de un texto ajeno los caracteres de control (también los que cambian el sentido de la
+    escritura).
+    """
     visible = "".join(
-        c if c == " " or not unicodedata.category(c).startswith(("C", "Zl", "Zp")) else " " for c in texto
+        c if c == " " or not unicodedata.category(c).startswith(("C", "Zl", "Zp")) else " "
+        for c in texto
     )
     visible = " ".join(visible.split())
     return visible if len(visible) <= maximo else visible[: maximo - 1] + "…"
@@ -39,10 +48,11 @@ class Propiedad:
 class Resultado:
     """El resultado de un ejercicio.
 
-    ``mutante``: el error reconocido, si lo hay. ``caso``: el caso más pequeño que falla, en varias líneas; solo al
-    corregir en local.
-    ``dicho``: lo que imprimió el código, en varias líneas y sin caracteres de control. Solo al corregirse uno mismo
-    (``con_texto``): en un lote está vacío, porque podría llevar las entradas de los casos ocultos.
+    ``mutante``: el error reconocido, si lo hay. ``caso``: el caso más pequeño que falla, en varias
+    líneas; solo al corregir en local.
+    ``dicho``: lo que imprimió el código, en varias líneas y sin caracteres de control. Solo al
+    corregirse uno mismo (``con_texto``): en un lote está vacío, porque podría llevar las entradas
+    de los casos ocultos.
     """
 
     id: str

@@ -1,6 +1,7 @@
 """¿Separan los casos de un ejercicio a cada error conocido, salga la semilla que salga?
 
-``python -m calificador.correccion.semillas 4.3 5 --semillas 200`` lo comprueba en este proceso, sin jaula.
+``python -m calificador.correccion.semillas 4.3 5 --semillas 200`` lo comprueba en este proceso, sin
+jaula.
 """
 
 from __future__ import annotations
@@ -19,27 +20,44 @@ VACIA = Fuente.de_texto("")
 
 
 def faltas(del_curso: Curso, ejercicio: Ejercicio, semillas: Iterable[object]) -> list[str]:
-    """Lo que no se cumple: la referencia no saca todo, un mutante pasa, o se le da la pista de otro."""
+    """Lo que no se cumple: la referencia no saca todo, un mutante pasa, o se le da la pista de
+    otro.
+    """
     halladas = []
     for semilla in semillas:
         examen = prepara(del_curso, ejercicio, semilla)
-        if puntua(examen, Interrogatorio(list(examen.esperadas)), VACIA, "confianza").puntos != ejercicio.puntos:
-            halladas.append(f"{ejercicio.id}, semilla {semilla}: la referencia no tiene todos los puntos")
+        if (
+            puntua(examen, Interrogatorio(list(examen.esperadas)), VACIA, "confianza").puntos
+            != ejercicio.puntos
+        ):
+            halladas.append(
+                f"{ejercicio.id}, semilla {semilla}: la referencia no tiene todos los puntos"
+            )
         for mutante in ejercicio.mutantes:
             suyas = examen.de_mutante(mutante)
-            hecho = Interrogatorio(fallo=suyas) if isinstance(suyas, str) else Interrogatorio(list(suyas))
+            hecho = (
+                Interrogatorio(fallo=suyas)
+                if isinstance(suyas, str)
+                else Interrogatorio(list(suyas))
+            )
             dado = puntua(examen, hecho, VACIA, "confianza")
             if dado.puntos == ejercicio.puntos:
                 halladas.append(f"{ejercicio.id}, semilla {semilla}: pasa «{mutante.nombre}»")
             elif dado.pista != mutante.pista:
-                halladas.append(f"{ejercicio.id}, semilla {semilla}: «{mutante.nombre}» recibe «{dado.pista}»")
+                halladas.append(
+                    f"{ejercicio.id}, semilla {semilla}: «{mutante.nombre}» recibe «{dado.pista}»"
+                )
     return halladas
 
 
 def main() -> int:
     """La orden: 0 si todo se separa, 1 si no."""
-    orden = argparse.ArgumentParser(description="Comprueba que los casos separan cada error conocido.")
-    orden.add_argument("que", nargs="*", metavar="N|N.M", help="capítulo o ejercicio; por defecto, todos")
+    orden = argparse.ArgumentParser(
+        description="Comprueba que los casos separan cada error conocido."
+    )
+    orden.add_argument(
+        "que", nargs="*", metavar="N|N.M", help="capítulo o ejercicio; por defecto, todos"
+    )
     orden.add_argument("--semillas", type=int, default=200, help="cuántas semillas se prueban")
     pedido = orden.parse_args()
     import torch
@@ -49,7 +67,11 @@ def main() -> int:
     for ejercicio in del_curso.elige(pedido.que):
         halladas = faltas(del_curso, ejercicio, range(pedido.semillas))
         malas += bool(halladas)
-        print(f"{ejercicio.id} {ejercicio.nombre}: {pedido.semillas} semillas, {len(halladas)} faltas", flush=True)
+        print(
+            f"{ejercicio.id} {ejercicio.nombre}: {pedido.semillas} semillas, {len(halladas)}"
+            " faltas",
+            flush=True,
+        )
         for falta in halladas[:10]:
             print("   ", falta)
     return 1 if malas else 0

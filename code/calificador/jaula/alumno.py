@@ -1,7 +1,9 @@
-"""El lado de la entrega: lee peticiones, ejecuta el código del estudiante y contesta. Nunca pone nota.
+"""El lado de la entrega: lee peticiones, ejecuta el código del estudiante y contesta. Nunca pone
+nota.
 
-Es el único módulo que corre junto al código ajeno. Se usa igual dentro de la jaula (lo llama el cigoto) y, para
-código de confianza (referencias y mutantes), en el propio proceso. No importa el registro ni las soluciones.
+Es el único módulo que corre junto al código ajeno. Se usa igual dentro de la jaula (lo llama el
+cigoto) y, para código de confianza (referencias y mutantes), en el propio proceso. No importa el
+registro ni las soluciones.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ def nombre_de_celda(indice: int) -> str:
     return f"<entrega {indice}>"
 
 
-# --- Análisis: antes de ejecutar nada ---------------------------------------------------------------------------
+# --- Análisis: antes de ejecutar nada -------------------------------------------------------------
 
 
 def solo_definiciones(arbol: ast.Module) -> ast.Module:
@@ -41,14 +43,16 @@ def solo_definiciones(arbol: ast.Module) -> ast.Module:
 
 
 FUNCIONES_DE_CONSTANTE = frozenset(
-    "abs bool complex dict divmod enumerate float frozenset int len list max min pow range reversed round set sorted "
-    "str sum tuple zip".split()
+    "abs bool complex dict divmod enumerate float frozenset int len list max min pow range reversed"
+    " round set sorted str sum tuple zip".split()
 )
 MODULOS_DE_CONSTANTE = frozenset(("math", "cmath", "torch", "np", "numpy"))
 
 
 def _constante(nodo: ast.stmt) -> bool:
-    """¿Es ``NOMBRE = expresión`` sin más llamadas que a conversiones, ``math``, ``torch`` o ``numpy``?"""
+    """¿Es ``NOMBRE = expresión`` sin más llamadas que a conversiones, ``math``, ``torch`` o
+    ``numpy``?
+    """
     if not isinstance(nodo, (ast.Assign, ast.AnnAssign)) or nodo.value is None:
         return False
     prohibidos = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
@@ -72,14 +76,18 @@ def _literal(nodo: ast.stmt) -> bool:
 
 
 def _si_puede(nodo: ast.stmt) -> ast.stmt:
-    """La misma asignación, sin que su fallo impida cargar el resto: usa algo de una celda que no se ejecuta."""
+    """La misma asignación, sin que su fallo impida cargar el resto: usa algo de una celda que no se
+    ejecuta.
+    """
     olvida = ast.ExceptHandler(type=ast.Name("Exception", ast.Load()), name=None, body=[ast.Pass()])
     intento = ast.Try(body=[nodo], handlers=[olvida], orelse=[], finalbody=[])
     return ast.fix_missing_locations(ast.copy_location(intento, nodo))
 
 
 def sin_magias(texto: str) -> str:
-    """Cambia las órdenes de IPython (``%``, ``!``, ``?``) por líneas vacías: los números de línea no se mueven."""
+    """Cambia las órdenes de IPython (``%``, ``!``, ``?``) por líneas vacías: los números de línea
+    no se mueven.
+    """
     lineas = texto.splitlines()
     if lineas and lineas[0].lstrip().startswith("%%"):
         return ""
@@ -87,7 +95,9 @@ def sin_magias(texto: str) -> str:
 
 
 def nombres_usados(arboles: list[ast.Module], nombre: str) -> set[str]:
-    """Nombres que usa la definición pedida, también a través de otras definiciones de la misma entrega."""
+    """Nombres que usa la definición pedida, también a través de otras definiciones de la misma
+    entrega.
+    """
     definiciones: dict[str, ast.stmt] = {}
     alias: dict[str, set[str]] = {}
     for arbol in arboles:
@@ -126,11 +136,12 @@ def _nombres(nodo: ast.AST) -> set[str]:
     return encontrados
 
 
-# --- La sesión: una entrega y sus peticiones -----------------------------------------------------------------------
+# --- La sesión: una entrega y sus peticiones ------------------------------------------------------
 
 
 class Sesion:
-    """Atiende las peticiones de un ejercicio sobre una entrega: ``analiza``, ``carga`` y ``llama``."""
+    """Atiende las peticiones de un ejercicio sobre una entrega: ``analiza``, ``carga`` y
+    ``llama``."""
 
     def __init__(self, modulo: str = "entrega") -> None:
         self.modulo = types.ModuleType(modulo)
@@ -139,7 +150,9 @@ class Sesion:
         self.con_texto = False
 
     def atiende(self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any]) -> Respuesta:
-        """Contesta a una petición. Todo fallo de la entrega vuelve como un mensaje, nunca como excepción."""
+        """Contesta a una petición. Todo fallo de la entrega vuelve como un mensaje, nunca como
+        excepción.
+        """
         ordenes = {"analiza": self._analiza, "carga": self._carga, "llama": self._llama}
         try:
             return ordenes[mensaje["orden"]](mensaje, tensores)
@@ -158,7 +171,11 @@ class Sesion:
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 if not entera and self.nombre not in texto:
                     continue
-                return {"error": "sintaxis", "celda": indice, "linea": getattr(error, "lineno", None) or 0}, {}
+                return {
+                    "error": "sintaxis",
+                    "celda": indice,
+                    "linea": getattr(error, "lineno", None) or 0,
+                }, {}
             self.arboles.append((donde, arbol if entera else solo_definiciones(arbol)))
         usados = nombres_usados([a for _, a in self.arboles], self.nombre)
         return {"usa": sorted(usados & set(mensaje["prohibido"]))}, {}
@@ -193,8 +210,11 @@ class Sesion:
         valor = objeto(*args, **kwargs) if callable(objeto) else objeto
         return respuesta_de(valor, mensaje, tensores, hojas, parametros)
 
-    def _construye(self, clase: Any, mensaje: Mapping[str, Any], tensores: Mapping[str, Any]) -> Any:
-        """El módulo con los pesos de la referencia o, si no encajan, un mensaje con los que tiene."""
+    def _construye(
+        self, clase: Any, mensaje: Mapping[str, Any], tensores: Mapping[str, Any]
+    ) -> Any:
+        """El módulo con los pesos de la referencia o, si no encajan, un mensaje con los que
+        tiene."""
         import torch
 
         torch.manual_seed(SEMILLA_DE_LLAMADA)
@@ -227,7 +247,8 @@ class Sesion:
 def hojas_con_gradiente(valor: Any, hojas: list[Any]) -> Any:
     """Copia el árbol de argumentos y deja en ``hojas`` los tensores reales, con gradiente.
 
-    La entrega recibe un clon de cada hoja: así también puede escribir encima sin romper la derivada.
+    La entrega recibe un clon de cada hoja: así también puede escribir encima sin romper la
+    derivada.
     """
     import torch
 
@@ -254,7 +275,9 @@ def tensores_reales(valor: Any) -> list[Any]:
     return []
 
 
-def respuesta_de(valor: Any, mensaje: Mapping, tensores: Mapping, hojas: list, parametros: dict) -> Respuesta:
+def respuesta_de(
+    valor: Any, mensaje: Mapping, tensores: Mapping, hojas: list, parametros: dict
+) -> Respuesta:
     """Codifica la salida y, si se piden, los gradientes de las entradas y de los parámetros."""
     salida: dict[str, Any] = {}
     respuesta: dict[str, Any] = {"valor": marcos.codifica(valor, salida)}
@@ -273,13 +296,16 @@ def _gradientes(valor: Any, cotangentes: list[Any], respecto: list[Any]) -> list
     import torch
 
     salidas = tensores_reales(valor)
-    if len(salidas) != len(cotangentes) or any(s.shape != c.shape for s, c in zip(salidas, cotangentes, strict=True)):
+    if len(salidas) != len(cotangentes) or any(
+        s.shape != c.shape for s, c in zip(salidas, cotangentes, strict=True)
+    ):
         return None
     pares = [(s, c) for s, c in zip(salidas, cotangentes, strict=True) if s.requires_grad]
     if not pares or not respecto:
         return [None] * len(respecto)
     utiles = [r for r in respecto if r.requires_grad]
-    # La suma tiene por gradiente las cotangentes; pasarlas como ``grad_outputs`` haría importar sympy: 0.4 s.
+    # La suma tiene por gradiente las cotangentes; pasarlas como ``grad_outputs`` haría importar
+    # sympy: 0.4 s.
     total = sum((s * c.to(s.dtype)).sum() for s, c in pares)
     hallados = torch.autograd.grad(total, utiles, allow_unused=True)
     por_tensor = {id(u): g for u, g in zip(utiles, hallados, strict=True)}
@@ -310,7 +336,9 @@ class Dicho(io.TextIOBase):
 
 
 def bucle(lee: Callable[[int], bytes], escribe: Callable[[bytes], None]) -> None:
-    """Atiende marcos hasta que se cierre la tubería. Lo que imprime el código viaja con su respuesta, si se pidió."""
+    """Atiende marcos hasta que se cierre la tubería. Lo que imprime el código viaja con su
+    respuesta, si se pidió.
+    """
     sesion, dicho = Sesion(), Dicho()
     while True:
         try:

@@ -1,4 +1,6 @@
-"""El lado del padre: abre un hijo enjaulado, le manda marcos y lee los suyos con reloj, peso y disco vigilados."""
+"""El lado del padre: abre un hijo enjaulado, le manda marcos y lee los suyos con reloj, peso y
+disco vigilados.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,16 @@ from calificador.jaula.encierro import EN_LINUX, Limites
 PREFIJO = "calificador-"
 LATIDO = 0.02
 HILOS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-PACIENCIA = 120.0  # segundos que se espera al cigoto: importar torch desde un disco frío puede tardar un minuto
+# segundos que se espera al cigoto: importar torch desde un disco frío puede tardar un minuto
+PACIENCIA = 120.0
 
 
 class Sesion(Protocol):
-    """Una entrega abierta, en la jaula (:class:`Canal`), en frío (:class:`CanalFrio`) o en el propio proceso.
+    """Una entrega abierta, en la jaula (:class:`Canal`), en frío (:class:`CanalFrio`) o en el
+    propio proceso.
 
-    ``dicho``: lo que imprimió el código hasta ahora, sin caracteres de control y recortado; vacío si no se pidió.
+    ``dicho``: lo que imprimió el código hasta ahora, sin caracteres de control y recortado; vacío
+    si no se pidió.
     """
 
     dicho: str
@@ -40,7 +45,8 @@ class Sesion(Protocol):
     def pide(
         self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any], segundos: float
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Una pregunta y su respuesta ya validada (los campos de :class:`marcos.Respuesta`) con sus tensores.
+        """Una pregunta y su respuesta ya validada (los campos de :class:`marcos.Respuesta`) con sus
+        tensores.
 
         Errores: :class:`Agotado` si no llega a tiempo; :class:`Roto` si llega otra cosa.
         """
@@ -59,11 +65,13 @@ class FalloDeEntorno(Exception):
     """El calificador no puede trabajar aquí; el mensaje dice qué hacer."""
 
 
-# --- Carpetas de trabajo --------------------------------------------------------------------------------------------
+# --- Carpetas de trabajo --------------------------------------------------------------------------
 
 
 def carpeta_nueva() -> str:
-    """Carpeta propia de una entrega; el nombre lleva el proceso que la creó, para poder barrerla si muere."""
+    """Carpeta propia de una entrega; el nombre lleva el proceso que la creó, para poder barrerla si
+    muere.
+    """
     return tempfile.mkdtemp(prefix=f"{PREFIJO}{os.getpid()}-")
 
 
@@ -72,7 +80,12 @@ def barre() -> int:
     barridas = 0
     for carpeta in Path(tempfile.gettempdir()).glob(f"{PREFIJO}*-*"):
         numero = carpeta.name.removeprefix(PREFIJO).split("-")[0]
-        if numero.isdigit() and not _vivo(int(numero)) and carpeta.is_dir() and not carpeta.is_symlink():
+        if (
+            numero.isdigit()
+            and not _vivo(int(numero))
+            and carpeta.is_dir()
+            and not carpeta.is_symlink()
+        ):
             shutil.rmtree(carpeta, ignore_errors=True)
             barridas += 1
     return barridas
@@ -102,10 +115,14 @@ def ocupa(carpeta: str) -> tuple[int, int]:
 
 
 def entorno_limpio() -> dict[str, str]:
-    """Las variables que ve una entrega: ninguna del usuario, salvo las que hacen falta para arrancar Python."""
+    """Las variables que ve una entrega: ninguna del usuario, salvo las que hacen falta para
+    arrancar Python.
+    """
     heredadas = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT")
     raices = [str(Path(__file__).resolve().parents[2])]
-    raices += [r for r in sys.path if Path(r).name in ("site-packages", "dist-packages")]  # nunca la carpeta actual
+    raices += [
+        r for r in sys.path if Path(r).name in ("site-packages", "dist-packages")
+    ]  # nunca la carpeta actual
     return {n: os.environ[n] for n in heredadas if n in os.environ} | {
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(raices)),
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -118,9 +135,12 @@ def entorno_limpio() -> dict[str, str]:
 
 
 def visible(texto: str) -> str:
-    """El texto sin los caracteres que mandan en el terminal o cambian el sentido de la escritura; quedan los saltos."""
+    """El texto sin los caracteres que mandan en el terminal o cambian el sentido de la escritura;
+    quedan los saltos.
+    """
     return "".join(
-        c if c in "\n\t" or not unicodedata.category(c).startswith(("C", "Zl", "Zp")) else "�" for c in texto
+        c if c in "\n\t" or not unicodedata.category(c).startswith(("C", "Zl", "Zp")) else "�"
+        for c in texto
     )
 
 
@@ -143,20 +163,29 @@ def _frontera() -> Iterator[None]:
         raise Roto("una respuesta que no se entiende") from error
 
 
-# --- El canal -------------------------------------------------------------------------------------------------------
+# --- El canal -------------------------------------------------------------------------------------
 
 
 class Canal:
-    """Una entrega abierta. ``pide`` manda una petición y devuelve la respuesta o levanta Agotado o Roto."""
+    """Una entrega abierta. ``pide`` manda una petición y devuelve la respuesta o levanta Agotado o
+    Roto.
+    """
 
     def __init__(self, lectura: int, escritura: int, carpeta: str, limites: Limites) -> None:
-        self.lectura, self.escritura, self.carpeta, self.limites = lectura, escritura, carpeta, limites
+        self.lectura, self.escritura, self.carpeta, self.limites = (
+            lectura,
+            escritura,
+            carpeta,
+            limites,
+        )
         self._virgen = True
         self.dicho = ""
         for descriptor in (lectura, escritura):
             os.set_blocking(descriptor, False)
 
-    def pide(self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any], segundos: float) -> tuple[dict, dict]:
+    def pide(
+        self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any], segundos: float
+    ) -> tuple[dict, dict]:
         """Una pregunta y su respuesta, en ``segundos`` como mucho."""
         fin = time.monotonic() + segundos
         with _frontera():
@@ -186,7 +215,9 @@ class Canal:
                 # Solo antes de la primera respuesta: después ya ha corrido código ajeno.
                 with contextlib.suppress(BlockingIOError):
                     datos += os.read(self.lectura, 400)
-                raise FalloDeEntorno("no se puede cerrar la jaula: " + datos[6:].decode("utf-8", "replace"))
+                raise FalloDeEntorno(
+                    "no se puede cerrar la jaula: " + datos[6:].decode("utf-8", "replace")
+                )
         return bytes(datos)
 
     def _espera(self, descriptor: int, que: int, fin: float) -> None:
@@ -212,11 +243,13 @@ class Canal:
                 os.close(descriptor)
 
 
-# --- Dos maneras de arrancar el cigoto ------------------------------------------------------------------------------
+# --- Dos maneras de arrancar el cigoto ------------------------------------------------------------
 
 
 def _lanza(nivel: str, control: socket.socket, completo: bool) -> subprocess.Popen:
-    """Un intérprete nuevo: importa torch otra vez y no hereda nada. Es lo que se usa con entregas ajenas."""
+    """Un intérprete nuevo: importa torch otra vez y no hereda nada. Es lo que se usa con entregas
+    ajenas.
+    """
     orden = [sys.executable, "-P", "-m", "calificador.jaula.zigoto", nivel, str(control.fileno())]
     return subprocess.Popen(
         orden + (["completo"] if completo else []),
@@ -252,8 +285,9 @@ class _Bifurcado:
 def arranca_pronto(nivel: str, *, completo: bool = False) -> Zigoto | ArranqueFrio:
     """El cigoto para corregirse uno mismo: importa aquí torch, una sola vez, y se bifurca.
 
-    Hay que llamarla lo primero, antes de leer el registro: lo que haya en la memoria lo hereda la entrega. Si este
-    proceso ya tiene hilos, o no es Linux, arranca un intérprete aparte como :func:`arranca`.
+    Hay que llamarla lo primero, antes de leer el registro: lo que haya en la memoria lo hereda la
+    entrega. Si este proceso ya tiene hilos, o no es Linux, arranca un intérprete aparte como
+    :func:`arranca`.
     """
     from calificador import carga
 
@@ -265,14 +299,20 @@ def arranca_pronto(nivel: str, *, completo: bool = False) -> Zigoto | ArranqueFr
         os.environ.setdefault(nombre, "1")
     zigoto.importa(zigoto.NECESARIOS)
     un_hilo = len(os.listdir("/proc/self/task")) == 1
-    return Zigoto(nivel, completo=completo, bifurca=True) if un_hilo else arranca(nivel, completo=completo)
+    return (
+        Zigoto(nivel, completo=completo, bifurca=True)
+        if un_hilo
+        else arranca(nivel, completo=completo)
+    )
 
 
-# --- El cigoto visto desde el padre ---------------------------------------------------------------------------------
+# --- El cigoto visto desde el padre ---------------------------------------------------------------
 
 
 class Zigoto:
-    """Arranca un cigoto y abre en él una entrega cada vez. Se usa con ``with`` o se cierra con ``cierra``."""
+    """Arranca un cigoto y abre en él una entrega cada vez. Se usa con ``with`` o se cierra con
+    ``cierra``.
+    """
 
     def __init__(self, nivel: str, *, completo: bool = False, bifurca: bool = False) -> None:
         propio, ajeno = socket.socketpair()
@@ -291,8 +331,15 @@ class Zigoto:
         carpeta = carpeta_nueva()
         hijo_lee, padre_escribe = os.pipe()
         padre_lee, hijo_escribe = os.pipe()
-        usados = [m for m in zigoto.TARDIOS if m in sys.modules]  # los que importó aquí la referencia
-        orden = {"orden": "abre", "carpeta": carpeta, "limites": limites.como_json(), "usados": usados}
+        usados = [
+            m for m in zigoto.TARDIOS if m in sys.modules
+        ]  # los que importó aquí la referencia
+        orden = {
+            "orden": "abre",
+            "carpeta": carpeta,
+            "limites": limites.como_json(),
+            "usados": usados,
+        }
         try:
             self._manda(orden, [hijo_lee, hijo_escribe])
             self._recibe()
@@ -319,7 +366,9 @@ class Zigoto:
         try:
             socket.send_fds(self._control, [json.dumps(orden).encode()], descriptores)
         except OSError as error:
-            raise FalloDeEntorno("el proceso que prepara las entregas ha muerto; vuelve a lanzar la orden") from error
+            raise FalloDeEntorno(
+                "el proceso que prepara las entregas ha muerto; vuelve a lanzar la orden"
+            ) from error
 
     def _espera_listo(self) -> None:
         if not self._listo:
@@ -336,7 +385,9 @@ class Zigoto:
             except OSError:  # también TimeoutError: no contesta
                 trozo = b""
             if not trozo:
-                raise FalloDeEntorno("el proceso que prepara las entregas ha muerto; vuelve a lanzar la orden")
+                raise FalloDeEntorno(
+                    "el proceso que prepara las entregas ha muerto; vuelve a lanzar la orden"
+                )
             datos += trozo
         return json.loads(datos)
 
@@ -380,14 +431,18 @@ class CanalFrio:
         self._vencido = False
         self._primera = True
         self.dicho = ""
-        entorno = entorno_limpio() | {n: carpeta for n in ("HOME", "TMPDIR", "TEMP", "TMP", "MPLCONFIGDIR")}
+        entorno = entorno_limpio() | {
+            n: carpeta for n in ("HOME", "TMPDIR", "TEMP", "TMP", "MPLCONFIGDIR")
+        }
         self.proceso = subprocess.Popen(
             [sys.executable, "-P", "-m", "calificador.jaula.zigoto", "frio"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             env=entorno, cwd=carpeta, start_new_session=True,
         )  # fmt: skip
 
-    def pide(self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any], segundos: float) -> tuple[dict, dict]:
+    def pide(
+        self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any], segundos: float
+    ) -> tuple[dict, dict]:
         """Una pregunta y su respuesta; la primera incluye el arranque de Python y torch."""
         reloj = threading.Timer(segundos + (30 if self._primera else 0), self._vence)
         reloj.start()
@@ -425,7 +480,7 @@ class CanalFrio:
         self.proceso.wait()
 
 
-# --- Qué nivel hay aquí ---------------------------------------------------------------------------------------------
+# --- Qué nivel hay aquí ---------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=3)
@@ -448,7 +503,9 @@ def prueba_nivel(nivel: str) -> str | None:
 
 
 def mejor_nivel() -> str:
-    """El nivel por defecto aquí, sin arrancar nada: ``media`` si el núcleo y libseccomp lo permiten."""
+    """El nivel por defecto aquí, sin arrancar nada: ``media`` si el núcleo y libseccomp lo
+    permiten.
+    """
     if not EN_LINUX:
         return "basica"
     from calificador.jaula import landlock, seccomp
@@ -460,6 +517,8 @@ def arranca(nivel: str, *, completo: bool = False) -> Zigoto | ArranqueFrio:
     """El cigoto del nivel pedido, o el arranque en frío si el sistema no tiene ``fork``."""
     if not hasattr(os, "fork"):
         if nivel != "basica":
-            raise FalloDeEntorno(f"la jaula {nivel} solo existe en Linux: no des --nivel para corregirte en casa")
+            raise FalloDeEntorno(
+                f"la jaula {nivel} solo existe en Linux: no des --nivel para corregirte en casa"
+            )
         return ArranqueFrio()
     return Zigoto(nivel, completo=completo)

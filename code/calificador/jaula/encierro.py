@@ -1,8 +1,9 @@
 """La jaula: lo que se quita a un proceso antes de dejarle ejecutar código ajeno.
 
-Tres niveles. ``basica``: proceso aparte y límites de recursos (sirve para corregirse uno mismo). ``media``: además
-Landlock y seccomp, sin ser administrador. ``fuerte``: además espacios de nombres propios (usuarios, red, procesos,
-IPC, montajes) y un disco en memoria pequeño. Linux fuera de aquí es ``basica``.
+Tres niveles. ``basica``: proceso aparte y límites de recursos (sirve para corregirse uno mismo).
+``media``: además Landlock y seccomp, sin ser administrador. ``fuerte``: además espacios de nombres
+propios (usuarios, red, procesos, IPC, montajes) y un disco en memoria pequeño. Linux fuera de aquí
+es ``basica``.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ def no_inspeccionable() -> None:
 
 
 def inspeccionable() -> None:
-    """Deshace lo anterior en un proceso recién bifurcado: si no, ni él mismo puede escribir en su ``/proc/self``."""
+    """Deshace lo anterior en un proceso recién bifurcado: si no, ni él mismo puede escribir en su
+    ``/proc/self``.
+    """
     prctl(_PR_SET_DUMPABLE, 1)
 
 
@@ -79,7 +82,7 @@ def muere_con_el_padre() -> None:
     prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-# --- La jaula -------------------------------------------------------------------------------------------------------
+# --- La jaula -------------------------------------------------------------------------------------
 
 
 class Jaula:
@@ -103,19 +106,31 @@ class Jaula:
         from calificador.jaula import landlock
 
         if landlock.version() < 1:
-            raise OSError("el núcleo no tiene Landlock (hace falta Linux 5.13 o posterior, con lsm=landlock)")
-        permisos = {r: landlock.LISTAR | (landlock.LEER if entera else 0) for r, entera in lectura.legibles().items()}
-        permisos |= {Path("/dev/null"): landlock.LEER | landlock.ESCRIBIR, Path("/dev/urandom"): landlock.LEER}
+            raise OSError(
+                "el núcleo no tiene Landlock (hace falta Linux 5.13 o posterior, con lsm=landlock)"
+            )
+        permisos = {
+            r: landlock.LISTAR | (landlock.LEER if entera else 0)
+            for r, entera in lectura.legibles().items()
+        }
+        permisos |= {
+            Path("/dev/null"): landlock.LEER | landlock.ESCRIBIR,
+            Path("/dev/urandom"): landlock.LEER,
+        }
         _admite_descriptores(len(permisos) + 64)
         for ruta, que in permisos.items():
             descriptor = landlock.abre(ruta)
             if descriptor is not None:
                 self._abiertas.append((descriptor, que))
 
-    def encierra(self, carpeta: str, limites: Mapping[str, Any], tuberias: tuple[int, int]) -> tuple[int, int]:
-        """Se llama en el hijo recién nacido. Devuelve los descriptores de lectura y escritura que quedan.
+    def encierra(
+        self, carpeta: str, limites: Mapping[str, Any], tuberias: tuple[int, int]
+    ) -> tuple[int, int]:
+        """Se llama en el hijo recién nacido. Devuelve los descriptores de lectura y escritura que
+        quedan.
 
-        Con ``fuerte`` vuelve en un nieto, primer proceso de su espacio; el hijo se queda fuera esperándolo.
+        Con ``fuerte`` vuelve en un nieto, primer proceso de su espacio; el hijo se queda fuera
+        esperándolo.
         """
         os.setsid()
         muere_con_el_padre()
@@ -127,7 +142,9 @@ class Jaula:
             _sin_privilegios()
             self._cierra_ficheros(carpeta)
         finales = _solo_estas(tuberias)
-        limita(limites, ya_ocupa)  # después de cerrar: el tope de descriptores no cuenta los del cigoto
+        limita(
+            limites, ya_ocupa
+        )  # después de cerrar: el tope de descriptores no cuenta los del cigoto
         no_inspeccionable()
         if self.nivel != "basica":
             self._filtro.carga()
@@ -142,9 +159,17 @@ class Jaula:
         propia = landlock.abre(Path(carpeta))
         if propia is None:
             raise OSError(f"la carpeta de trabajo {carpeta} ya no existe")
-        en_disco = landlock.LEER | landlock.LISTAR | landlock.ESCRIBIR | landlock.TRUNCAR | landlock.CREAR_FICHERO
+        en_disco = (
+            landlock.LEER
+            | landlock.LISTAR
+            | landlock.ESCRIBIR
+            | landlock.TRUNCAR
+            | landlock.CREAR_FICHERO
+        )
         # En media no se puede borrar: así el padre ve, y mide, todo lo que la entrega ocupa.
-        landlock.permite(reglas, propia, en_disco if self.nivel == "media" else landlock.todos_los_permisos())
+        landlock.permite(
+            reglas, propia, en_disco if self.nivel == "media" else landlock.todos_los_permisos()
+        )
         landlock.encierra(reglas)
 
 
@@ -161,7 +186,8 @@ def _admite_descriptores(cuantos: int) -> None:
 def limita(limites: Mapping[str, Any], ya_ocupa: int) -> None:
     """Límites de recursos del proceso; los que el sistema no conoce se saltan.
 
-    ``ya_ocupa``: memoria virtual antes de empezar (torch reserva mucha que no usa); el límite se cuenta desde ahí.
+    ``ya_ocupa``: memoria virtual antes de empezar (torch reserva mucha que no usa); el límite se
+    cuenta desde ahí.
     """
     import resource
 
@@ -207,7 +233,8 @@ def _sube(descriptor: int) -> int:
 
 
 def _sin_privilegios() -> None:
-    """Ni ganar privilegios ni conservar los que hubiera (también si se ejecuta como administrador)."""
+    """Ni ganar privilegios ni conservar los que hubiera (también si se ejecuta como
+    administrador)."""
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
     cabecera = (ctypes.c_uint32 * 2)(0x20080522, 0)
     _llama("capset", cabecera, (ctypes.c_uint32 * 6)())
@@ -225,9 +252,21 @@ def _aisla(carpeta: str, limites: Mapping[str, Any], vedadas: list[Path]) -> Non
         _espera_y_sal(nieto)
     muere_con_el_padre()
     _monta("none", "/", None, _MS_PRIVADO, None)
-    _monta("tmpfs", carpeta, "tmpfs", _MS_CAUTO, f"size={limites['disco']},nr_inodes={limites['ficheros']},mode=700")
+    _monta(
+        "tmpfs",
+        carpeta,
+        "tmpfs",
+        _MS_CAUTO,
+        f"size={limites['disco']},nr_inodes={limites['ficheros']},mode=700",
+    )
     for ruta in [*vedadas, Path("/proc")]:
-        _monta("tmpfs", str(ruta), "tmpfs", _MS_CAUTO | _MS_SOLO_LECTURA, "size=4k,nr_inodes=2,mode=000")
+        _monta(
+            "tmpfs",
+            str(ruta),
+            "tmpfs",
+            _MS_CAUTO | _MS_SOLO_LECTURA,
+            "size=4k,nr_inodes=2,mode=000",
+        )
 
 
 def _monta(origen: str, destino: str, tipo: str | None, opciones: int, datos: str | None) -> None:

@@ -1,7 +1,8 @@
 """Landlock con llamadas al sistema directas: una lista de lo único que un proceso puede abrir.
 
-Véase Documentation/userspace-api/landlock.rst del núcleo de Linux. Los números de las tres llamadas son los
-mismos en todas las arquitecturas. Con ctypes: lo que hay en PyPI (``py-landlock`` 0.1) está en fase alfa y también lo usa.
+Véase Documentation/userspace-api/landlock.rst del núcleo de Linux. Los números de las tres llamadas
+son los mismos en todas las arquitecturas. Con ctypes: lo que hay en PyPI (``py-landlock`` 0.1) está
+en fase alfa y también lo usa.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class _Reglas(ctypes.Structure):
-    _fields_ = [("ficheros", ctypes.c_uint64), ("red", ctypes.c_uint64), ("ambitos", ctypes.c_uint64)]
+    _fields_ = [
+        ("ficheros", ctypes.c_uint64),
+        ("red", ctypes.c_uint64),
+        ("ambitos", ctypes.c_uint64),
+    ]
 
 
 class _BajoRuta(ctypes.Structure):
@@ -54,7 +59,10 @@ def crea() -> int:
     actual = version()
     reglas = _Reglas(todos_los_permisos(), 0b11 if actual >= 4 else 0, 0b11 if actual >= 6 else 0)
     tamano = 8 if actual < 4 else 16 if actual < 6 else 24
-    return _comprueba(_libc.syscall(_CREA, ctypes.byref(reglas), ctypes.c_size_t(tamano), ctypes.c_uint32(0)), "crear")
+    return _comprueba(
+        _libc.syscall(_CREA, ctypes.byref(reglas), ctypes.c_size_t(tamano), ctypes.c_uint32(0)),
+        "crear",
+    )
 
 
 def permite(reglas: int, descriptor: int, permisos: int) -> None:
@@ -62,16 +70,21 @@ def permite(reglas: int, descriptor: int, permisos: int) -> None:
     if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
         permisos &= _SOBRE_FICHEROS
     bajo = _BajoRuta(permisos & todos_los_permisos(), descriptor)
-    _comprueba(_libc.syscall(_ANADE, reglas, _BAJO_RUTA, ctypes.byref(bajo), ctypes.c_uint32(0)), "añadir")
+    _comprueba(
+        _libc.syscall(_ANADE, reglas, _BAJO_RUTA, ctypes.byref(bajo), ctypes.c_uint32(0)), "añadir"
+    )
 
 
 def encierra(reglas: int) -> None:
-    """Aplica las reglas a este proceso y a los que nazcan de él, sin vuelta atrás (antes, ``no_new_privs``)."""
+    """Aplica las reglas a este proceso y a los que nazcan de él, sin vuelta atrás (antes,
+    ``no_new_privs``).
+    """
     _comprueba(_libc.syscall(_RESTRINGE, reglas, ctypes.c_uint32(0)), "aplicar")
 
 
 def abre(ruta: Path) -> int | None:
-    """Descriptor que solo nombra la ruta (O_PATH), o ``None`` si no existe o no es para este usuario.
+    """Descriptor que solo nombra la ruta (O_PATH), o ``None`` si no existe o no es para este
+    usuario.
 
     Errores: ``OSError`` con cualquier otra causa, como demasiados descriptores abiertos.
     """

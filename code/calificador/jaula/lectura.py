@@ -1,8 +1,10 @@
-"""Qué puede leer una entrega: una lista de lo permitido, la misma en un clon (``pip install -e``) y desde un wheel.
+"""Qué puede leer una entrega: una lista de lo permitido, la misma en un clon (``pip install -e``) y
+desde un wheel.
 
-Se permiten la biblioteca estándar, las bibliotecas del sistema que carga Python y, una a una y por su distribución,
-las que usa el libro. De ``site-packages`` no se abre la carpeta: solo lo que cada distribución dice que es suyo. Del
-calificador, las soluciones, los esqueletos y las pruebas no se permite nada, estén donde estén.
+Se permiten la biblioteca estándar, las bibliotecas del sistema que carga Python y, una a una y por
+su distribución, las que usa el libro. De ``site-packages`` no se abre la carpeta: solo lo que cada
+distribución dice que es suyo. Del calificador, las soluciones, los esqueletos y las pruebas no se
+permite nada, estén donde estén.
 """
 
 from __future__ import annotations
@@ -19,8 +21,16 @@ PAQUETE = Path(__file__).resolve().parents[1]
 
 # Lo que importan ``atento`` y los ejercicios; sus dependencias se añaden solas.
 BIBLIOTECAS = (
-    "torch", "numpy", "safetensors", "einops", "jaxtyping", "beartype", "matplotlib", "ipython", "tqdm",
-)  # fmt: skip
+    "torch",
+    "numpy",
+    "safetensors",
+    "einops",
+    "jaxtyping",
+    "beartype",
+    "matplotlib",
+    "ipython",
+    "tqdm",
+)
 AJENAS = ("site-packages", "dist-packages")
 _DEL_SISTEMA = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 _SUELTOS = ("/usr/share/zoneinfo", "/etc/ld.so.cache", "/etc/localtime")
@@ -29,7 +39,9 @@ _NOMBRE = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def carpetas_vedadas() -> list[Path]:
-    """Lo que en ``fuerte`` se tapa además con un montaje vacío: el calificador y, en un clon, lo que tiene al lado."""
+    """Lo que en ``fuerte`` se tapa además con un montaje vacío: el calificador y, en un clon, lo
+    que tiene al lado.
+    """
     clon = PAQUETE.parents[1]
     vedadas = [PAQUETE, *(clon / n for n in ("exercises", "solutions", "tests")), clon / ".git"]
     es_clon = (clon / "pyproject.toml").is_file()
@@ -44,12 +56,17 @@ def legibles() -> dict[Path, bool]:
     permitidas |= {r: True for r in enteras if not any(p in enteras for p in r.parents)}
     for ruta in enteras:
         if any(ruta == v or ruta in v.parents or v in ruta.parents for v in carpetas_vedadas()):
-            raise OSError(f"la instalación mezcla el calificador con {ruta}: instala el paquete en un entorno propio")
+            raise OSError(
+                f"la instalación mezcla el calificador con {ruta}: instala el paquete en un entorno"
+                " propio"
+            )
     return permitidas
 
 
 def _raices_de_importacion() -> Iterator[Path]:
-    """Las carpetas de ``sys.path``: Python las lista para encontrar un módulo, pero no hace falta leerlas enteras."""
+    """Las carpetas de ``sys.path``: Python las lista para encontrar un módulo, pero no hace falta
+    leerlas enteras.
+    """
     for raiz in map(Path, filter(None, sys.path)):
         if raiz.is_dir():
             yield raiz.resolve()
@@ -76,8 +93,14 @@ def _sistema() -> Iterator[Path]:
 
 
 def _es_de_bibliotecas(hijo: Path) -> bool:
-    """Un ``.so`` suelto o una carpeta de arquitectura (``x86_64-linux-gnu``): nada de ``/usr/lib/python3``."""
-    return ".so" in hijo.name if not hijo.is_dir() else bool(re.search(r"-linux-|^(?:gconv|locale)$", hijo.name))
+    """Un ``.so`` suelto o una carpeta de arquitectura (``x86_64-linux-gnu``): nada de
+    ``/usr/lib/python3``.
+    """
+    return (
+        ".so" in hijo.name
+        if not hijo.is_dir()
+        else bool(re.search(r"-linux-|^(?:gconv|locale)$", hijo.name))
+    )
 
 
 def _cargadas() -> set[Path]:
@@ -96,7 +119,7 @@ def _atento() -> Iterator[Path]:
     yield from map(Path, (hallado.submodule_search_locations or []) if hallado else [])
 
 
-# --- Por distribución -----------------------------------------------------------------------------------------------
+# --- Por distribución -----------------------------------------------------------------------------
 
 
 def de_distribuciones(nombres: tuple[str, ...]) -> Iterator[Path]:
@@ -112,7 +135,9 @@ def de_distribuciones(nombres: tuple[str, ...]) -> Iterator[Path]:
             distribucion = metadata.distribution(nombre)
         except metadata.PackageNotFoundError:
             continue
-        pendientes += [_NOMBRE.match(r)[0] for r in distribucion.requires or () if "extra ==" not in r]
+        pendientes += [
+            _NOMBRE.match(r)[0] for r in distribucion.requires or () if "extra ==" not in r
+        ]
         yield from _entradas(distribucion)
 
 
@@ -124,7 +149,11 @@ def _entradas(distribucion: metadata.Distribution) -> Iterator[Path]:
         modulos = (distribucion.read_text("top_level.txt") or distribucion.metadata["Name"]).split()
         yield from (raiz / n for m in modulos for n in (m, f"{m}.py"))
         return
-    for primero in {linea.split(",", 1)[0] for linea in registro.splitlines() if linea.startswith("__pycache__/")}:
+    for primero in {
+        linea.split(",", 1)[0]
+        for linea in registro.splitlines()
+        if linea.startswith("__pycache__/")
+    }:
         yield raiz / primero
     for primero in {re.split(r"[/,]", linea, maxsplit=1)[0] for linea in registro.splitlines()}:
         if primero.strip('"') not in ("", "..", "__pycache__", "calificador"):

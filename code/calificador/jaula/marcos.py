@@ -1,9 +1,10 @@
 """Los marcos que cruzan la jaula: una cabecera, un JSON y un bloque de safetensors. Nunca pickle.
 
-Un marco es ``longitud del JSON · longitud de los tensores · JSON · tensores``. Quien lo recibe comprueba las dos
-longitudes antes de reservar memoria y valida con msgspec el JSON y la cabecera de los tensores, antes de cargarlos.
-Los valores de Python viajan como un árbol etiquetado; lo que no sea un número, una cadena, una colección o un tensor
-solo viaja como el nombre de su tipo, para poder decir «llegó un ndarray».
+Un marco es ``longitud del JSON · longitud de los tensores · JSON · tensores``. Quien lo recibe
+comprueba las dos longitudes antes de reservar memoria y valida con msgspec el JSON y la cabecera de
+los tensores, antes de cargarlos. Los valores de Python viajan como un árbol etiquetado; lo que no
+sea un número, una cadena, una colección o un tensor solo viaja como el nombre de su tipo, para
+poder decir «llegó un ndarray».
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Otro:
     tipo: str
 
 
-# --- Lo que puede decir una entrega ------------------------------------------------------------------------------
+# --- Lo que puede decir una entrega ---------------------------------------------------------------
 
 Corto = Annotated[str, Meta(max_length=120)]
 Indice = Annotated[int, Meta(ge=-1, lt=10**6)]
@@ -48,9 +49,11 @@ Forma = Annotated[list[Medida], Meta(max_length=64)]
 
 
 class Respuesta(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """Todo lo que cabe en una respuesta. Los árboles (``valor`` y los gradientes) los lee :func:`descodifica`.
+    """Todo lo que cabe en una respuesta. Los árboles (``valor`` y los gradientes) los lee
+    :func:`descodifica`.
 
-    ``dicho``: lo que el código imprimió mientras se atendía la petición, solo si se pidió con ``con_texto``.
+    ``dicho``: lo que el código imprimió mientras se atendía la petición, solo si se pidió con
+    ``con_texto``.
     """
 
     error: Literal["", "sintaxis", "excepcion", "estado", "grande"] = ""
@@ -84,7 +87,7 @@ _lee_cabecera = msgspec.json.Decoder(_Cabecera)
 _lee_peticion = msgspec.json.Decoder(dict[str, Any])
 
 
-# --- Valores de Python <-> árbol etiquetado --------------------------------------------------------------------
+# --- Valores de Python <-> árbol etiquetado -------------------------------------------------------
 
 
 def codifica(valor: Any, tensores: dict[str, Any], profundidad: int = 0) -> Any:
@@ -98,14 +101,18 @@ def codifica(valor: Any, tensores: dict[str, Any], profundidad: int = 0) -> Any:
     if isinstance(valor, torch.Tensor):
         return _codifica_tensor(valor, tensores)
     if isinstance(valor, int):
-        return {"int": str(int(valor))} if abs(int(valor)) < 10**300 else {"otro": "un entero enorme"}
+        return (
+            {"int": str(int(valor))} if abs(int(valor)) < 10**300 else {"otro": "un entero enorme"}
+        )
     if isinstance(valor, float):
         return {"float": float(valor).hex()}
     if isinstance(valor, str):
         return {"str": recorta(valor, MAXIMO_TEXTO)}
     if isinstance(valor, (list, tuple)):
         clave = "tuple" if isinstance(valor, tuple) else "list"
-        return {clave: [codifica(v, tensores, profundidad + 1) for v in list(valor)[:MAXIMO_ELEMENTOS]]}
+        return {
+            clave: [codifica(v, tensores, profundidad + 1) for v in list(valor)[:MAXIMO_ELEMENTOS]]
+        }
     if isinstance(valor, Mapping):
         pares = list(valor.items())[:MAXIMO_ELEMENTOS]
         return {"dict": [[codifica(x, tensores, profundidad + 1) for x in par] for par in pares]}
@@ -135,7 +142,9 @@ def recorta(texto: Any, maximo: int) -> str:
 
 
 def _codifica_tensor(valor: Any, tensores: dict[str, Any]) -> Any:
-    """Un tensor con datos viaja; uno sin datos, cuantizado o de un dtype sin igual en safetensors, dice qué es."""
+    """Un tensor con datos viaja; uno sin datos, cuantizado o de un dtype sin igual en safetensors,
+    dice qué es.
+    """
     import torch
 
     dtype = str(valor.dtype).removeprefix("torch.")
@@ -152,7 +161,9 @@ def _codifica_tensor(valor: Any, tensores: dict[str, Any]) -> Any:
         plano = plano.as_subclass(torch.Tensor).resolve_neg().contiguous().clone()
     except (RuntimeError, NotImplementedError, TypeError):
         propio = type(valor) in (torch.Tensor, torch.nn.Parameter)
-        return {"otro": f"un tensor {dtype} sin datos" if propio else recorta(type(valor).__name__, 80)}
+        return {
+            "otro": f"un tensor {dtype} sin datos" if propio else recorta(type(valor).__name__, 80)
+        }
     if str(plano.dtype).removeprefix("torch.") not in _VIAJAN:
         return {"otro": f"un tensor {dtype}"}
     nombre = f"t{len(tensores)}"
@@ -167,17 +178,21 @@ _VIAJAN = {
 
 
 def descodifica(arbol: Any, tensores: Mapping[str, Any]) -> Any:
-    """La inversa de :func:`codifica`, con desconfianza: todo lo que no encaja es ``MarcoInvalido``."""
+    """La inversa de :func:`codifica`, con desconfianza: todo lo que no encaja es
+    ``MarcoInvalido``."""
     try:
         return _Lector(tensores).baja(arbol)
     except MarcoInvalido:
         raise
-    except Exception as error:  # noqa: BLE001 - frontera: nada de lo que mande una entrega rompe a quien corrige
+    except Exception as error:  # noqa: BLE001
+        # frontera: nada de lo que mande una entrega rompe a quien corrige
         raise MarcoInvalido("un valor que no se entiende") from error
 
 
 class _Lector:
-    """Lee un árbol con un presupuesto de profundidad, de nodos y de claves (unas elegidas para chocar costarían)."""
+    """Lee un árbol con un presupuesto de profundidad, de nodos y de claves (unas elegidas para
+    chocar costarían).
+    """
 
     def __init__(self, tensores: Mapping[str, Any]) -> None:
         self.tensores = tensores
@@ -236,17 +251,23 @@ def _descodifica_tensor(arbol: dict, tensores: Mapping[str, Any]) -> Any:
     if tensor is None:
         raise MarcoInvalido("se nombra un tensor que no viaja")
     if str(arbol.get("dtype", "")).startswith("complex"):
-        if tensor.dim() == 0 or tensor.shape[-1] != 2 or tensor.dtype not in (torch.float32, torch.float64):
+        if (
+            tensor.dim() == 0
+            or tensor.shape[-1] != 2
+            or tensor.dtype not in (torch.float32, torch.float64)
+        ):
             raise MarcoInvalido("un complejo mal formado")
         return torch.view_as_complex(tensor)
     return tensor
 
 
-# --- Marcos ------------------------------------------------------------------------------------------------------
+# --- Marcos ---------------------------------------------------------------------------------------
 
 
 def empaqueta(mensaje: Mapping[str, Any], tensores: Mapping[str, Any] | None = None) -> bytes:
-    """Un marco listo para escribir en la tubería. ``MarcoInvalido`` si no cabe o si algo de él no puede viajar."""
+    """Un marco listo para escribir en la tubería. ``MarcoInvalido`` si no cabe o si algo de él no
+    puede viajar.
+    """
     try:
         texto = msgspec.json.encode(mensaje)
         bloque = _empaqueta_tensores(tensores) if tensores else b""
@@ -268,7 +289,9 @@ def _empaqueta_tensores(tensores: Mapping[str, Any]) -> bytes:
 
 
 def lee_bloques(lee: Callable[[int], bytes]) -> tuple[bytes, bytes]:
-    """Los dos bloques de un marco, sin interpretar; ``lee(n)`` devuelve exactamente n bytes o levanta algo."""
+    """Los dos bloques de un marco, sin interpretar; ``lee(n)`` devuelve exactamente n bytes o
+    levanta algo.
+    """
     largo, tensores = CABECERA.unpack(lee(CABECERA.size))
     if largo > MAXIMO_JSON or tensores > MAXIMO_TENSORES:
         raise MarcoInvalido("se anuncia un marco demasiado grande")
@@ -276,7 +299,8 @@ def lee_bloques(lee: Callable[[int], bytes]) -> tuple[bytes, bytes]:
 
 
 def desempaqueta_respuesta(lee: Callable[[int], bytes]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Lo que contesta una entrega, validado antes de usar nada. Lo inesperado es ``MarcoInvalido``."""
+    """Lo que contesta una entrega, validado antes de usar nada. Lo inesperado es
+    ``MarcoInvalido``."""
     texto, bloque = lee_bloques(lee)
     try:
         return msgspec.to_builtins(_lee_respuesta.decode(texto)), _lee_tensores(bloque)
@@ -293,7 +317,9 @@ def desempaqueta_peticion(lee: Callable[[int], bytes]) -> tuple[dict[str, Any], 
 
 
 def _lee_tensores(bloque: bytes) -> dict[str, Any]:
-    """Carga un bloque de safetensors después de comprobar su cabecera: cuántos, de qué dtype y de qué tamaño."""
+    """Carga un bloque de safetensors después de comprobar su cabecera: cuántos, de qué dtype y de
+    qué tamaño.
+    """
     if not bloque:
         return {}
     import safetensors.torch

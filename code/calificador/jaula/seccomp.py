@@ -1,8 +1,9 @@
 """El filtro de llamadas al sistema: lo que no está en la lista devuelve «operación no permitida».
 
-Se compila una vez en el cigoto con libseccomp y cada proceso enjaulado lo carga. La lista deja calcular, leer
-ficheros ya permitidos por Landlock y crear hilos; no deja crear procesos, abrir redes, mandar señales, cambiar
-permisos ni tocar a otros procesos. Con ctypes: pyseccomp, lo que hay en PyPI, también lo usa y no se toca desde 2021.
+Se compila una vez en el cigoto con libseccomp y cada proceso enjaulado lo carga. La lista deja
+calcular, leer ficheros ya permitidos por Landlock y crear hilos; no deja crear procesos, abrir
+redes, mandar señales, cambiar permisos ni tocar a otros procesos. Con ctypes: pyseccomp, lo que hay
+en PyPI, también lo usa y no se toca desde 2021.
 """
 
 from __future__ import annotations
@@ -67,7 +68,9 @@ class Filtro:
     def __init__(self) -> None:
         lib = biblioteca()
         if lib is None:
-            raise OSError(errno.ENOENT, "falta libseccomp: instala el paquete libseccomp2 de tu sistema")
+            raise OSError(
+                errno.ENOENT, "falta libseccomp: instala el paquete libseccomp2 de tu sistema"
+            )
         self._lib = lib
         self._contexto = lib.seccomp_init(_error(errno.EPERM))
         lib.seccomp_attr_set(self._contexto, 8, 2)
@@ -82,16 +85,27 @@ class Filtro:
         self._regla("open", (1, _CON_MASCARA, SIN_NOMBRE, 0))
         self._regla("openat", (2, _CON_MASCARA, SIN_NOMBRE, 0))
         self._regla("prlimit64", (0, _IGUAL, 0, 0))
-        for nombre, posicion, valores in (("fcntl", 1, FCNTL), ("ioctl", 1, IOCTL), ("prctl", 0, PRCTL)):
+        for nombre, posicion, valores in (
+            ("fcntl", 1, FCNTL),
+            ("ioctl", 1, IOCTL),
+            ("prctl", 0, PRCTL),
+        ):
             for valor in valores:
                 self._regla(nombre, (posicion, _IGUAL, valor, 0))
 
-    def _regla(self, nombre: str, *condiciones: tuple[int, int, int, int], accion: int = PERMITE) -> None:
+    def _regla(
+        self, nombre: str, *condiciones: tuple[int, int, int, int], accion: int = PERMITE
+    ) -> None:
         numero = self._lib.seccomp_syscall_resolve_name(nombre.encode())
         if numero < 0:
             return
         matriz = (_Condicion * max(1, len(condiciones)))(*(_Condicion(*c) for c in condiciones))
-        if self._lib.seccomp_rule_add_array(self._contexto, accion, numero, len(condiciones), matriz) != 0:
+        if (
+            self._lib.seccomp_rule_add_array(
+                self._contexto, accion, numero, len(condiciones), matriz
+            )
+            != 0
+        ):
             raise OSError(errno.EINVAL, f"seccomp: no se puede añadir la regla de {nombre}")
 
     def carga(self) -> None:

@@ -1,8 +1,9 @@
 """El cigoto: un proceso que importa torch una vez, no calcula nada y da a luz hijos enjaulados.
 
-Tiene un solo hilo (un proceso que ha calculado con dos cuelga a sus hijos) y un solo hijo vivo a la vez. Habla con
-el padre por un socket: ``abre`` trae dos tuberías y contesta con un hijo nuevo; ``cierra`` mata lo que quede de él.
-Si el padre muere, el socket se cierra y el cigoto muere tras matar a su hijo.
+Tiene un solo hilo (un proceso que ha calculado con dos cuelga a sus hijos) y un solo hijo vivo a la
+vez. Habla con el padre por un socket: ``abre`` trae dos tuberías y contesta con un hijo nuevo;
+``cierra`` mata lo que quede de él. Si el padre muere, el socket se cierra y el cigoto muere tras
+matar a su hijo.
 """
 
 from __future__ import annotations
@@ -22,14 +23,30 @@ from typing import Any, NoReturn
 
 from calificador.jaula import alumno, encierro, lectura
 
-NECESARIOS = ("torch", "safetensors.torch", "numpy", "calificador.jaula.marcos", "resource", "fcntl", "jaxtyping")
-# Lo que torch importa tarde. Si la referencia lo necesitó, se importa aquí una vez, y no en cada hijo y con su reloj.
+NECESARIOS = (
+    "torch",
+    "safetensors.torch",
+    "numpy",
+    "calificador.jaula.marcos",
+    "resource",
+    "fcntl",
+    "jaxtyping",
+)
+# Lo que torch importa tarde. Si la referencia lo necesitó, se importa aquí una vez, y no en cada
+# hijo y con su reloj.
 TARDIOS = ("torch.fx.experimental.symbolic_shapes", "torch._dynamo", "torch.distributions")
 # Con muchas entregas por delante compensa importar todo lo que alguna podría usar.
 PEREZOSOS = (
-    *TARDIOS, "einops", "beartype", "atento.shapes", "atento.masks", "atento.similarity", "atento.attention",
-    "atento.notebook", "matplotlib.pyplot",
-)  # fmt: skip
+    *TARDIOS,
+    "einops",
+    "beartype",
+    "atento.shapes",
+    "atento.masks",
+    "atento.similarity",
+    "atento.attention",
+    "atento.notebook",
+    "matplotlib.pyplot",
+)
 
 
 def importa(modulos: tuple[str, ...]) -> None:
@@ -67,14 +84,23 @@ def atiende(lectura: int, escritura: int) -> None:
 
 def _hijo(jaula: encierro.Jaula, orden: dict[str, Any], tuberias: tuple[int, int]) -> None:
     try:
-        for nombre in ("HOME", "TMPDIR", "MPLCONFIGDIR", "XDG_CACHE_HOME", "TORCHINDUCTOR_CACHE_DIR"):
+        for nombre in (
+            "HOME",
+            "TMPDIR",
+            "MPLCONFIGDIR",
+            "XDG_CACHE_HOME",
+            "TORCHINDUCTOR_CACHE_DIR",
+        ):
             os.environ[nombre] = orden["carpeta"]
-        tempfile.tempdir = orden["carpeta"]  # buscarla borra un fichero de prueba, y en media no se puede borrar
+        tempfile.tempdir = orden[
+            "carpeta"
+        ]  # buscarla borra un fichero de prueba, y en media no se puede borrar
         atiende(*jaula.encierra(orden["carpeta"], orden["limites"], tuberias))
     except BrokenPipeError:
         pass
     except OSError as error:
-        # Falló la jaula o el canal: se dice por la tubería si aún se puede; sin jaula no se ejecuta nada.
+        # Falló la jaula o el canal: se dice por la tubería si aún se puede; sin jaula no se ejecuta
+        # nada.
         with contextlib.suppress(OSError):
             os.write(tuberias[1], b"JAULA " + str(error).encode()[:400])
     finally:
@@ -106,7 +132,11 @@ def mata(pid: int) -> dict[str, Any]:
                 select.select([], [], [], 0.002)
         except ChildProcessError:
             break
-    return {"codigo": os.waitstatus_to_exitcode(estado), "cpu": uso.ru_utime + uso.ru_stime, "memoria": uso.ru_maxrss}
+    return {
+        "codigo": os.waitstatus_to_exitcode(estado),
+        "cpu": uso.ru_utime + uso.ru_stime,
+        "memoria": uso.ru_maxrss,
+    }
 
 
 class Cigoto:
@@ -127,7 +157,9 @@ class Cigoto:
             if not datos:
                 break
             orden = json.loads(datos)
-            self._contesta(self._abre(orden, descriptores) if orden["orden"] == "abre" else self._cierra())
+            self._contesta(
+                self._abre(orden, descriptores) if orden["orden"] == "abre" else self._cierra()
+            )
         self._cierra()
 
     def _abre(self, orden: dict[str, Any], tuberias: list[int]) -> dict[str, Any]:
@@ -164,11 +196,16 @@ def _sirve(control: socket.socket, nivel: str, *, completo: bool) -> None:
         cigoto.vive()
 
 
-def nace(control: socket.socket, nivel: str, entorno: dict[str, str], *, completo: bool) -> NoReturn:
-    """El cigoto como bifurcación de quien corrige: comparte torch ya importado y olvida lo demás. No vuelve.
+def nace(
+    control: socket.socket, nivel: str, entorno: dict[str, str], *, completo: bool
+) -> NoReturn:
+    """El cigoto como bifurcación de quien corrige: comparte torch ya importado y olvida lo demás.
+    No vuelve.
 
-    Solo vale antes de leer el registro o una solución: el hijo hereda la memoria. También hereda, fuera de
-    ``os.environ``, las variables de quien lo lanzó: es para corregirse uno mismo, no para entregas ajenas.
+    Solo vale antes de leer el registro o una solución: el hijo hereda la memoria. También hereda,
+    fuera de
+    ``os.environ``, las variables de quien lo lanzó: es para corregirse uno mismo, no para entregas
+    ajenas.
     """
     try:
         nulo = os.open(os.devnull, os.O_RDWR)
@@ -190,9 +227,11 @@ def nace(control: socket.socket, nivel: str, entorno: dict[str, str], *, complet
 
 
 def main() -> None:
-    """``python -m calificador.jaula.zigoto NIVEL DESCRIPTOR [completo]``, o ``frio`` para una sola entrega por stdin.
+    """``python -m calificador.jaula.zigoto NIVEL DESCRIPTOR [completo]``, o ``frio`` para una sola
+    entrega por stdin.
 
-    ``completo`` importa también lo que los ejercicios suelen importar tarde: compensa si se van a corregir muchos.
+    ``completo`` importa también lo que los ejercicios suelen importar tarde: compensa si se van a
+    corregir muchos.
     """
     if sys.argv[1] == "frio":
         lee, escribe = os.dup(0), os.dup(1)

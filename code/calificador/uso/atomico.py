@@ -13,8 +13,8 @@ from typing import Any
 def escribe(ruta: Path, datos: bytes, *, nuevo: bool = False, comun: bool = False) -> None:
     """Escribe en un temporal de la misma carpeta, lo lleva al disco y lo renombra.
 
-    Solo lo puede leer quien lo escribe (son notas), salvo que sea ``comun``. Con ``nuevo``, no pisa lo
-    que hubiera. Errores: ``FileExistsError``.
+    Solo lo puede leer quien lo escribe (son notas), salvo que sea ``comun``. Con ``nuevo``, no pisa
+    lo que hubiera. Errores: ``FileExistsError``.
     """
     ruta.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporal = tempfile.mkstemp(prefix=".tmp-", dir=ruta.parent)

@@ -1,6 +1,8 @@
-"""Una clase: su semilla secreta, que decide los casos, y los parámetros de sus ejercicios con variante.
+"""Una clase: su semilla secreta, que decide los casos, y los parámetros de sus ejercicios con
+variante.
 
-El fichero de la clase lo guarda quien enseña. Lo que reciben sus estudiantes es el mismo fichero sin la semilla.
+El fichero de la clase lo guarda quien enseña. Lo que reciben sus estudiantes es el mismo fichero
+sin la semilla.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ FORMATO = 1
 
 @dataclass(frozen=True)
 class Clase:
-    """Nombre, semilla y variantes (ejercicio → parámetros). ``publica``: la semilla la conoce cualquiera."""
+    """Nombre, semilla y variantes (ejercicio → parámetros). ``publica``: la semilla la conoce
+    cualquiera.
+    """
 
     nombre: str
     semilla: str
@@ -53,7 +57,9 @@ def _otro(valor: Any, alternativas: tuple[Any, ...]) -> Any:
 
 
 def guarda(clase: Clase, carpeta: Path) -> tuple[Path, Path]:
-    """Escribe el fichero de quien enseña y el de sus estudiantes; no sobrescribe una clase que ya existe."""
+    """Escribe el fichero de quien enseña y el de sus estudiantes; no sobrescribe una clase que ya
+    existe.
+    """
     docente, estudiantes = carpeta / "clase.json", carpeta / "clase-estudiantes.json"
     publico = {"formato": FORMATO, "nombre": clase.nombre, "variantes": clase.variantes}
     ya_hay = f"ya hay una clase en {carpeta}: da otra carpeta con --carpeta (la semilla no se pisa)"

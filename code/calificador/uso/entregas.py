@@ -1,7 +1,8 @@
-"""Lectura de entregas ajenas: ficheros, cuadernos, carpetas, zip y la descarga de Moodle. No ejecuta ni extrae nada.
+"""Lectura de entregas ajenas: ficheros, cuadernos, carpetas, zip y la descarga de Moodle. No
+ejecuta ni extrae nada.
 
-Todo lo raro (un enlace, un zip bomba, un fichero que no es texto) se convierte en una incidencia de una línea con el
-nombre de quien entrega; la lectura sigue con lo demás.
+Todo lo raro (un enlace, un zip bomba, un fichero que no es texto) se convierte en una incidencia de
+una línea con el nombre de quien entrega; la lectura sigue con lo demás.
 """
 
 from __future__ import annotations
@@ -57,13 +58,14 @@ def decodifica(datos: bytes) -> tuple[str, str]:
     declarada = _declarada(datos)
     try:
         codigo = "utf-8-sig" if declarada in ("", "utf-8", "ascii") else declarada
-        return datos.decode(
-            codigo
-        ), "" if codigo == "utf-8-sig" else f"declara la codificación {codigo}"
+        return datos.decode(codigo), (
+            "" if codigo == "utf-8-sig" else f"declara la codificación {codigo}"
+        )
     except UnicodeDecodeError:
-        return _estricto(
-            datos, "cp1252"
-        ), "no está en UTF-8: se ha leído como Windows-1252; guárdalo en UTF-8"
+        return (
+            _estricto(datos, "cp1252"),
+            "no está en UTF-8: se ha leído como Windows-1252; guárdalo en UTF-8",
+        )
 
 
 def _declarada(datos: bytes) -> str:
@@ -122,7 +124,9 @@ def _celda(celda: dict, numero: int) -> Celda | None:
 
 
 def lee_fuente(nombre: str, datos: bytes) -> tuple[Fuente, str]:
-    """El código de un ``.py`` o un ``.ipynb`` y un aviso, quizá vacío. ``ValueError`` si no se puede leer."""
+    """El código de un ``.py`` o un ``.ipynb`` y un aviso, quizá vacío. ``ValueError`` si no se
+    puede leer.
+    """
     es_cuaderno = nombre.lower().endswith(".ipynb")
     tope = MAXIMO_CUADERNO if es_cuaderno else MAXIMO_FICHERO
     if len(datos) > tope:
@@ -137,7 +141,9 @@ def lee_fuente(nombre: str, datos: bytes) -> tuple[Fuente, str]:
 
 
 def define(fuente: Fuente) -> set[str]:
-    """Los nombres que parece definir, línea a línea: no se analiza como Python, que aquí no tendría reloj."""
+    """Los nombres que parece definir, línea a línea: no se analiza como Python, que aquí no tendría
+    reloj.
+    """
     return {una or otra for celda in fuente.celdas for una, otra in DEFINE.findall(celda.texto)}
 
 
@@ -157,7 +163,9 @@ def capitulo_de(fichero: str, fuente: Fuente, curso: Curso) -> int | None:
 
 
 def trabajo(fuente: Fuente, ejercicios: list[Ejercicio], esqueleto: str) -> tuple[int, bool]:
-    """Cuánto hay hecho: ejercicios empezados y si tiene alguna línea que no estuviera en el esqueleto."""
+    """Cuánto hay hecho: ejercicios empezados y si tiene alguna línea que no estuviera en el
+    esqueleto.
+    """
     texto, definidos = fuente.texto, define(fuente)
     empezados = sum(
         e.nombre in definidos and f'NotImplementedError("Ejercicio {e.id}")' not in texto
@@ -256,7 +264,8 @@ def _o_nada(leidas: Iterator[Pieza]) -> Iterator[Pieza]:
 
 
 def lee_carpeta(ruta: Path, curso: Curso, *, salvo: Path | None = None) -> list[Entrega]:
-    """Todas las entregas de una carpeta, o del zip que descarga Moodle, ordenadas por identificador.
+    """Todas las entregas de una carpeta, o del zip que descarga Moodle, ordenadas por
+    identificador.
 
     ``salvo`` es la carpeta de las notas: si está dentro, no es de nadie.
     """
@@ -307,7 +316,9 @@ def _de_ruta(ruta: Path, nombre: str, presupuesto: Presupuesto) -> Iterator[Piez
 
 
 def _anade(entregas: dict[str, Entrega], nueva: Entrega, suelta: bool, sueltas: set[str]) -> None:
-    """Une los capítulos sueltos de una persona; si no, dos con el mismo identificador quedan los dos y se avisa."""
+    """Une los capítulos sueltos de una persona; si no, dos con el mismo identificador quedan los
+    dos y se avisa.
+    """
     previa = entregas.get(nueva.id)
     if previa is None:
         entregas[nueva.id] = nueva
@@ -320,7 +331,10 @@ def _anade(entregas: dict[str, Entrega], nueva: Entrega, suelta: bool, sueltas: 
         original, numero = nueva.id, 2
         while f"{original} ({numero})" in entregas:
             numero += 1
-        aviso = f"hay dos entregas con el identificador {visible(original, 60)}: se corrigen las dos y no se exportan"
+        aviso = (
+            f"hay dos entregas con el identificador {visible(original, 60)}: se corrigen las dos y"
+            " no se exportan"
+        )
         for entrega in (previa, nueva):
             entrega.duplicada = True
             entrega.incidencias.append(f"{aviso} sus notas")
@@ -353,7 +367,9 @@ def _de_un_fichero(ruta: Path, curso: Curso) -> list[Entrega]:
 
 
 def _personas_de_zip(archivo: zipfile.ZipFile) -> dict[tuple, tuple[Persona, list]]:
-    """Las entradas de cada persona: la dice la carpeta de fuera, o el prefijo si Moodle no hizo carpetas."""
+    """Las entradas de cada persona: la dice la carpeta de fuera, o el prefijo si Moodle no hizo
+    carpetas.
+    """
     grupos: dict[tuple, tuple[Persona, list]] = {}
     for entrada in archivo.infolist():
         ruta = piezas.ruta_de(entrada)
@@ -403,7 +419,9 @@ def _de_persona(
 
 
 def lee_ruta(ruta: Path, curso: Curso) -> Entrega:
-    """Una sola entrega: la carpeta de trabajo de quien estudia (sin los zip que guarde en ella), o un fichero."""
+    """Una sola entrega: la carpeta de trabajo de quien estudia (sin los zip que guarde en ella), o
+    un fichero.
+    """
 
     def abre(presupuesto: Presupuesto) -> Iterator[Pieza]:
         presupuesto.zips = not ruta.is_dir()

@@ -112,12 +112,15 @@ def moodle(
     hoja: Path | None = None,
     **_: Any,
 ) -> Exportacion:
-    """El libro de calificaciones (con ``lista``) o la hoja de calificación descargada (con ``hoja``)."""
+    """El libro de calificaciones (con ``lista``) o la hoja de calificación descargada (con
+    ``hoja``).
+    """
     if hoja is not None:
         return _hoja_de_moodle(notas, salida, hoja)
     if lista is None:
         raise ValueError(
-            "Moodle necesita la lista de la clase: --lista CSV con una columna `idnumber` (o --hoja)"
+            "Moodle necesita la lista de la clase: --lista CSV con una columna `idnumber` (o"
+            " --hoja)"
         )
     hecho = Exportacion()
     columnas, filas = lee_lista(lista)
@@ -223,11 +226,15 @@ def resultados_de_gradescope(resultados: list[Resultado]) -> dict[str, Any]:
     """El objeto que ``Gradescope`` espera en ``/autograder/results/results.json``."""
     pruebas = [
         {
-            "name": f"Ejercicio {r.id} · {r.nombre}", "score": r.puntos, "max_score": r.maximo,
-            "status": _GRADESCOPE.get(r.estado, "failed"), "output": comentario(r), "visibility": "visible",
+            "name": f"Ejercicio {r.id} · {r.nombre}",
+            "score": r.puntos,
+            "max_score": r.maximo,
+            "status": _GRADESCOPE.get(r.estado, "failed"),
+            "output": comentario(r),
+            "visibility": "visible",
         }
         for r in resultados
-    ]  # fmt: skip
+    ]
     return {"tests": pruebas, "stdout_visibility": "hidden"}
 
 
@@ -240,7 +247,8 @@ def _nombre_seguro(identificador: str, usados: list[Path]) -> str:
 
 
 def junit(notas: list[Corregida], salida: Path, **_: Any) -> Exportacion:
-    """Un XML de ``JUnit``: una suite por entrega, un caso por ejercicio, los puntos en el mensaje."""
+    """Un XML de ``JUnit``: una suite por entrega, un caso por ejercicio, los puntos en el
+    mensaje."""
     from junitparser import JUnitXml
 
     xml = JUnitXml("atento")
@@ -324,13 +332,14 @@ td.n{{text-align:right;font-variant-numeric:tabular-nums}}.barra{{display:inline
 
 
 def html(notas: list[Corregida], salida: Path, **_: Any) -> Exportacion:
-    """Una página con la distribución de cada ejercicio, las pistas más comunes y las incidencias."""
+    """Una página con la distribución de cada ejercicio, las pistas más comunes y las
+    incidencias."""
     niveles = ", ".join(sorted({n.nivel for n in notas})) or "—"
     pagina = _PAGINA.format(
         resumen=f"{len(notas)} entregas; jaula: {escape(niveles)}.",
-        ejercicios="".join(_bloque(i, notas) for i in range(len(notas[0].resultados)))
-        if notas
-        else "",
+        ejercicios=(
+            "".join(_bloque(i, notas) for i in range(len(notas[0].resultados))) if notas else ""
+        ),
         personas=_tabla_de_personas(notas),
         incidencias=_lista([f"{limpia(n.id, 60)}: {i}" for n in notas for i in n.incidencias])
         or "<p>Ninguna.</p>",
@@ -344,15 +353,16 @@ def _bloque(indice: int, notas: list[Corregida]) -> str:
     cuenta = Counter(r.puntos for r in resultados)
     uno = resultados[0]
     barras = "".join(
-        f'<tr><td class="n">{p}</td><td class="n">{cuenta[p]}</td>'
-        f'<td><span class="barra" style="width:{20 * cuenta[p] / len(resultados):.2f}rem"></span></td></tr>'
+        f'<tr><td class="n">{p}</td><td class="n">{cuenta[p]}</td><td><span class="barra"'
+        f' style="width:{20 * cuenta[p] / len(resultados):.2f}rem"></span></td></tr>'
         for p in range(uno.maximo + 1)
         if cuenta[p]
     )
     pistas = Counter(r.pista for r in resultados if r.pista).most_common(3)
     return (
         f"<h3>{escape(uno.id)} · <code>{escape(uno.nombre)}</code></h3>"
-        f"<table><thead><tr><th>puntos (de {uno.maximo})</th><th>entregas</th><th>proporción</th></tr></thead>"
+        "<table><thead><tr><th>puntos (de"
+        f" {uno.maximo})</th><th>entregas</th><th>proporción</th></tr></thead>"
         f"<tbody>{barras}</tbody></table>" + _lista([f"{c} veces: {p}" for p, c in pistas])
     )
 
@@ -377,14 +387,21 @@ def _tabla_de_personas(notas: list[Corregida]) -> str:
 
 
 FORMATOS: dict[str, Callable[..., Exportacion]] = {
-    "moodle": moodle, "gradescope": gradescope, "junit": junit, "nbgrader": nbgrader, "csv": plano, "html": html,
-}  # fmt: skip
+    "moodle": moodle,
+    "gradescope": gradescope,
+    "junit": junit,
+    "nbgrader": nbgrader,
+    "csv": plano,
+    "html": html,
+}
 
 
 def como_json(resultados: list[Resultado], nivel: str) -> str:
     """La salida de ``atento calificar --json``."""
     datos = {
-        "puntos": sum(r.puntos for r in resultados), "maximo": sum(r.maximo for r in resultados), "jaula": nivel,
+        "puntos": sum(r.puntos for r in resultados),
+        "maximo": sum(r.maximo for r in resultados),
+        "jaula": nivel,
         "ejercicios": [r.como_json() for r in resultados],
-    }  # fmt: skip
+    }
     return json.dumps(datos, ensure_ascii=False, indent=1)

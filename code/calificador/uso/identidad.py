@@ -1,7 +1,8 @@
 """De quién es una entrega: lo dice solo el nivel de fuera, el que hizo la descarga de quien enseña.
 
-Moodle llama a cada carpeta ``Nombre_111_assignsubmission_file_``; sin carpetas, antepone lo mismo al fichero. Lo que haya
-más adentro (el contenido de un zip, otra carpeta) lo escribió quien entrega, y ahí un nombre no identifica a nadie.
+Moodle llama a cada carpeta ``Nombre_111_assignsubmission_file_``; sin carpetas, antepone lo mismo
+al fichero. Lo que haya más adentro (el contenido de un zip, otra carpeta) lo escribió quien
+entrega, y ahí un nombre no identifica a nadie.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ EXTENSIONES = (".py", ".ipynb", ".zip")
 
 @dataclass(frozen=True)
 class Persona:
-    """Quién entrega. ``de_moodle``: el identificador lo puso Moodle. ``suelta``: un capítulo de varios posibles."""
+    """Quién entrega. ``de_moodle``: el identificador lo puso Moodle. ``suelta``: un capítulo de
+    varios posibles.
+    """
 
     id: str
     nombre: str = ""
@@ -35,7 +38,9 @@ class Persona:
 
 
 def visible(texto: str, maximo: int = 80) -> str:
-    """Un texto ajeno sin controles, cortado antes de mirarlo: un nombre de 60 000 letras no cuesta más."""
+    """Un texto ajeno sin controles, cortado antes de mirarlo: un nombre de 60 000 letras no cuesta
+    más.
+    """
     return limpia(texto[: 4 * maximo], maximo)
 
 
@@ -50,7 +55,9 @@ def legible(nombre: str) -> str:
 
 
 def de_carpeta(nombre: str) -> Persona | None:
-    """La persona de una carpeta de Moodle. Vale la última marca: lo de antes es el nombre de su perfil."""
+    """La persona de una carpeta de Moodle. Vale la última marca: lo de antes es el nombre de su
+    perfil.
+    """
     hallado = _CARPETA.fullmatch(legible(nombre))
     return Persona(hallado["id"], hallado["nombre"], de_moodle=True) if hallado else None
 
@@ -58,14 +65,18 @@ def de_carpeta(nombre: str) -> Persona | None:
 def de_fichero(nombre: str) -> tuple[Persona, str] | None:
     """La persona de un fichero suelto de Moodle y cómo se llamaba el fichero.
 
-    Con dos marcas no se sabe cuál puso Moodle (una está en el perfil o en el fichero): no es de nadie conocido.
+    Con dos marcas no se sabe cuál puso Moodle (una está en el perfil o en el fichero): no es de
+    nadie conocido.
     """
     nombre = legible(nombre)
     hallado = _FICHERO.fullmatch(nombre)
     if not hallado:
         return None
     if len(re.findall(_MARCA.replace("?P<id>", ""), nombre)) > 1:
-        aviso = "lleva dos veces la marca de Moodle: no se sabe de quién es; descarga los envíos en carpetas"
+        aviso = (
+            "lleva dos veces la marca de Moodle: no se sabe de quién es; descarga los envíos en"
+            " carpetas"
+        )
         return Persona(nombre, "", aviso), hallado["resto"]
     return Persona(hallado["id"], hallado["nombre"], de_moodle=True), hallado["resto"]
 

@@ -1,4 +1,5 @@
-"""``typer`` en español por sus propios medios: su catálogo de gettext y clases de orden y de grupo."""
+"""``typer`` en español por sus propios medios: su catálogo de gettext y clases de orden y de
+grupo."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Corrección de una carpeta de entregas: en paralelo, sin perder nada y sin repetir lo hecho.
 
 Una entrega es una tarea de ``joblib``; quien la corrige escribe su JSON de forma atómica. Su nombre
-lleva el resumen de la versión, la semilla, los ejercicios y el código: si nada cambió, no se vuelve a
-corregir. Cada entrega es una frontera: lo que falle al corregirla es una línea con su nombre, y las
-demás siguen.
+lleva el resumen de la versión, la semilla, los ejercicios y el código: si nada cambió, no se vuelve
+a corregir. Cada entrega es una frontera: lo que falle al corregirla es una línea con su nombre, y
+las demás siguen.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class Encargo:
 class Corregida:
     """Una entrega con sus resultados, tal como se guarda.
 
-    ``repetir``: el calificador falló con ella; la nota sirve para el informe, y otra vuelta lo intenta de nuevo.
+    ``repetir``: el calificador falló con ella; la nota sirve para el informe, y otra vuelta lo
+    intenta de nuevo.
     """
 
     id: str
@@ -140,7 +141,9 @@ def _corrector(encargo: Encargo) -> Corrector:
 
 
 def _califica(encargo: Encargo, ejercicio: Ejercicio, fuente: Fuente) -> Resultado:
-    """Corrige; si el cigoto ha muerto (por falta de memoria, por ejemplo), lo intenta una vez con otro."""
+    """Corrige; si el cigoto ha muerto (por falta de memoria, por ejemplo), lo intenta una vez con
+    otro.
+    """
     try:
         return _corrector(encargo).califica(ejercicio, fuente)
     except FalloDeEntorno:
@@ -208,8 +211,14 @@ def _corregida(
 ) -> Corregida:
     incidencias = [limpia(i[:2000]) for i in [*entrega.incidencias, *avisos]]
     return Corregida(
-        entrega.id, entrega.nombre, resultados, incidencias, entrega.duplicada, encargo.nivel, bool(avisos)
-    )  # fmt: skip
+        entrega.id,
+        entrega.nombre,
+        resultados,
+        incidencias,
+        entrega.duplicada,
+        encargo.nivel,
+        bool(avisos),
+    )
 
 
 # --- El lote ------------------------------------------------------------------------------------
@@ -249,7 +258,9 @@ def _ya_hechas(entregas: list[Entrega], destinos: dict[str, Path]) -> dict[str, 
 def _en_paralelo(
     faltan: list[Entrega], encargo: Encargo, destinos: dict, trabajos: int
 ) -> Iterator[Corregida]:
-    """Reparte las tareas. Si un trabajador muere, se repite lo que falte; si insiste, queda dicho de quién es."""
+    """Reparte las tareas. Si un trabajador muere, se repite lo que falte; si insiste, queda dicho
+    de quién es.
+    """
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
     pendientes = {e.id: e for e in faltan}
@@ -274,7 +285,8 @@ def _una_tanda(
     from joblib import Parallel, delayed
 
     trabajos = max(1, min(trabajos, len(faltan)))
-    # Importar de antemano lo que algunos ejercicios importan tarde cuesta dos segundos por trabajador.
+    # Importar de antemano lo que algunos ejercicios importan tarde cuesta dos segundos por
+    # trabajador.
     encargo = replace(
         encargo, completo=len(faltan) * len(encargo.ejercicios) >= COMPENSA * trabajos
     )
@@ -319,7 +331,9 @@ def _escribe_resumen(
 
 
 def lee_notas(salida: Path) -> list[Corregida]:
-    """Las entregas del último lote de una carpeta de notas. ``ValueError`` si no hay o falta alguna."""
+    """Las entregas del último lote de una carpeta de notas. ``ValueError`` si no hay o falta
+    alguna.
+    """
     resumen = atomico.lee_json(salida / "resumen.json")
     if not resumen:
         raise ValueError(
@@ -334,9 +348,11 @@ def lee_notas(salida: Path) -> list[Corregida]:
 
 
 def lee_entregas(ruta: Path, curso: carga.Curso, *, salida: Path | None = None) -> list[Entrega]:
-    """Las entregas de una carpeta o del zip de Moodle, sin contar la carpeta de las notas (``salida``).
+    """Las entregas de una carpeta o del zip de Moodle, sin contar la carpeta de las notas
+    (``salida``).
 
-    Errores: ``ValueError`` si no existe, si no hay ninguna o si las notas irían en la misma carpeta.
+    Errores: ``ValueError`` si no existe, si no hay ninguna o si las notas irían en la misma
+    carpeta.
     """
     if not ruta.exists():
         raise ValueError(f"no existe {ruta}: da la carpeta donde están las entregas")
@@ -347,6 +363,7 @@ def lee_entregas(ruta: Path, curso: carga.Curso, *, salida: Path | None = None) 
     entregas = lee_carpeta(ruta, curso, salvo=salida)
     if not entregas:
         raise ValueError(
-            f"no hay entregas en {ruta}: se esperaban ficheros `.py`, `.ipynb` o `.zip`, o una carpeta por persona"
+            f"no hay entregas en {ruta}: se esperaban ficheros `.py`, `.ipynb` o `.zip`, o una"
+            " carpeta por persona"
         )
     return entregas

@@ -61,8 +61,9 @@ FicheroDeClase = Annotated[
 
 
 SIN_CLASE = (
-    "sin --clase los casos salen de la semilla pública, que cualquiera conoce: para notas oficiales, "
-    "crea una clase con «atento clase nueva NOMBRE» y corrige con --clase clase/clase.json"
+    "sin --clase los casos salen de la semilla pública, que cualquiera conoce: para notas"
+    " oficiales, crea una clase con «atento clase nueva NOMBRE» y corrige con --clase"
+    " clase/clase.json"
 )
 
 
@@ -162,7 +163,12 @@ def calificar(
         raise Cura(f"no existe la carpeta {carpeta}: empieza con «atento empezar {primero}»")
     elegida = _clase(clase, semilla)
     with Corrector(
-        jaula_, elegida.semilla, variantes=elegida.variantes, con_texto=True, completo=vigila, zigoto=zigoto
+        jaula_,
+        elegida.semilla,
+        variantes=elegida.variantes,
+        con_texto=True,
+        completo=vigila,
+        zigoto=zigoto,
     ) as corrector:
         if vigila:
             _vigila(lambda: _una_vuelta(corrector, ejercicios, carpeta, bool(que), json), carpeta)
@@ -190,7 +196,9 @@ def _una_vuelta(
     from calificador.uso.progreso import Progreso
 
     if del_cuaderno:
-        entrega = Entrega("yo", fuentes=dict.fromkeys({e.capitulo for e in ejercicios}, del_cuaderno))
+        entrega = Entrega(
+            "yo", fuentes=dict.fromkeys({e.capitulo for e in ejercicios}, del_cuaderno)
+        )
     else:
         entrega = lee_ruta(carpeta, carga.curso())
     progreso = Progreso.abre(carpeta if carpeta.is_dir() else carpeta.parent)
@@ -209,13 +217,19 @@ def _una_vuelta(
     (pantalla.detalle if detalle else pantalla.tabla)(resultados)
     if not del_cuaderno:
         pantalla.siguiente(resultados)
-    solo = " Aquí no la hay mejor; basta para corregirse." if corrector.nivel == "basica" and del_cuaderno else ""
+    solo = (
+        " Aquí no la hay mejor; basta para corregirse."
+        if corrector.nivel == "basica" and del_cuaderno
+        else ""
+    )
     linea((f"Jaula: {corrector.nivel}.{solo}", "dim"))
     return resultados
 
 
 def _uno(corrector: Corrector, ejercicio: Ejercicio, fuente: Any, progreso: Progreso) -> Resultado:
-    """Un ejercicio. Es una frontera: si el calificador falla con él, se dice y se sigue con los demás."""
+    """Un ejercicio. Es una frontera: si el calificador falla con él, se dice y se sigue con los
+    demás.
+    """
     from calificador.correccion.resultado import sin_entrega
     from calificador.jaula.canal import FalloDeEntorno
     from calificador.uso.lote import sin_corregir
@@ -314,13 +328,15 @@ def lote(
         typer.Option("--acepta-basica", help="Corregir sin jaula media (código de confianza)."),
     ] = False,
 ) -> None:
-    """Corrige una carpeta de entregas ajenas. Si se interrumpe, la misma orden sigue donde estaba."""
+    """Corrige una carpeta de entregas ajenas. Si se interrumpe, la misma orden sigue donde
+    estaba."""
     from calificador.uso import lote as lotes
 
     jaula_ = _nivel(nivel)
     if jaula_ == "basica" and not acepta_basica:
         raise Cura(
-            "la jaula básica no protege de código ajeno: corrige en Linux, o añade `--acepta-basica` si te fías de él"
+            "la jaula básica no protege de código ajeno: corrige en Linux, o añade"
+            " `--acepta-basica` si te fías de él"
         )
     curso, elegidos, elegida = carga.curso(), _elige(ejercicios), _clase(clase, semilla)
     leidas = lotes.lee_entregas(entregas, curso, salida=salida)
@@ -333,11 +349,16 @@ def lote(
         jaula_,
         os.environ.get("ATENTO_CURSO", ""),
     )
-    corregidas = _con_barra(lambda avisa: lotes.corrige_lote(
-        leidas, encargo, trabajos=trabajos or os.cpu_count() or 1, avisa=avisa), len(leidas))  # fmt: skip
+    corregidas = _con_barra(
+        lambda avisa: lotes.corrige_lote(
+            leidas, encargo, trabajos=trabajos or os.cpu_count() or 1, avisa=avisa
+        ),
+        len(leidas),
+    )
     completas = _informe(corregidas)
     linea(
-        f"{len(corregidas)} entregas en {salida}; {completas} con todos los puntos. Jaula: {jaula_}."
+        f"{len(corregidas)} entregas en {salida}; {completas} con todos los puntos. Jaula:"
+        f" {jaula_}."
     )
     raise typer.Exit(0 if completas == len(corregidas) else 1)
 
@@ -353,7 +374,8 @@ def _informe(corregidas: list[Corregida]) -> int:
     repetir = sum(c.repetir for c in corregidas)
     if repetir:
         aviso(
-            f"{repetir} entregas no se pudieron corregir enteras: la misma orden lo vuelve a intentar"
+            f"{repetir} entregas no se pudieron corregir enteras: la misma orden lo vuelve a"
+            " intentar"
         )
     return sum(c.puntos == c.maximo for c in corregidas)
 
@@ -426,7 +448,8 @@ def clase_nueva(
         raise Cura(str(error)) from None
     linea(f"{docente}: guárdalo; lleva la semilla secreta.")
     linea(
-        f"{estudiantes}: para la clase. «atento calificar --clase {estudiantes.name}» usa sus parámetros."
+        f"{estudiantes}: para la clase. «atento calificar --clase {estudiantes.name}» usa sus"
+        " parámetros."
     )
     for ejercicio, parametros in nueva.variantes.items():
         linea(f"  {ejercicio}: {', '.join(f'{n} = {v!r}' for n, v in parametros.items())}")
@@ -465,7 +488,9 @@ def main() -> None:
 
 
 def _sal(codigo: int) -> None:
-    """Acaba sin desmontar torch con orden, que tarda medio segundo; un lote en paralelo sí acaba despacio."""
+    """Acaba sin desmontar torch con orden, que tarda medio segundo; un lote en paralelo sí acaba
+    despacio.
+    """
     if "torch" in sys.modules and "joblib" not in sys.modules:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -1,4 +1,6 @@
-"""Lo que se ve en el terminal. Ningún texto ajeno se interpreta: ni como marcas de ``rich`` ni como emojis."""
+"""Lo que se ve en el terminal. Ningún texto ajeno se interpreta: ni como marcas de ``rich`` ni como
+emojis.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Del disco o de un zip a ficheros sueltos, en memoria y con topes: nada se extrae ni se ejecuta.
 
-Lo que escribió quien entrega se lee con un :class:`Presupuesto` de bytes, ficheros y segundos; lo raro de un fichero es una
-incidencia de una línea y la lectura sigue con los demás.
+Lo que escribió quien entrega se lee con un :class:`Presupuesto` de bytes, ficheros y segundos; lo
+raro de un fichero es una incidencia de una línea y la lectura sigue con los demás.
 """
 
 from __future__ import annotations
@@ -140,7 +140,9 @@ def de_carpeta(carpeta: Path, presupuesto: Presupuesto) -> Iterator[Pieza]:
 
 
 class _Acotado:
-    """Un fichero que, mientras se abre el zip, no deja leer un índice enorme: ``zipfile`` lo lee de una vez."""
+    """Un fichero que, mientras se abre el zip, no deja leer un índice enorme: ``zipfile`` lo lee de
+    una vez.
+    """
 
     def __init__(self, fichero: Any, tope: int) -> None:
         self._fichero, self.tope = fichero, tope
@@ -163,7 +165,8 @@ def abre_zip(fichero: Any, indice: int) -> zipfile.ZipFile:
 
 
 def de_zip(datos: bytes, nombre: str, presupuesto: Presupuesto) -> Iterator[Pieza]:
-    """Los ``.py`` y ``.ipynb`` del zip de una persona. Un zip dentro de él no se abre, y se dice."""
+    """Los ``.py`` y ``.ipynb`` del zip de una persona. Un zip dentro de él no se abre, y se
+    dice."""
     try:
         with abre_zip(io.BytesIO(datos), INDICE_DE_ALUMNO) as archivo:
             entradas = archivo.infolist()
@@ -175,7 +178,8 @@ def de_zip(datos: bytes, nombre: str, presupuesto: Presupuesto) -> Iterator[Piez
                 )
     except Exceso as exceso:
         yield _mala(nombre, exceso)
-    except Exception:  # noqa: BLE001 - frontera: un zip ajeno puede romper zipfile de muchas maneras
+    except Exception:  # noqa: BLE001
+        # frontera: un zip ajeno puede romper zipfile de muchas maneras
         yield _mala(nombre, "el zip está roto o cifrado")
 
 
@@ -185,10 +189,16 @@ def ruta_de(entrada: zipfile.ZipInfo) -> PurePosixPath:
 
 
 def de_entrada(
-    archivo: zipfile.ZipFile, entrada: zipfile.ZipInfo, ruta: PurePosixPath, zip_: str, presupuesto: Presupuesto,
-    *, anidado: bool,
-) -> Iterator[Pieza]:  # fmt: skip
-    """Lo que trae una entrada. Si no es de un zip ``anidado`` y es otro zip, lo que lleva dentro."""
+    archivo: zipfile.ZipFile,
+    entrada: zipfile.ZipInfo,
+    ruta: PurePosixPath,
+    zip_: str,
+    presupuesto: Presupuesto,
+    *,
+    anidado: bool,
+) -> Iterator[Pieza]:
+    """Lo que trae una entrada. Si no es de un zip ``anidado`` y es otro zip, lo que lleva
+    dentro."""
     if entrada.is_dir() or de_servicio(ruta):
         return
     motivo = _rechazo(entrada, ruta)

@@ -1,4 +1,5 @@
-"""El progreso de quien estudia: un fichero local, versionado, que no se rompe si se corta a medias."""
+"""El progreso de quien estudia: un fichero local, versionado, que no se rompe si se corta a
+medias."""
 
 from __future__ import annotations
 
@@ -45,7 +46,10 @@ class Progreso:
             ruta.replace(apartado)
             return cls(
                 ruta,
-                aviso=f"el progreso no se podía leer: se ha apartado en {apartado.name} y se empieza otro",
+                aviso=(
+                    f"el progreso no se podía leer: se ha apartado en {apartado.name} y se empieza"
+                    " otro"
+                ),
             )
         validos = {k: v for k, v in datos["ejercicios"].items() if isinstance(v, dict)}
         return cls(ruta, validos)
@@ -70,9 +74,13 @@ class Progreso:
         elif previo.get("codigo") != resumen:
             intentos += 1
         self.ejercicios[resultado.id] = {
-            "puntos": resultado.puntos, "maximo": resultado.maximo, "intentos": intentos, "codigo": resumen,
-            "mejor": max(resultado.puntos, self._entero(resultado.id, "mejor")), "fecha": time.strftime("%Y-%m-%dT%H:%M:%S"),
-        }  # fmt: skip
+            "puntos": resultado.puntos,
+            "maximo": resultado.maximo,
+            "intentos": intentos,
+            "codigo": resumen,
+            "mejor": max(resultado.puntos, self._entero(resultado.id, "mejor")),
+            "fecha": time.strftime("%Y-%m-%dT%H:%M:%S"),
+        }
 
     def guarda(self) -> None:
         """Lo escribe de forma atómica."""

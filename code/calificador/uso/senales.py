@@ -1,4 +1,6 @@
-"""Acabar cuando lo piden: ``Ctrl-C`` y SIGTERM terminan la orden con una línea y sin dejar nada a medias."""
+"""Acabar cuando lo piden: ``Ctrl-C`` y SIGTERM terminan la orden con una línea y sin dejar nada a
+medias.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ class Interrumpido(BaseException):
 def atiende() -> None:
     """Desde aquí, SIGINT y SIGTERM levantan :class:`Interrumpido` en el hilo principal.
 
-    También si la orden se lanzó en segundo plano, donde el intérprete de órdenes deja SIGINT ignorada.
+    También si la orden se lanzó en segundo plano, donde el intérprete de órdenes deja SIGINT
+    ignorada.
     """
     for senal in (signal.SIGINT, signal.SIGTERM):
         signal.signal(senal, _interrumpe)

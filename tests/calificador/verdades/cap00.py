@@ -21,7 +21,10 @@ def _(caso, valor, funcion):
     fila = (matriz.T @ matriz)[0]
     with FlopCounterMode(display=False) as cuenta:
         resultado = torch.zeros(512, 64) @ torch.zeros(64, 512)
-    justas = (valor["dot_products"], valor["multiplications"]) == (resultado.numel(), cuenta.get_total_flops() // 2)
+    justas = (valor["dot_products"], valor["multiplications"]) == (
+        resultado.numel(),
+        cuenta.get_total_flops() // 2,
+    )
     return fila.tolist() == [valor["first"], valor["second"]] and justas
 
 
@@ -39,7 +42,9 @@ def _(caso, valor, funcion):
     q = torch.distributions.Categorical(torch.tensor([0.5, 0.25, 0.25], dtype=torch.float64))
     p = torch.distributions.Categorical(torch.full((3,), 1 / 3, dtype=torch.float64))
     divergencia = float(torch.distributions.kl_divergence(q, p))
-    return cerca(valor["entropy"], float(q.entropy()), 1e-6) and cerca(valor["divergence"], divergencia, 1e-6)
+    return cerca(valor["entropy"], float(q.entropy()), 1e-6) and cerca(
+        valor["divergence"], divergencia, 1e-6
+    )
 
 
 @verdad("0.5")
@@ -53,7 +58,10 @@ def _(caso, valor, funcion):
 @verdad("0.6")
 def _(caso, valor, funcion):
     matriz = 2 + 3 * torch.eye(5, dtype=torch.float64)
-    justos = (valor["rank"], valor["trace"]) == (int(torch.linalg.matrix_rank(matriz)), float(matriz.trace()))
+    justos = (valor["rank"], valor["trace"]) == (
+        int(torch.linalg.matrix_rank(matriz)),
+        float(matriz.trace()),
+    )
     return justos and cerca(valor["singular_value"], float(torch.linalg.svdvals(matriz)[0]), 1e-9)
 
 

@@ -15,10 +15,14 @@ def _(caso, valor, funcion):
     filas = []
     for b in range(len(query)):
         puntos = [
-            sum(float(v[a]) * math.tanh(float(query[b] @ w_q[:, a] + keys[b, j] @ w_k[:, a])) for a in range(len(v)))
-            if valid[b, j] else None
+            sum(
+                float(v[a]) * math.tanh(float(query[b] @ w_q[:, a] + keys[b, j] @ w_k[:, a]))
+                for a in range(len(v))
+            )
+            if valid[b, j]
+            else None
             for j in range(keys.shape[1])
-        ]  # fmt: skip
+        ]
         filas.append(nadaraya([puntos], keys[b])[0])
     return cerca(valor, torch.stack(filas))
 
@@ -27,7 +31,9 @@ def _(caso, valor, funcion):
 def _(caso, valor, funcion):
     x, h, c, w_x, w_h, b = caso.args
     celda = torch.nn.LSTMCell(x.shape[1], h.shape[1], dtype=torch.float64)
-    celda.load_state_dict({"weight_ih": w_x.T, "weight_hh": w_h.T, "bias_ih": b, "bias_hh": torch.zeros_like(b)})
+    celda.load_state_dict(
+        {"weight_ih": w_x.T, "weight_hh": w_h.T, "bias_ih": b, "bias_hh": torch.zeros_like(b)}
+    )
     return cerca(valor, [v.detach() for v in celda(x, (h, c))])
 
 
@@ -36,7 +42,12 @@ def _(caso, valor, funcion):
     x, h, states, weights, (w_x, w_c, w_h, b) = caso.args
     contexto = torch.bmm(weights[:, None], states)[:, 0]
     junta = torch.nn.RNNCell(x.shape[1] + contexto.shape[1], h.shape[1], dtype=torch.float64)
-    estado = {"weight_ih": torch.cat([w_x, w_c]).T, "weight_hh": w_h.T, "bias_ih": b, "bias_hh": torch.zeros_like(b)}
+    estado = {
+        "weight_ih": torch.cat([w_x, w_c]).T,
+        "weight_hh": w_h.T,
+        "bias_ih": b,
+        "bias_hh": torch.zeros_like(b),
+    }
     junta.load_state_dict(estado)
     return cerca(valor, junta(torch.cat([x, contexto], -1), h).detach())
 
@@ -87,6 +98,7 @@ def _(caso, valor, funcion):
 def _(caso, valor, funcion):
     """La tangente por sus exponenciales y la softmax de mpmath, con cincuenta cifras."""
     with mpmath.workdps(50):
+
         def tangente(x):
             return (mpmath.exp(2 * x) - 1) / (mpmath.exp(2 * x) + 1)
 

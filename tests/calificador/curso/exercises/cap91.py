@@ -7,7 +7,9 @@ from torch import Tensor
 
 
 # %%
-def masked_softmax(scores: Float[Tensor, "query key"], mask: Bool[Tensor, "query key"]) -> Float[Tensor, "query key"]:
+def masked_softmax(
+    scores: Float[Tensor, "query key"], mask: Bool[Tensor, "query key"]
+) -> Float[Tensor, "query key"]:
     """Ejercicio 91.1."""
     raise NotImplementedError("Ejercicio 91.1")
 
@@ -25,7 +27,9 @@ def output_shape(n_query: int, n_key: int, d_value: int) -> tuple[int, ...]:
 
 
 # %%
-def scale_scores(scores: Float[Tensor, "query key"], *, power: float = 0.5) -> Float[Tensor, "query key"]:
+def scale_scores(
+    scores: Float[Tensor, "query key"], *, power: float = 0.5
+) -> Float[Tensor, "query key"]:
     """Ejercicio 91.4."""
     raise NotImplementedError("Ejercicio 91.4")
 

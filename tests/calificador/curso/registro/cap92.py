@@ -29,7 +29,10 @@ def _modulo(rng):
 
     casos = []
     for _ in range(2):
-        d_model, batch = int(torch.randint(3, 7, (), generator=rng)), int(torch.randint(2, 5, (), generator=rng))
+        d_model, batch = (
+            int(torch.randint(3, 7, (), generator=rng)),
+            int(torch.randint(2, 5, (), generator=rng)),
+        )
         entrada = torch.randn(batch, d_model, generator=rng, dtype=torch.float64)
         casos.append(Caso("salida y gradientes", (entrada,), init={"d_model": d_model}))
     return casos
@@ -41,27 +44,62 @@ def _orden(rng):
 
 EJERCICIOS = [
     Ejercicio(
-        id="92.1", nombre="TinyNorm", tipo="escribir", puntos=3, dificultad=3, minutos=20, aprende="normalizar",
-        casos=_modulo, propiedades={"salida y gradientes": 3}, pistas=("Cada posición por su cuenta.",),
+        id="92.1",
+        nombre="TinyNorm",
+        tipo="escribir",
+        puntos=3,
+        dificultad=3,
+        minutos=20,
+        aprende="normalizar",
+        casos=_modulo,
+        propiedades={"salida y gradientes": 3},
+        pistas=("Cada posición por su cuenta.",),
         mutantes=(
             _mutante("sin centrar", "Falta restar la media.", centered="hidden"),
-            _mutante("lote", "La media va por posición, no por lote.", centered="hidden - hidden.mean(0, keepdim=True)"),
+            _mutante(
+                "lote",
+                "La media va por posición, no por lote.",
+                centered="hidden - hidden.mean(0, keepdim=True)",
+            ),
             _mutante("sin ganancia", "La ganancia no se usa.", gain=""),
             _mutante("nombre", "El parámetro se llama project.", project="linear"),
-            _mutante("detach", "La media también depende de la entrada.", centered="hidden - hidden.mean(-1, keepdim=True).detach()"),
+            _mutante(
+                "detach",
+                "La media también depende de la entrada.",
+                centered="hidden - hidden.mean(-1, keepdim=True).detach()",
+            ),
         ),
     ),
     Ejercicio(
-        id="92.2", nombre="ORDER", tipo="ordenar", puntos=1, dificultad=1, minutos=2, aprende="el orden",
-        casos=_orden, propiedades={"orden": 1}, pistas=("¿Qué va antes?",),
+        id="92.2",
+        nombre="ORDER",
+        tipo="ordenar",
+        puntos=1,
+        dificultad=1,
+        minutos=2,
+        aprende="el orden",
+        casos=_orden,
+        propiedades={"orden": 1},
+        pistas=("¿Qué va antes?",),
         mutantes=tuple(
             Mutante(f"orden {i}", f"ORDER = {orden!r}\n", pista)
-            for i, (orden, pista) in enumerate((
-                (["escalar", "puntuar", "normalizar", "promediar"], "No se puede escalar lo que no se ha puntuado."),
-                (["puntuar", "normalizar", "escalar", "promediar"], "La escala va antes del softmax."),
-                (["puntuar", "escalar", "promediar", "normalizar"], "Se promedia con pesos ya normalizados."),
-                (["promediar", "normalizar", "escalar", "puntuar"], "Está del revés."),
-            ))
+            for i, (orden, pista) in enumerate(
+                (
+                    (
+                        ["escalar", "puntuar", "normalizar", "promediar"],
+                        "No se puede escalar lo que no se ha puntuado.",
+                    ),
+                    (
+                        ["puntuar", "normalizar", "escalar", "promediar"],
+                        "La escala va antes del softmax.",
+                    ),
+                    (
+                        ["puntuar", "escalar", "promediar", "normalizar"],
+                        "Se promedia con pesos ya normalizados.",
+                    ),
+                    (["promediar", "normalizar", "escalar", "puntuar"], "Está del revés."),
+                )
+            )
         ),
     ),
-]  # fmt: skip
+]

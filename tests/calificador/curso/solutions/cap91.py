@@ -5,7 +5,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 
-def masked_softmax(scores: Float[Tensor, "query key"], mask: Bool[Tensor, "query key"]) -> Float[Tensor, "query key"]:
+def masked_softmax(
+    scores: Float[Tensor, "query key"], mask: Bool[Tensor, "query key"]
+) -> Float[Tensor, "query key"]:
     """Pesos por filas; una fila sin nada que atender es cero."""
     shifted = scores.masked_fill(~mask, float("-inf"))
     top = shifted.amax(-1, keepdim=True).clamp(min=-1e300)
@@ -15,7 +17,9 @@ def masked_softmax(scores: Float[Tensor, "query key"], mask: Bool[Tensor, "query
 
 
 def attend(
-    query: Float[Tensor, "query d_head"], key: Float[Tensor, "key d_head"], value: Float[Tensor, "key d_value"]
+    query: Float[Tensor, "query d_head"],
+    key: Float[Tensor, "key d_head"],
+    value: Float[Tensor, "key d_value"],
 ) -> tuple[Float[Tensor, "query d_value"], Float[Tensor, "query key"]]:
     """Salida y pesos."""
     weights = torch.softmax(query @ key.T / query.shape[-1] ** 0.5, dim=-1)
@@ -27,7 +31,9 @@ def output_shape(n_query: int, n_key: int, d_value: int) -> tuple[int, ...]:
     return (n_query, d_value)
 
 
-def scale_scores(scores: Float[Tensor, "query key"], *, power: float = 0.5) -> Float[Tensor, "query key"]:
+def scale_scores(
+    scores: Float[Tensor, "query key"], *, power: float = 0.5
+) -> Float[Tensor, "query key"]:
     """Puntuaciones divididas entre n elevado a una potencia."""
     return scores / scores.shape[-1] ** power
 
