@@ -173,6 +173,10 @@ CASES = {
         onto=["la", "gata", "negra"],
         labels=("traducción", "original"),
     ),
+    "reach": lambda: diagrams.reach(WORDS, 1, 5),
+    "reach-long": lambda: diagrams.reach(
+        "La llave que dejó el vecino en el cajón está oxidada".split(), 1, 10, kernel=4
+    ),
     "shuffle": lambda: diagrams.shuffle(WORDS[:4], [2, 0, 3, 1]),
     "triangle": lambda: diagrams.triangle(
         ["piedra", "tijera", "papel"],
@@ -457,6 +461,8 @@ def test_any_room(tables, badges):
         (lambda: diagrams.arcs(WORDS, 2 * np.eye(6)), "pesos de 0 a 1"),
         (lambda: diagrams.arcs(WORDS, np.eye(5)), r"se esperaba \(6, 6\)"),
         (lambda: diagrams.arcs(WORDS, [0, 1, 2, 3, 4, 6]), "índices de 0 a 5"),
+        (lambda: diagrams.reach(WORDS, 3, 3), "start < end"),
+        (lambda: diagrams.reach(WORDS, 0, 3, kernel=1), "mayor o igual que 2"),
         (lambda: diagrams.shuffle(["a", "b"], [0, 0]), "permutación"),
         (lambda: diagrams.triangle(["a", "b"], {"x": SCORES}), "se esperaban 3"),
         (lambda: diagrams.triangle(["a", "b", "c"], {"x": np.eye(2)}), r"se esperaba \(3, 3\)"),

@@ -370,3 +370,79 @@ def _edge(
     sign = 1 if bend else -1
     x, y = (x0 + x1) / 2 + sign * side * nx, (y0 + y1) / 2 + sign * side * ny
     canvas.text(x, y, text, color=color, bold=color == WEIGHT)
+
+
+def _routes(words: int, start: int, end: int, kernel: int) -> dict[str, list[int]]:
+    """Por qué posiciones pasa lo que va de ``start`` a ``end``: en una recurrencia, una convolución
+    y una atención.
+
+    words: cuántas hay; la convolución mira, en cada capa, la propia palabra y las ``kernel − 1`` de
+    delante.
+
+    Errores: ``ValueError`` si ``start`` no va antes que ``end`` o si ``kernel`` es menor que 2.
+    """
+    if not 0 <= start < end < words:
+        raise ValueError(
+            f"start, end: llegaron {start} y {end}; se esperaba 0 ≤ start < end < {words}"
+        )
+    if kernel < 2:
+        raise ValueError(f"kernel: llegó {kernel}; se esperaba un entero mayor o igual que 2")
+    jumps = [start]
+    while jumps[-1] < end:
+        jumps.append(min(jumps[-1] + kernel - 1, end))
+    return {
+        "recurrencia": list(range(start, end + 1)),
+        "convolución": jumps,
+        "atención": [start, end],
+    }
+
+
+def reach(words: Sequence[str], start: int, end: int, *, kernel: int = 3) -> Figure:
+    """De una palabra a otra por tres caminos: de mano en mano, de vecindad en vecindad y de una
+    vez.
+
+    words: (n) palabras; start, end: de cuál a cuál; kernel: cuántas palabras abarca el filtro de la
+    convolución.
+
+    Errores: ``ValueError`` si los índices no valen o las palabras no caben.
+    Ejemplo: ``diagrams.reach(["la", "llave", "del", "cajón", "está", "oxidada"], 1, 5)``.
+    """
+    names = as_words(words, "words")
+    lanes = _routes(len(names), start, end, kernel)
+    centers, turned = _spots(names)
+    canvas, y = Canvas(), 12.0
+    for lane, path in lanes.items():
+        canvas.text(4, y, f"{lane}: {_jumps(lane, len(path) - 1)}", ha="left", bold=True)
+        y += 40
+        for index, x in enumerate(centers):
+            lit = index in path
+            canvas.ellipse(
+                x,
+                y,
+                4.2,
+                4.2,
+                color=WEIGHT if lit else MUTED,
+                fill=WEIGHT if lit else PAPER,
+                order=3,
+            )
+        for a, b in zip(path, path[1:], strict=False):
+            lift = 8 + 18 * (b - a) / (end - start)
+            points = [
+                (centers[a], y - 6),
+                (centers[a], y - lift - 6),
+                (centers[b], y - lift - 6),
+                (centers[b], y - 6),
+            ]
+            canvas.arrow(points, curved=True, color=WEIGHT, width=1.4, head=6)
+        y += 22
+    for index, (name, x) in enumerate(zip(names, centers, strict=True)):
+        style = {"color": INK if index in (start, end) else MUTED, "bold": index in (start, end)}
+        canvas.text(x + 4 if turned else x, y, name, ha="right" if turned else "center",
+                    rotation=50 if turned else 0, **style)  # fmt: skip
+    return canvas.finish(y + (0.8 * max(map(measure, names)) + 6 if turned else 14))
+
+
+def _jumps(lane: str, count: int) -> str:
+    """«9 pasos», «5 capas», «1 paso»."""
+    one, many = ("capa", "capas") if lane == "convolución" else ("paso", "pasos")
+    return f"{count} {one if count == 1 else many}"
