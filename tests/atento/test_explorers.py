@@ -359,3 +359,48 @@ def test_painted_weights_and_reach_are_those_of_the_library_and_of_the_paths(see
 def test_a_window_learns_one_step_per_layer():
     explorer = make_mask(window=2)
     assert explorer.steps(explorer.presets()["ventana"])[4].tolist() == [4, 3, 2, 1, 0]
+
+
+def make_paths(**changes):
+    return explorers.paths(**({"words": WORDS, "name": "prueba"} | changes))
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "kernel"), [(0, 5, 2), (1, 5, 3), (0, 5, 6), (2, 3, 4), (0, 4, 4)]
+)
+def test_the_routes_are_the_shortest_by_search(start, end, kernel):
+    explorer = explorers.paths(list("abcdef"), name="caminos")
+    for lane, reach in {"recurrencia": 1, "convolución": kernel - 1, "atención": 6}.items():
+        known, steps = {start}, 0
+        while end not in known:
+            known |= {min(i + jump, end) for i in known for jump in range(reach + 1)}
+            steps += 1
+        path = explorer.route(start, end, kernel)[lane]
+        assert len(path) - 1 == steps and path[0] == start and path[-1] == end
+        assert all(0 < b - a <= reach for a, b in zip(path, path[1:], strict=False))
+
+
+def test_the_goal_asks_for_the_smallest_filter():
+    explorer = explorers.paths(list("abcdefghijk"), start=1, end=10, goal=3, name="meta")
+    assert [k for k in range(2, 12) if explorer.reached(1, 10, k)] == [4]
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({"start": 2, "end": 2}, "start, end"),
+        ({"kernel": 1}, "kernel"),
+        ({"goal": 0}, "goal"),
+        ({"end": 9}, "start, end"),
+    ],
+)
+def test_a_path_that_cannot_be_is_named(options, names):
+    with pytest.raises(ValueError, match=f"^{names}"):
+        explorers.paths(["la", "llave", "oxidada"], **options)
+    with pytest.raises(ValueError, match="^words"):
+        explorers.paths(["una", "dos"])
+
+
+def test_without_javascript_the_paths_are_written():
+    text = explorers.paths(["la", "llave", "está", "oxidada"], start=1, name="quieto").static()
+    assert "llave → está → oxidada" in text and "llave → oxidada" in text

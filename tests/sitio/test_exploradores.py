@@ -66,14 +66,19 @@ SOFTMAX = explorers.softmax(
 CAMINOS = explorers.paths(
     PALABRAS, kernel=2, goal=2, name="caminos", question="¿Con qué filtro?", answer="Con tres."
 )
+PINTADA = explorers.mask(
+    PALABRAS, normal(5, 5, semilla=9), padding=2, window=2, prefix=3, name="pintada"
+)
 TODOS = {
     "pasos": PASOS,
     "cabezas": PROYECTADO,
+    "unido": UNIDO,
     "ancho": ANCHO,
     "plano": PLANO,
     "envolvente": ENVOLVENTE,
     "softmax": SOFTMAX,
     "caminos": CAMINOS,
+    "pintada": PINTADA,
 }
 cada_uno = pytest.mark.parametrize("explorador", TODOS.values(), ids=TODOS)
 
@@ -600,3 +605,68 @@ def test_la_pregunta_de_los_caminos_se_contesta_con_el_teclado(abrir):
     ).first.click()  # no se cruzan
     estado = _leer(pagina, CAMINOS)["state"]
     assert (estado["start"], estado["end"]) == (0, 1)
+
+
+def _igual_pintada(pagina, allowed: torch.Tensor) -> dict:
+    """La página tiene esa máscara y ha contado lo mismo que Python."""
+    visto = _leer(pagina, PINTADA)
+    assert visto["state"]["allowed"] == allowed.tolist()
+    pasos = PINTADA.steps(allowed)
+    _igual(visto["values"]["weights"], PINTADA.weights(allowed))
+    assert visto["values"]["steps"] == pasos.tolist()
+    assert visto["values"]["reach"] == ((pasos >= 0) & (pasos <= visto["state"]["layers"])).tolist()
+    assert visto["values"]["dead"] == PINTADA.dead(allowed)
+    assert pagina.locator(".alarm").is_visible() == bool(PINTADA.dead(allowed))
+    return visto
+
+
+def test_la_mascara_pintada_calcula_lo_mismo_que_python(abrir):
+    pagina = abrir(PINTADA)
+    azar = torch.Generator().manual_seed(1)
+    for nombre, partida in PINTADA.presets().items():
+        pagina.get_by_role("radio", name=nombre, exact=True).click()
+        _igual_pintada(pagina, partida)
+        allowed = partida.clone()
+        for casilla in torch.randperm(25, generator=azar)[:9].tolist():
+            pagina.get_by_role("gridcell").nth(casilla).click()
+            allowed.view(-1)[casilla] ^= True
+        pagina.get_by_role("slider").fill(str(1 + casilla % 4))
+        visto = _igual_pintada(pagina, allowed)
+        assert visto["state"]["view"] == "qué sabe"
+        pagina.get_by_role("radio", name="los pesos").click()
+        escritos = pagina.locator(".paint tbody td").all_inner_texts()
+        assert escritos == [f"{w:.2f}" for w in PINTADA.weights(allowed).flatten().tolist()]
+
+
+def test_la_mascara_se_pinta_con_teclado_con_raton_y_con_el_dedo(abrir):
+    pagina, allowed = abrir(PINTADA), PINTADA.presets()["causal"].clone()
+    pagina.get_by_role("gridcell").nth(20).focus()
+    for tecla, toca in (
+        ("ArrowUp", None),
+        ("End", None),
+        (" ", (3, 4)),
+        ("ArrowLeft", None),
+        ("Enter", (3, 3)),
+    ):
+        pagina.keyboard.press(tecla)
+        if toca:
+            allowed[toca] ^= True
+    _igual_pintada(pagina, allowed)
+    pagina.mouse.move(*_centro(pagina, pagina.get_by_role("gridcell").nth(5)))
+    pagina.mouse.down()
+    for casilla in (6, 7, 8):
+        pagina.mouse.move(*_centro(pagina, pagina.get_by_role("gridcell").nth(casilla)), steps=4)
+    pagina.mouse.up()
+    pagina.mouse.move(*_centro(pagina, pagina.get_by_role("gridcell").nth(9)))
+    allowed[1, :4] = False  # la primera estaba pintada: se borra todo lo que se recorre
+    _igual_pintada(pagina, allowed)
+    assert "«banco»" in pagina.locator(".alarm").inner_text()
+    movil = abrir(PINTADA, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    causal = PINTADA.presets()["causal"].clone()
+    movil.get_by_role("gridcell").nth(4).tap()
+    causal[0, 4] = True
+    _igual_pintada(movil, causal)
+    medidas = movil.locator(".paint tbody td").evaluate_all(
+        "celdas => celdas.map(c => c.getBoundingClientRect()).map(r => [r.width, r.height])"
+    )
+    assert min(min(medida) for medida in medidas) >= 43.5

@@ -14,12 +14,23 @@ tabla con el estado inicial.
 """
 
 from atento.explorers.base import Explorer, deduplicate
+from atento.explorers.mask import MaskExplorer, mask
 from atento.explorers.paths import PathsExplorer, paths
 from atento.explorers.plane import PlaneExplorer, plane
 from atento.explorers.softmax import SoftmaxExplorer, softmax
 from atento.explorers.stepper import StepperExplorer, stepper
 
 __all__ = [
-    "Explorer", "PathsExplorer", "PlaneExplorer", "SoftmaxExplorer", "StepperExplorer",
-    "deduplicate", "paths", "plane", "softmax", "stepper",
-]  # fmt: skip
+    "Explorer",
+    "MaskExplorer",
+    "PathsExplorer",
+    "PlaneExplorer",
+    "SoftmaxExplorer",
+    "StepperExplorer",
+    "deduplicate",
+    "mask",
+    "paths",
+    "plane",
+    "softmax",
+    "stepper",
+]
