@@ -65,7 +65,7 @@ def test_ids_of_two_figures_do_not_collide():
 @pytest.mark.parametrize(
     ("alt", "message"),
     [
-        ("", "falta alt"),
+        ("", "alt: falta el texto"),
         ("Curva", "nombre de fichero"),
         ("a.svg de la pérdida", "fichero"),
         ("La curva baja", "40"),
@@ -79,7 +79,7 @@ def test_alt_is_checked(alt, message):
 
 def test_name_letters_colours_and_width_are_checked():
     fig, ax = plots.figure()
-    with pytest.raises(ValueError, match="nombre de una figura"):
+    with pytest.raises(ValueError, match="se esperaba «fig-»"):
         plots.render(fig, name="Figura 1", alt=ALT)
     fig, ax = plots.figure()
     ax.text(0.5, 0.5, "pequeña", size=8)
@@ -136,7 +136,7 @@ def test_big_maps_are_light_and_their_labels_do_not_overlap():
         (torch.full((4, 4), 2.0), "de 0 a 1"),
         (torch.full((4, 4), torch.nan), "NaN"),
         (torch.ones(4), "matriz"),
-        (torch.ones(3, 4), "queries tiene 4 palabras y weights tiene 3 filas"),
+        (torch.ones(3, 4), "queries: llegaron 4 palabras y weights tiene 3 filas"),
     ],
 )
 def test_attention_map_rejects_what_is_not_attention(bad, message):

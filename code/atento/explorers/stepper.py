@@ -209,37 +209,37 @@ def stepper(
     Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o si el
     estado inicial no existe.
     """
-    inputs, matrices, (q, k, v) = _projected((query, key, value), projections)
-    words = check_labels(words, "words", k.shape[1], "clave")
-    queries = _queries(queries, words, q.shape[1])
-    given, start = _mask(mask, (len(queries), len(words)))
-    features = check_labels(
-        features or (), "features", v.shape[2] if features else 0, "componente de value"
-    )
+    tables = _projected((query, key, value), projections)
+    labels = _labels(words, queries, features, tables)
+    given, start = _mask(mask, (len(labels["queries"]), len(labels["words"])))
     initial = {"scaled": bool(scale), "mask": start, "temperature": _temperature(temperature)}
     explorer = StepperExplorer(
-        words,
-        queries,
-        q,
-        k,
-        v,
-        inputs,
-        matrices,
-        given,
-        str(mask_label),
-        features,
-        initial | {"row": row, "head": head, "step": step},
-        _controls(controls),
-        title,
-        question,
-        answer,
-        check_name(name),
+        **labels,
+        **tables,
+        mask=given,
+        mask_label=str(mask_label),
+        initial=initial | {"row": row, "head": head, "step": step},
+        controls=_controls(controls),
+        title=title,
+        question=question,
+        answer=answer,
+        name=check_name(name),
     )
-    _settle(explorer, row, head, step)
-    return explorer
+    return _settled(explorer, row, head, step)
 
 
-def _projected(tables: tuple[Any, ...], projections: Any) -> tuple[Any, Any, tuple[Tensor, ...]]:
+def _labels(words: Any, queries: Any, features: Any, tables: dict[str, Any]) -> dict[str, Any]:
+    """Los rótulos de las claves, de las consultas y de las componentes de los valores."""
+    words = check_labels(words, "words", tables["key"].shape[1], "clave")
+    expected = tables["value"].shape[2] if features else 0
+    return {
+        "words": words,
+        "queries": _queries(queries, words, tables["query"].shape[1]),
+        "features": check_labels(features or (), "features", expected, "componente de value"),
+    }
+
+
+def _projected(tables: tuple[Any, ...], projections: Any) -> dict[str, Any]:
     """Las entradas, las matrices (si las hay) y consultas, claves y valores con su eje ``head``."""
     inputs = _inputs(*tables, with_projections=projections is not None)
     if projections is None:
@@ -248,7 +248,8 @@ def _projected(tables: tuple[Any, ...], projections: Any) -> tuple[Any, Any, tup
         matrices = _projections(projections, inputs)
         projected = tuple(table @ matrix for table, matrix in zip(inputs, matrices, strict=True))
     _check_projected(*projected)
-    return inputs, matrices, projected
+    named = dict(zip(("query", "key", "value"), projected, strict=True))
+    return named | {"inputs": inputs, "projections": matrices}
 
 
 def _queries(queries: Sequence[str] | None, words: tuple[str, ...], count: int) -> tuple[str, ...]:
@@ -303,8 +304,8 @@ def _check_projected(query: Tensor, key: Tensor, value: Tensor) -> None:
         )
     if not len(query) == len(key) == len(value):
         raise ValueError(
-            f"query, key y value: llegaron {len(query)}, {len(key)} y {len(value)} cabezas; deben"
-            " coincidir"
+            f"query: con key y value, llegaron {len(query)}, {len(key)} y {len(value)} cabezas;"
+            " deben coincidir"
         )
 
 
@@ -343,7 +344,7 @@ def _controls(controls: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in known if name in controls)
 
 
-def _settle(explorer: StepperExplorer, row: int, head: int, step: str | None) -> None:
+def _settled(explorer: StepperExplorer, row: int, head: int, step: str | None) -> StepperExplorer:
     """Comprueba el estado inicial y pone nombre al primer paso si no se dijo."""
     if not 0 <= row < len(explorer.queries):
         raise ValueError(
@@ -358,3 +359,4 @@ def _settle(explorer: StepperExplorer, row: int, head: int, step: str | None) ->
         raise ValueError(f"step: llegó {step!r}; se esperaba uno de {', '.join(explorer.steps)}")
     explorer.initial["step"] = step
     explorer.initial["column"] = int((explorer.query[head, row] @ explorer.key[head].T).argmax())
+    return explorer
