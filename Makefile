@@ -3,6 +3,7 @@ PYTHON ?= python3
 RAIZ := $(shell f='$(strip $(MAKEFILE_LIST))'; cd "$$(dirname "$$f")" && pwd)
 AQUI = cd "$(RAIZ)" &&
 VENV = .venv/bin/python
+CODIGO = code tests tools book/_ext benchmarks exercises solutions
 PUERTO ?= 8000
 CAPITULO ?=
 CARPETA ?=
@@ -10,7 +11,7 @@ CUANTOS ?= 20
 SOLO ?=
 
 .DEFAULT_GOAL := ayuda
-.PHONY: ayuda entorno sistema libro epub pdf paquete ver prueba procesadores referencias tiempos semillas estilo bancos mutantes capitulo limpia
+.PHONY: ayuda entorno sistema libro epub pdf paquete ver prueba procesadores referencias tiempos semillas formato estilo bancos mutantes capitulo limpia
 
 ayuda:          ## enseña estas órdenes
 	@$(AQUI) grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -53,8 +54,11 @@ semillas: entorno ## repite las otras semillas y las ejecuciones largas (minutos
 tiempos:        ## apunta los tiempos medidos de cada capítulo (CAPITULO=…)
 	@$(AQUI) $(VENV) tools/tiempos.py $(CAPITULO)
 
-estilo: entorno ## revisa el código con ruff
-	@$(AQUI) $(VENV) -m ruff check code tests tools benchmarks exercises solutions
+formato: entorno ## da al código el formato de todos: 100 columnas, importaciones en orden
+	@$(AQUI) $(VENV) -m ruff check --select I --fix $(CODIGO) && $(VENV) -m ruff format $(CODIGO)
+
+estilo: formato ## da formato al código y lo revisa con ruff
+	@$(AQUI) $(VENV) -m ruff check $(CODIGO)
 
 bancos: entorno ## mide velocidades y memoria, en cocientes
 	@$(AQUI) for f in benchmarks/*.py; do $(VENV) $$f || exit 1; done
