@@ -5,8 +5,11 @@
 Sin carpetas, reparte la muestra entre ``code/atento``, ``book/_ext`` y ``tools``. Cada falta (una
 comparación al revés, una constante que cambia, una instrucción o un ``raise`` que desaparece, un
 ``not`` de más o de menos) se planta en una copia del proyecto y se ejecutan las pruebas de ese
-fichero. Lo que sobrevive pide una prueba. Es propio porque las herramientas conocidas estropean el
-paquete instalado, y aquí la mitad del código son guiones y una extensión de Sphinx.
+fichero que pasan por esa línea, las más rápidas primero; por dónde pasa cada una se mira antes, con
+el código sano (:mod:`testigos`). Las que lanzan procesos se ejecutan siempre, al final. Lo que
+sobrevive pide una prueba o, si de verdad no cambia nada que importe, una línea con su razón en
+``tools/equivalentes.yml``: esas faltas no se plantan. Es propio porque las herramientas conocidas
+estropean el paquete instalado, y aquí la mitad del código son guiones y una extensión de Sphinx.
 """
 
 from __future__ import annotations
@@ -17,26 +20,36 @@ from procesos import PLAZO_VENCIDO, corre, principal
 # Lo demás tarda en importarse, y Ctrl+C se atiende ya.
 import argparse
 import ast
+import json
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import yaml
+
+from testigos import TODAS
 
 RAIZ = Path(__file__).resolve().parents[1]
 CARPETAS = ("code/atento", "book/_ext", "tools")
 NO_SE_TOCAN = {
     "mutantes.py",
+    "testigos.py",
     "entorno.py",
     "__main__.py",
-    "cap03.py",
-}  # nadie los importa al probar, o tardan minutos
-PLAZO = 300
+}  # nadie los importa al probar, o son los que miden
+# Las ejecuciones largas, de minutos u horas: no las mira ninguna prueba.
+LARGAS = Path("tools/semillas")
+EQUIVALENTES = RAIZ / "tools/equivalentes.yml"
+PLAZO = 600
 ANSI = {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
 AL_REVES = {
     ast.Eq: ast.NotEq,
@@ -67,7 +80,24 @@ class Mutante:
     antes: str
     despues: str
     desde: int
-    fuente: str
+    fuente: str = field(repr=False)
+
+    @property
+    def instruccion(self) -> range:
+        """Las líneas de la instrucción más corta que contiene la falta."""
+        todas = (x for x in ast.walk(ast.parse(self.fuente)) if isinstance(x, ast.stmt))
+        suyas = [range(x.lineno, x.end_lineno + 1) for x in todas]
+        return min((x for x in suyas if self.linea in x), key=len)
+
+    @property
+    def seña(self) -> tuple[str, str, str, str]:
+        """Cómo se reconoce aunque el fichero cambie: fichero, línea de código, antes y después."""
+        linea = self.fuente.splitlines()[self.linea - 1].strip()
+        return (
+            self.fichero.as_posix(),
+            linea,
+            *(" ".join(x.split()) for x in (self.antes, self.despues)),
+        )
 
     @property
     def codigo(self) -> str:
@@ -193,53 +223,84 @@ def copia(destino: Path) -> None:
             shutil.copy2(RAIZ / nombre, destino / nombre)
 
 
-def prueba(copiado: Path, ficheros: list[str]) -> int:
+def pytest(copiado: Path, ficheros: list[str], **entorno: str) -> int:
     """Ejecuta unas pruebas en la copia y devuelve su estado."""
-    rutas = os.pathsep.join(str(copiado / x) for x in ("code", "tools", "book/_ext"))
-    orden = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--timeout",
-        "120",
-        *ficheros,
-    ]
-    entorno = {**os.environ, **ANSI, "PYTHONPATH": rutas}
+    carpetas = (copiado / "code", copiado / "tools", copiado / "book/_ext", RAIZ / "tools")
+    orden = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "testigos"]
+    rutas = os.pathsep.join(map(str, carpetas))
+    todo = {**os.environ, **ANSI, "PYTHONPATH": rutas, **entorno}
     nada = subprocess.DEVNULL
-    return corre(orden, PLAZO, cwd=copiado, env=entorno, stdout=nada, stderr=nada)
+    orden += ["--timeout", "120", *ficheros]
+    return corre(orden, PLAZO, cwd=copiado, env=todo, stdout=nada, stderr=nada)
 
 
-def lo_ven(mutante: Mutante, copiado: Path, pruebas: list[str]) -> bool:
-    """Si las pruebas de un fichero ven la falta; el fichero queda después como estaba."""
-    ruta = copiado / mutante.fichero
+def mira(copiado: Path, ficheros: list[Path], pruebas: list[str]) -> dict[str, Any]:
+    """Ejecuta las pruebas con el código sano y devuelve por dónde pasa cada una."""
+    salida = copiado / "testigos.json"
+    mirados = "\n".join(str(copiado / x) for x in ficheros)
+    opciones = {"TESTIGOS_MIRA": mirados, "TESTIGOS_SALIDA": str(salida)}
+    if pytest(copiado, pruebas, **opciones):
+        raise SystemExit(f"Sin ninguna falta ya fallan: {' '.join(pruebas)}")
+    return json.loads(salida.read_text(encoding="utf-8"))
+
+
+def testigos_de(mutante: Mutante, visto: dict[str, Any], copiado: Path) -> list[str]:
+    """Las pruebas que pasan por la falta, de la más rápida a la más lenta, y las que lanzan
+    procesos, que no se sabe por dónde pasan.
+    """
+    lineas = visto["lineas"].get(str(copiado / mutante.fichero), {})
+    aqui = set(mutante.instruccion)
+    pasan = {quien for quien, suyas in lineas.items() if aqui & set(suyas)}
+    lanzan = set(visto["lanzan"])
+    todas = visto["segundos"]
+    if TODAS in pasan | lanzan:
+        pasan |= set(todas)
+    elegidas = (pasan | lanzan) & set(todas)
+    return sorted(elegidas, key=lambda quien: (quien not in pasan, quien in lanzan, todas[quien]))
+
+
+def lo_ven(mutante: Mutante, copiado: Path, pruebas: list[str], testigos: list[str]) -> bool:
+    """Si alguna de las pruebas que pasan por la falta la ve; el fichero queda después como
+    estaba.
+    """
+    ruta, lista = copiado / mutante.fichero, copiado / "solo.txt"
     original = ruta.read_bytes()
+    lista.write_text("\n".join(testigos), encoding="utf-8")
+    ficheros = [p for p in pruebas if any(t.startswith(f"{p}::") for t in testigos)]
     try:
         ruta.write_text(mutante.codigo, encoding="utf-8")
-        return prueba(copiado, pruebas) in (1, 2, 3, PLAZO_VENCIDO)
+        estado = pytest(copiado, ficheros, TESTIGOS_SOLO=str(lista))
+        return estado in (1, 2, 3, PLAZO_VENCIDO)
     finally:
         ruta.write_bytes(original)
 
 
+def equivalentes() -> dict[tuple[str, str, str, str], str]:
+    """Las faltas revisadas que no cambian nada que importe, con la razón de cada una."""
+    filas = yaml.safe_load(EQUIVALENTES.read_text(encoding="utf-8")) or []
+    señas = ("fichero", "linea", "antes", "despues")
+    return {tuple(str(fila[x]) for x in señas): fila["porque"] for fila in filas}
+
+
+def todos(carpeta: str) -> list[Mutante]:
+    """Todas las faltas que se pueden plantar en una carpeta o en un fichero."""
+    base = RAIZ / carpeta
+    rutas = [base] if base.is_file() else sorted(base.rglob("*.py"))
+    nombres = [p.relative_to(RAIZ) for p in rutas if p.name not in NO_SE_TOCAN]
+    return [
+        mutante
+        for nombre in nombres
+        if base.is_file() or not nombre.is_relative_to(LARGAS)
+        for mutante in mutantes_de((RAIZ / nombre).read_text(encoding="utf-8"), nombre)
+    ]
+
+
 def muestra(carpetas: list[str], cuantos: int, semilla: int) -> list[Mutante]:
     """Unas cuantas faltas de cada carpeta, las mismas con la misma semilla."""
-    salida = []
+    salida, sabidas = [], equivalentes()
     for carpeta in carpetas:
-        base = RAIZ / carpeta
-        rutas = (
-            [base]
-            if base.is_file()
-            else sorted(p for p in base.rglob("*.py") if p.name not in NO_SE_TOCAN)
-        )
-        todas = [
-            m
-            for p in rutas
-            for m in mutantes_de(p.read_text(encoding="utf-8"), p.relative_to(RAIZ))
-        ]
-        salida += random.Random(semilla).sample(todas, min(cuantos, len(todas)))
+        faltas = [m for m in todos(carpeta) if m.seña not in sabidas]
+        salida += random.Random(semilla).sample(faltas, min(cuantos, len(faltas)))
     return salida
 
 
@@ -247,17 +308,19 @@ def mide(faltas: list[Mutante], copiado: Path) -> list[Mutante]:
     """Planta las faltas de una en una; devuelve las que nadie ve. Sin faltas, las pruebas tienen
     que pasar.
     """
-    sanas: set[tuple[str, ...]] = set()
-    vivos = []
-    for orden, falta in enumerate(faltas, 1):
-        suyas = pruebas_de(falta.fichero, copiado)
-        if suyas and tuple(suyas) not in sanas:
-            if prueba(copiado, suyas):
-                raise SystemExit(f"Sin ninguna falta ya fallan: {' '.join(suyas)}")
-            sanas.add(tuple(suyas))
-        vista = bool(suyas) and lo_ven(falta, copiado, suyas)
-        print(f"{orden:3d}/{len(faltas)} {'vista' if vista else 'VIVA '} {falta}", flush=True)
-        vivos += [] if vista else [falta]
+    grupos: dict[tuple[str, ...], list[Mutante]] = {}
+    for falta in faltas:
+        grupos.setdefault(tuple(pruebas_de(falta.fichero, copiado)), []).append(falta)
+    vivos, hechas = [], 0
+    for pruebas, suyas in grupos.items():
+        ficheros = sorted({falta.fichero for falta in suyas})
+        visto = mira(copiado, ficheros, list(pruebas)) if pruebas else {}
+        for falta in suyas:
+            testigos = testigos_de(falta, visto, copiado) if pruebas else []
+            vista = bool(testigos) and lo_ven(falta, copiado, list(pruebas), testigos)
+            hechas, dicho = hechas + 1, "vista" if vista else "VIVA " if testigos else "NADIE"
+            print(f"{hechas:3d}/{len(faltas)} {dicho} {falta}", flush=True)
+            vivos += [] if vista else [falta]
     return vivos
 
 
@@ -276,6 +339,8 @@ def main() -> None:
         suyas = [f for f in faltas if f.fichero.is_relative_to(nombre)]
         quedan = sum(f.fichero.is_relative_to(nombre) for f in vivos)
         print(f"{nombre}: {len(suyas) - quedan} de {len(suyas)} vistas")
+    uso = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"Semilla {elegido.semilla}; {uso.ru_utime + uso.ru_stime:.0f} s de procesador")
 
 
 if __name__ == "__main__":
