@@ -20,6 +20,7 @@ from procesos import PLAZO_VENCIDO, corre, principal
 # Lo demás tarda en importarse, y Ctrl+C se atiende ya.
 import argparse
 import ast
+import hashlib
 import json
 import os
 import random
@@ -29,7 +30,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ NO_SE_TOCAN = {
 }  # nadie los importa al probar, o son los que miden
 # Las ejecuciones largas, de minutos u horas: no las mira ninguna prueba.
 LARGAS = Path("tools/semillas")
+GUARDADOS = RAIZ / "book/_build/.testigos"
 EQUIVALENTES = RAIZ / "tools/equivalentes.yml"
 PLAZO = 600
 ANSI = {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
@@ -235,20 +237,37 @@ def pytest(copiado: Path, ficheros: list[str], **entorno: str) -> int:
 
 
 def mira(copiado: Path, ficheros: list[Path], pruebas: list[str]) -> dict[str, Any]:
-    """Ejecuta las pruebas con el código sano y devuelve por dónde pasa cada una."""
-    salida = copiado / "testigos.json"
-    mirados = "\n".join(str(copiado / x) for x in ficheros)
-    opciones = {"TESTIGOS_MIRA": mirados, "TESTIGOS_SALIDA": str(salida)}
-    if pytest(copiado, pruebas, **opciones):
-        raise SystemExit(f"Sin ninguna falta ya fallan: {' '.join(pruebas)}")
-    return json.loads(salida.read_text(encoding="utf-8"))
+    """Ejecuta las pruebas con el código sano y devuelve por dónde pasa cada una.
+
+    Con el mismo código y las mismas pruebas no se repite.
+    """
+    guardado = GUARDADOS / f"{_huella(copiado, ficheros, pruebas)}.json"
+    if not guardado.exists():
+        guardado.parent.mkdir(parents=True, exist_ok=True)
+        mirados = "\n".join(str(copiado / x) for x in ficheros)
+        opciones = {"TESTIGOS_MIRA": mirados, "TESTIGOS_SALIDA": str(copiado / "testigos.json")}
+        if pytest(copiado, pruebas, **opciones):
+            raise SystemExit(f"Sin ninguna falta ya fallan: {' '.join(pruebas)}")
+        texto = (copiado / "testigos.json").read_text(encoding="utf-8")
+        guardado.write_text(texto.replace(f"{copiado}/", ""), encoding="utf-8")
+    return json.loads(guardado.read_text(encoding="utf-8"))
 
 
-def testigos_de(mutante: Mutante, visto: dict[str, Any], copiado: Path) -> list[str]:
+def _huella(copiado: Path, ficheros: list[Path], pruebas: list[str]) -> str:
+    """Las letras que cambian si cambian las pruebas, lo mirado o cualquier código que usen."""
+    codigo = [p for carpeta in CARPETAS for p in (copiado / carpeta).rglob("*.py")]
+    comunes = list((copiado / "tests").rglob("conftest.py"))
+    letras = hashlib.sha256(repr((sorted(map(str, ficheros)), pruebas)).encode())
+    for ruta in sorted({*codigo, *comunes, *(copiado / p for p in pruebas)}):
+        letras.update(ruta.relative_to(copiado).as_posix().encode() + ruta.read_bytes())
+    return letras.hexdigest()[:16]
+
+
+def pasan_por(mutante: Mutante, visto: dict[str, Any]) -> list[str]:
     """Las pruebas que pasan por la falta, de la más rápida a la más lenta, y las que lanzan
     procesos, que no se sabe por dónde pasan.
     """
-    lineas = visto["lineas"].get(str(copiado / mutante.fichero), {})
+    lineas = visto["lineas"].get(mutante.fichero.as_posix(), {})
     aqui = set(mutante.instruccion)
     pasan = {quien for quien, suyas in lineas.items() if aqui & set(suyas)}
     lanzan = set(visto["lanzan"])
@@ -304,6 +323,13 @@ def muestra(carpetas: list[str], cuantos: int, semilla: int) -> list[Mutante]:
     return salida
 
 
+def hermanos(fichero: Path, pruebas: Sequence[str], copiado: Path) -> list[Path]:
+    """Los ficheros de la misma carpeta que miran las mismas pruebas."""
+    raiz = next((x for x in CARPETAS if fichero.is_relative_to(x)), fichero.parent.as_posix())
+    todas = [p.relative_to(copiado) for p in sorted((copiado / raiz).rglob("*.py"))]
+    return [p for p in todas if pruebas_de(p, copiado) == list(pruebas)]
+
+
 def mide(faltas: list[Mutante], copiado: Path) -> list[Mutante]:
     """Planta las faltas de una en una; devuelve las que nadie ve. Sin faltas, las pruebas tienen
     que pasar.
@@ -313,10 +339,10 @@ def mide(faltas: list[Mutante], copiado: Path) -> list[Mutante]:
         grupos.setdefault(tuple(pruebas_de(falta.fichero, copiado)), []).append(falta)
     vivos, hechas = [], 0
     for pruebas, suyas in grupos.items():
-        ficheros = sorted({falta.fichero for falta in suyas})
+        ficheros = hermanos(suyas[0].fichero, pruebas, copiado)
         visto = mira(copiado, ficheros, list(pruebas)) if pruebas else {}
         for falta in suyas:
-            testigos = testigos_de(falta, visto, copiado) if pruebas else []
+            testigos = pasan_por(falta, visto) if pruebas else []
             vista = bool(testigos) and lo_ven(falta, copiado, list(pruebas), testigos)
             hechas, dicho = hechas + 1, "vista" if vista else "VIVA " if testigos else "NADIE"
             print(f"{hechas:3d}/{len(faltas)} {dicho} {falta}", flush=True)
