@@ -8,26 +8,39 @@ from types import SimpleNamespace
 import pytest
 from docutils import nodes
 from docutils.core import publish_doctree
-from libro import buscador, didactica, docstrings, espanol, sitio, tiempos
+from libro import (
+    buscador,
+    didactica,
+    docstrings,
+    ejercicios,
+    espanol,
+    iconos,
+    mapa,
+    numeracion,
+    plegado,
+    sitio,
+    tiempos,
+)
 from libro.buscador import en_html, entradas_de, glosario_de, otros_nombres, texto_de
 from libro.didactica import RecogerFiguras, SacarRefutaciones, refutacion
 from libro.docstrings import convertir
 from libro.espanol import Catalogo, leer_catalogo, sustituir
 from libro.sitio import direccion_publicada, informe_de_error
 from libro.tiempos import Medida
+from sphinx import addnodes
 
 
 class Avisos(list):
     """Un «logger» que guarda lo que se avisa."""
 
     def warning(self, texto, *valores, **_):
-        self.append(texto % valores)
+        self.append(texto % valores if valores else texto)
 
 
 @pytest.fixture
 def avisos(monkeypatch):
     lista = Avisos()
-    for modulo in (buscador, didactica, espanol, tiempos):
+    for modulo in (buscador, didactica, ejercicios, espanol, iconos, plegado, tiempos):
         monkeypatch.setattr(modulo, "logger", lista)
     return lista
 
@@ -110,8 +123,8 @@ def test_los_ejercicios_se_buscan_por_su_numero():
         nodo = nodes.admonition("", label=etiqueta, type=tipo, ids=ids)
         nodo += [nodes.title("", r"(La \sqrt{d})"), nodes.paragraph("", "Se pide.")]
         pagina[0] += nodo
-    ejercicios = entradas_de(pagina, "4-x/07-y", "p.html")[1:]
-    assert ejercicios == [["p.html#ej-4-2", "Ejercicio 4.2 La √d", "7. T", "Se pide."]]
+    entradas = entradas_de(pagina, "4-x/07-y", "p.html")[1:]
+    assert entradas == [["p.html#ej-4-2", "Ejercicio 4.2 La √d", "7. T", "Se pide."]]
 
 
 def test_el_glosario_en_html():
@@ -654,3 +667,256 @@ def test_las_refutaciones_salen_del_titulo():
     rotulo = seccion[1]
     assert rotulo.astext() == "Error frecuente" and rotulo["ids"] == ["err-R-002"]
     assert anotados == [("err-r-002", "d", "err-R-002", "Más es mejor")]
+
+
+# --- Plegado --------------------------------------------------------------------------------------
+
+
+def cierra(*hijos: nodes.Node) -> nodes.document:
+    pagina = documento("")
+    pagina += list(hijos)
+    plegado.CerrarAFondo(pagina).apply()
+    return pagina
+
+
+def abre() -> plegado.desplegable:
+    return plegado.desplegable("", abierto=True)
+
+
+def test_a_fondo_recoge_lo_que_hay_hasta_su_cierre(avisos):
+    antes, uno, dos, despues = (nodes.paragraph("", x) for x in ("antes", "1", "2", "después"))
+    marca, otra = abre(), plegado.desplegable()
+    pagina = cierra(antes, marca, uno, dos, plegado.fin_a_fondo(), otra, despues)
+    assert pagina.children == [antes, marca, otra, despues] and marca.children == [uno, dos]
+    assert avisos == [] and "abierto" not in marca and not otra.children
+
+
+@pytest.mark.parametrize(
+    ("hijos", "aviso", "quedan"),
+    [
+        (lambda: [abre(), plegado.fin_a_fondo()], "vacío", 1),
+        (lambda: [abre(), nodes.paragraph()], "sin fin-a-fondo", 2),
+        (lambda: [plegado.fin_a_fondo(), nodes.paragraph()], "no cierra nada", 1),
+    ],
+)
+def test_a_fondo_mal_cerrado_avisa(avisos, hijos, aviso, quedan):
+    pagina = cierra(*hijos())
+    assert len(avisos) == 1 and aviso in avisos[0] and len(pagina) == quedan
+
+
+def test_un_a_fondo_dentro_de_otro_avisa(avisos):
+    cierra(abre(), abre(), nodes.paragraph(), plegado.fin_a_fondo(), plegado.fin_a_fondo())
+    assert any("otro a-fondo abierto dentro" in aviso for aviso in avisos)
+
+
+def celda(*etiquetas: str, **datos) -> nodes.container:
+    codigo = nodes.container("", nodes.literal_block("", "x = 1"), nb_element="cell_code_source")
+    salida = nodes.container("", nodes.paragraph("", "salida"), nb_element="cell_code_output")
+    metadatos = {"tags": list(etiquetas), **datos}
+    return nodes.container("", codigo, salida, nb_element="cell_code", cell_metadata=metadatos)
+
+
+def test_las_celdas_se_pliegan_segun_su_etiqueta(avisos):
+    suma, dibujo, normal = celda("comprobacion", comprueba="Suma bien."), celda("dibujo"), celda()
+    sin_codigo = nodes.container("", nb_element="cell_code", cell_metadata={"tags": ["dibujo"]})
+    texto = nodes.container("", nodes.paragraph("", "t"), cell_metadata={"tags": ["dibujo"]})
+    pagina = documento("")
+    pagina += [suma, dibujo, normal, sin_codigo, texto]
+    plegado.PlegarCeldas(pagina).apply()
+    (caja,) = suma.children
+    assert caja["classes"] == ["comprobacion"] and caja[0].astext() == "Suma bien"
+    assert caja[0]["rotulo"] == "Comprobado:" and len(caja) == 3
+    caja, salida = dibujo.children
+    assert caja["classes"] == ["dibujo"] and caja["titulo"] == "Código de la figura"
+    assert caja.astext() == "x = 1" and salida.astext() == "salida"
+    assert len(normal) == 2 and not sin_codigo.children and isinstance(texto[0], nodes.paragraph)
+    assert avisos == [] and not plegado.codigo_del_dibujo(dibujo)
+    dibujo.remove(salida)
+    assert plegado.codigo_del_dibujo(dibujo) and not plegado.codigo_del_dibujo(suma)
+
+
+def test_una_comprobacion_sin_su_frase_avisa(avisos):
+    pagina = documento("")
+    pagina += celda("comprobacion")
+    plegado.PlegarCeldas(pagina).apply()
+    assert len(avisos) == 1 and ":comprueba:" in avisos[0]
+
+
+def test_el_html_de_lo_plegado():
+    escritor = SimpleNamespace(body=[], starttag=lambda nodo, nombre: f"<{nombre}>\n")
+    con_titulo, sin_titulo = plegado.nuevo_desplegable("a < b", "c", "d"), plegado.desplegable()
+    assert con_titulo["classes"] == ["c", "d"]
+    plegado._abrir_desplegable(escritor, con_titulo)
+    plegado._cerrar_desplegable(escritor, con_titulo)
+    plegado._abrir_desplegable(escritor, sin_titulo)
+    rotulado = plegado.resumen(rotulo="A & B")
+    plegado._abrir_resumen(escritor, rotulado)
+    plegado._cerrar_resumen(escritor, rotulado)
+    assert "".join(escritor.body).split("\n") == [
+        "<details>",
+        "<summary>a &lt; b</summary>",
+        "<div class='desplegado'>",
+        "</div></details>",
+        "<details>",
+        '<summary><span class="rotulo">A &amp; B</span> <span class="asunto"></span></summary>',
+        "<div class='desplegado'>",
+        "",
+    ]
+
+
+# --- Ejercicios, números, iconos y mapa -----------------------------------------------------------
+
+
+def test_el_ejercicio_se_busca_en_su_capitulo():
+    ejercicio, fichero = ejercicios._buscar("4.1")
+    assert ejercicio.id == "4.1" and fichero.endswith("cap04.py")
+    assert ejercicios._buscar("4.99")[0] is None
+    with pytest.raises(ModuleNotFoundError):
+        ejercicios._buscar("99.1")
+
+
+def test_la_ficha_de_un_ejercicio():
+    ficha = ejercicios.Ejercicio._ficha
+    uno = SimpleNamespace(dificultad=1, tipo="lapiz", puntos=1, minutos=5)
+    tres = SimpleNamespace(dificultad=3, tipo="escribir", puntos=4, minutos=40)
+    assert ficha(None, uno).astext().split("  ") == ["★ básico lápiz y papel 1 punto unos 5 min "]
+    assert ficha(None, tres).astext() == "★★★ avanzado escribir código 4 puntos unos 40 min "
+    assert ficha(None, uno)["classes"] == ["ficha"]
+
+
+def test_un_ejercicio_con_otro_numero_avisa(avisos):
+    def datos(docname, tipo="exercise"):
+        return {"docname": docname, "type": tipo}
+
+    registro = {
+        "ej-4-1": datos("4-x/04-a"),
+        "ej-4-2": datos("4-x/04-a"),
+        "ej-4-3": datos("4-x/04-a"),
+        "ra-4-1": datos("4-x/04-a"),
+        "ra-5-1": datos("4-x/04-a"),
+        "ej-4-9": datos("4-x/04-a", "solution"),
+        "suelto": datos("4-x/04-a"),
+    }
+    numeros = {"4-x/04-a": {"exercise": {"ej-4-1": (4, 1), "ej-4-2": (4, 3)}}}
+    env = SimpleNamespace(sphinx_exercise_registry=registro, toc_fignumbers=numeros)
+    ejercicios._comprobar_numeros(None, env)
+    assert avisos == [
+        "el ejercicio con etiqueta «ej-4-2» lleva el número 4.3; se esperaba 4.2",
+        "el ejercicio con etiqueta «ej-4-3» lleva el número ninguno; se esperaba 4.3",
+        "el ejercicio con etiqueta «ra-5-1» lleva el número 4.1; se esperaba 5.1",
+    ]
+    ejercicios._comprobar_numeros(None, SimpleNamespace())
+    assert len(avisos) == 3
+
+
+def test_los_contenidos_de_ejercicios_llevan_su_nombre():
+    pagina = documento("")
+    for clase, padre in (
+        ("exercise-content", {"label": "ej-4-1"}),
+        ("proof-content", {}),
+        ("otro", {}),
+    ):
+        pagina += nodes.admonition("", nodes.section("", ids=[clase]), **padre)
+    pagina += nodes.section()
+    ejercicios.IdentificadoresUnicos(pagina).run()
+    assert [s["ids"] for s in pagina.findall(nodes.section)] == [
+        ["ej-4-1-contenido"],
+        ["sin-etiqueta-contenido"],
+        ["otro"],
+        [],
+    ]
+
+
+def test_el_enlace_a_la_solucion_esta_si_la_hay():
+    pagina = documento("")
+    pagina += [ejercicios.enlace_solucion(etiqueta=f"sol-4-{n}") for n in (1, 2)]
+    dominio = SimpleNamespace(anonlabels={"sol-4-2": ("sol", "ancla")})
+    constructor = SimpleNamespace(get_relative_uri=lambda de, a: f"{de}→{a}")
+    app = SimpleNamespace(builder=constructor)
+    pagina.settings.env = SimpleNamespace(docname="d", get_domain=lambda _: dominio, app=app)
+    ejercicios.ResolverSoluciones(pagina).run()
+    (parrafo,) = pagina.children
+    assert parrafo["classes"] == ["solucion"] and parrafo.astext().startswith("Solución")
+    assert next(iter(parrafo.findall(nodes.reference)))["refuri"] == "d→sol#ancla"
+
+
+def indice(*anclas: str, dentro: dict[str, tuple] | None = None) -> nodes.bullet_list:
+    lista = nodes.bullet_list()
+    for ancla in anclas:
+        enlace = nodes.reference("", ancla, anchorname=ancla)
+        elemento = nodes.list_item("", addnodes.compact_paragraph("", "", enlace))
+        if dentro and ancla in dentro:
+            elemento += dentro[ancla]
+        lista += elemento
+    return lista
+
+
+def test_los_numeros_salen_del_fichero():
+    hondo = indice("#f", "#g")
+    secciones = indice("#b", "#c", dentro={"#b": indice("#d", dentro={"#d": hondo})})
+    secciones.insert(0, nodes.comment())
+    tocs = {
+        "4-x/04-a": indice("", dentro={"": secciones}),
+        "intro": indice("", dentro={"": indice("#z")}),
+        "4-x/05-b": nodes.bullet_list(),
+    }
+    env = SimpleNamespace(tocs=tocs, titles={"4-x/04-a": {}}, toc_secnumbers={"intro": {}})
+    assert numeracion.assign_section_numbers(None, env) == ["4-x/04-a"]
+    assert env.toc_secnumbers == {
+        "4-x/04-a": {"": (4,), "#b": (4, 1), "#d": None, "#f": None, "#g": None, "#c": (4, 2)},
+        "intro": {},
+        "4-x/05-b": {},
+    }
+    assert env.titles["4-x/04-a"] == {"secnumber": [4]}
+    assert numeracion.assign_section_numbers(None, env) == []
+    assert [n["secnumber"] for n in secciones.findall(nodes.reference)] == [
+        [4, 1], None, None, None, [4, 2],
+    ]  # fmt: skip
+
+
+def test_un_icono_sin_dibujo_avisa_y_se_queda(avisos):
+    icono = '<i class="fa-solid fa-nada"></i>'
+    assert iconos.dibujar(icono) == icono and len(avisos) == 1 and "fa-nada" in avisos[0]
+    dibujado = iconos.dibujar('<span class="fa-solid fa-circle-half-stroke fa-lg"></span>')
+    assert dibujado.count("<path") == 2 and 'class="icono" viewBox' in dibujado
+
+
+@pytest.mark.parametrize(("formato", "quedan"), [("html", 0), ("latex", 1)])
+def test_los_iconos_se_dibujan_en_cada_pagina(formato, quedan):
+    icono = '<i class="fa-solid fa-bars"></i>'
+    plantillas = SimpleNamespace(render=lambda plantilla, contexto: icono)
+    app = SimpleNamespace(builder=SimpleNamespace(format=formato, templates=plantillas))
+    iconos._conectar(app)
+    assert plantillas.render("x", {}).count("<i") == quedan
+
+
+def mapa_con(tmp_path: Path, *escritos: str) -> tuple[nodes.container, list]:
+    anotado = []
+    env = SimpleNamespace(
+        srcdir=tmp_path,
+        docname="intro",
+        found_docs=set(escritos),
+        note_reread=lambda: anotado.append("otra vez"),
+        note_dependency=anotado.append,
+    )
+    directiva = object.__new__(mapa.MapaDelLibro)
+    directiva.state = SimpleNamespace(document=SimpleNamespace(settings=SimpleNamespace(env=env)))
+    (caja,) = directiva.run()
+    return caja, anotado
+
+
+def test_el_mapa_enlaza_lo_escrito(tmp_path):
+    assert not mapa_con(tmp_path)[0].children
+    (tmp_path / "mapa.yml").write_text(
+        "- parte: Una\n  capitulos:\n    4: [Cuatro, Idea cuatro]\n    5: [Cinco, Idea cinco]\n"
+    )
+    caja, anotado = mapa_con(tmp_path, "2-x/04-cuatro", "intro")
+    assert anotado == ["otra vez", str(tmp_path / "mapa.yml")]
+    (tarjeta,) = caja.children
+    assert caja["classes"] == ["mapa-libro"] and tarjeta["classes"] == ["tarjeta"]
+    cuatro, cinco = tarjeta.findall(nodes.list_item)
+    assert (cuatro["classes"], cinco["classes"]) == (["escrito"], ["por-escribir"])
+    (enlace,) = tarjeta.findall(addnodes.pending_xref)
+    assert enlace["reftarget"] == "/2-x/04-cuatro" and enlace.astext() == "4. Cuatro"
+    assert enlace["refexplicit"] is True and enlace["refwarn"] is True
+    assert cinco.astext().split("\n\n") == ["5. Cinco por escribir", "Idea cinco"]
