@@ -206,9 +206,15 @@ def pruebas_de(fichero: Path, raiz: Path = RAIZ) -> list[str]:
         rf"^(?:from|import) (?:libro\.|atento[\w.]*)?(?:.*\b)?{nombre}\b", re.MULTILINE
     )
     suyas = de_nombre or [p for p in hay if importa.search(p.read_text(encoding="utf-8"))]
-    if partes[0] == "book" and not suyas:
-        suyas = [raiz / "tests/libro/test_extension.py"]
+    construye = raiz / "tests/libro/test_extension.py"
+    if partes[0] == "book" and construye not in suyas and _se_conecta(raiz / fichero, suyas):
+        suyas = [*suyas, construye]
     return [p.relative_to(raiz).as_posix() for p in suyas]
+
+
+def _se_conecta(ruta: Path, suyas: list[Path]) -> bool:
+    """Si un módulo de la extensión cambia las páginas: lo suyo se mira también construyendo."""
+    return not suyas or (ruta.exists() and "\ndef setup(app" in ruta.read_text(encoding="utf-8"))
 
 
 def copia(destino: Path) -> None:

@@ -262,6 +262,10 @@ CASES = {
         captions={"mezcla": "promedio"},
         roles={"A": "weight", "V": "value"},
     ),
+    "blocks-edge": lambda: diagrams.blocks(
+        [["a", "bbbb", "c"], ["d", "e" * 24, "f"]],
+        [("c", "f", "muchas filas × d_k")],
+    ),
     "phases-none": lambda: diagrams.phases(),
     "encoder-decoder-attention": lambda: diagrams.encoder_decoder(
         WORDS, WORDS[::-1], weights=weights(6), one_vector=False, step=4
@@ -537,6 +541,16 @@ def test_any_room(tables, badges):
         (lambda: diagrams.shuffle(["a", "b"], [0, 0]), "permutación"),
         (lambda: diagrams.triangle(["a", "b"], {"x": SCORES}), "se esperaban 3"),
         (lambda: diagrams.triangle(["a", "b", "c"], {"x": np.eye(2)}), r"se esperaba \(3, 3\)"),
+        (
+            lambda: diagrams.blocks(
+                [["a", "c", "aa", "b"], ["d", "e" * 12, "f", "g"]],
+                [
+                    (x, y, "n × d_k")
+                    for x, y in zip(["a", "c", "aa", "b"], ["d", "e" * 12, "f", "g"], strict=True)
+                ],
+            ),
+            "no cabe junto a su flecha",
+        ),
         (lambda: diagrams.blocks([["a"]], [("a", "b")]), "«b» no está en grid"),
         (lambda: diagrams.blocks([["a", "b", "a"]], []), "no forman un rectángulo"),
         (lambda: diagrams.blocks(["abc"], []), "lista de nombres"),
