@@ -20,6 +20,7 @@ from procesos import PLAZO_VENCIDO, corre, principal
 # Lo demás tarda en importarse, y Ctrl+C se atiende ya.
 import argparse
 import ast
+import functools
 import hashlib
 import json
 import os
@@ -198,18 +199,27 @@ def pruebas_de(fichero: Path, raiz: Path = RAIZ) -> list[str]:
     carpetas = (
         ("tests/atento",)
         if partes[0] == "code"
-        else ("tests/maquinaria", "tests/libro", "tests/sitio")
+        else ("tests/maquinaria", "tests/libro")  # las de «sitio» necesitan el libro construido
     )
     hay = [p for c in carpetas for p in sorted((raiz / c).rglob("test_*.py"))]
     de_nombre = [p for p in hay if p.stem.removeprefix("test_") in partes]
-    importa = re.compile(
-        rf"^(?:from|import) (?:libro\.|atento[\w.]*)?(?:.*\b)?{nombre}\b", re.MULTILINE
-    )
-    suyas = de_nombre or [p for p in hay if importa.search(p.read_text(encoding="utf-8"))]
+    suyas = de_nombre or [p for p in hay if nombre in _importados(p.read_text(encoding="utf-8"))]
     construye = raiz / "tests/libro/test_extension.py"
     if partes[0] == "book" and construye not in suyas and _se_conecta(raiz / fichero, suyas):
         suyas = [*suyas, construye]
     return [p.relative_to(raiz).as_posix() for p in suyas]
+
+
+@functools.cache
+def _importados(texto: str) -> frozenset[str]:
+    """Los nombres, parte a parte, de todo lo que un fichero importa."""
+    nombres: set[str] = set()
+    for nodo in ast.walk(ast.parse(texto)):
+        if isinstance(nodo, ast.ImportFrom):
+            nombres |= {*(nodo.module or "").split("."), *(alias.name for alias in nodo.names)}
+        elif isinstance(nodo, ast.Import):
+            nombres |= {parte for alias in nodo.names for parte in alias.name.split(".")}
+    return frozenset(nombres)
 
 
 def _se_conecta(ruta: Path, suyas: list[Path]) -> bool:
@@ -333,7 +343,7 @@ def hermanos(fichero: Path, pruebas: Sequence[str], copiado: Path) -> list[Path]
     """Los ficheros de la misma carpeta que miran las mismas pruebas."""
     raiz = next((x for x in CARPETAS if fichero.is_relative_to(x)), fichero.parent.as_posix())
     todas = [p.relative_to(copiado) for p in sorted((copiado / raiz).rglob("*.py"))]
-    return [p for p in todas if pruebas_de(p, copiado) == list(pruebas)]
+    return [p for p in todas if sorted(pruebas_de(p, copiado)) == list(pruebas)]
 
 
 def mide(faltas: list[Mutante], copiado: Path) -> list[Mutante]:
@@ -342,7 +352,7 @@ def mide(faltas: list[Mutante], copiado: Path) -> list[Mutante]:
     """
     grupos: dict[tuple[str, ...], list[Mutante]] = {}
     for falta in faltas:
-        grupos.setdefault(tuple(pruebas_de(falta.fichero, copiado)), []).append(falta)
+        grupos.setdefault(tuple(sorted(pruebas_de(falta.fichero, copiado))), []).append(falta)
     vivos, hechas = [], 0
     for pruebas, suyas in grupos.items():
         ficheros = hermanos(suyas[0].fichero, pruebas, copiado)
