@@ -1,6 +1,6 @@
 """Estropea el código de una en una y mira si las pruebas lo ven.
 
-    python tools/mutantes.py [CARPETA o fichero …] [--cuantos 20] [--semilla 0]
+    python tools/mutantes.py [CARPETA o fichero …] [--cuantos 20] [--semilla 0] [--rapidas]
 
 Sin carpetas, reparte la muestra entre ``code/atento``, ``book/_ext`` y ``tools``. Cada falta (una
 comparación al revés, una constante que cambia, una instrucción o un ``raise`` que desaparece, un
@@ -50,6 +50,8 @@ NO_SE_TOCAN = {
 }  # nadie los importa al probar, o son los que miden
 # Las ejecuciones largas, de minutos u horas: no las mira ninguna prueba.
 LARGAS = Path("tools/semillas")
+# Con «--rapidas», sin construir libros ni abrir navegadores: se ven como mucho las mismas faltas.
+RAPIDAS = "not construccion and not navegador and not lento"
 GUARDADOS = RAIZ / "book/_build/.testigos"
 EQUIVALENTES = RAIZ / "tools/equivalentes.yml"
 PLAZO = 600
@@ -248,7 +250,12 @@ def pytest(copiado: Path, ficheros: list[str], **entorno: str) -> int:
     rutas = os.pathsep.join(map(str, carpetas))
     todo = {**os.environ, **ANSI, "PYTHONPATH": rutas, **entorno}
     nada = subprocess.DEVNULL
-    orden += ["--timeout", "120", *ficheros]
+    orden += [
+        "--timeout",
+        "120",
+        *(["-m", RAPIDAS] if "MUTANTES_RAPIDAS" in todo else []),
+        *ficheros,
+    ]
     return corre(orden, PLAZO, cwd=copiado, env=todo, stdout=nada, stderr=nada)
 
 
@@ -273,7 +280,9 @@ def _huella(copiado: Path, ficheros: list[Path], pruebas: list[str]) -> str:
     """Las letras que cambian si cambian las pruebas, lo mirado o cualquier código que usen."""
     codigo = [p for carpeta in CARPETAS for p in (copiado / carpeta).rglob("*.py")]
     comunes = list((copiado / "tests").rglob("conftest.py"))
-    letras = hashlib.sha256(repr((sorted(map(str, ficheros)), pruebas)).encode())
+    letras = hashlib.sha256(
+        repr((sorted(map(str, ficheros)), pruebas, "MUTANTES_RAPIDAS" in os.environ)).encode()
+    )
     for ruta in sorted({*codigo, *comunes, *(copiado / p for p in pruebas)}):
         letras.update(ruta.relative_to(copiado).as_posix().encode() + ruta.read_bytes())
     return letras.hexdigest()[:16]
@@ -372,7 +381,10 @@ def main() -> None:
     opciones.add_argument("carpetas", nargs="*", default=list(CARPETAS))
     opciones.add_argument("--cuantos", type=int, default=20, help="faltas de cada carpeta")
     opciones.add_argument("--semilla", type=int, default=0)
+    opciones.add_argument("--rapidas", action="store_true", help="sin construir ni navegador")
     elegido = opciones.parse_args()
+    if elegido.rapidas:
+        os.environ["MUTANTES_RAPIDAS"] = "1"
     faltas = muestra(elegido.carpetas or list(CARPETAS), elegido.cuantos, elegido.semilla)
     with tempfile.TemporaryDirectory() as carpeta:
         copia(Path(carpeta))
