@@ -331,3 +331,37 @@ def test_la_orden_dice_donde_queda_y_cuanto_ocupa(sitio, tmp_path, monkeypatch, 
     monkeypatch.setattr(sys, "argv", [*orden[:3], str(tmp_path / "nada")])
     with pytest.raises(SystemExit, match="make libro"):
         llevar.main()
+
+
+@pytest.mark.navegador
+def test_el_pdf_de_un_sitio_de_juguete(sitio, tmp_path):
+    """Con números en el índice, enlaces de dentro y nada pedido fuera de la carpeta."""
+    from pypdf import PdfReader
+
+    uno = sitio / "dos.html"
+    uno.write_text(
+        uno.read_text("utf-8").replace("Aquí.", 'Aquí.<img src="https://ejemplo.org/x.png">'),
+        "utf-8",
+    )
+    tomo = Tomo(sitio, "https://publicado.org/")
+    hecho = tomo_pdf.escribe(tomo, tmp_path / "nueva/honda/libro.pdf")
+    assert hecho == tmp_path / "nueva/honda/libro.pdf"
+    lector = PdfReader(tomo_pdf.escribe(tomo, hecho))
+    assert lector.metadata.title == "Portada"
+    assert [m.title for m in lector.outline if not isinstance(m, list)][:1] == ["Portada"]
+    texto = "\n".join(p.extract_text() for p in lector.pages)
+    assert "Portada" in texto and "Dos" in texto
+    paginas = numeros(hecho.read_bytes())
+    assert 1 < paginas["p-a-uno"] <= paginas["p-dos"] <= len(lector.pages)
+    assert lector.root_object["/MarkInfo"]["/Marked"]
+    with tomo_pdf.abierto(tomo, "p { color: red }") as pestana:
+        assert pestana.evaluate("innerWidth") == tomo_pdf.ANCHO
+        assert pestana.evaluate("matchMedia('print').matches")
+        assert (
+            pestana.evaluate("getComputedStyle(document.querySelector('p')).color")
+            == "rgb(255, 0, 0)"
+        )
+        pedidos = "async (u) => (await fetch(u).then((r) => r.status, () => 'no'))"
+        assert pestana.evaluate(pedidos, "/dos.html") == 200
+        assert pestana.evaluate(pedidos, "/..%2f..%2fetc%2fhostname") == "no"
+        assert pestana.evaluate(pedidos, "https://ejemplo.org/") == "no"
