@@ -364,4 +364,4 @@ def test_el_pdf_de_un_sitio_de_juguete(sitio, tmp_path):
         pedidos = "async (u) => (await fetch(u).then((r) => r.status, () => 'no'))"
         assert pestana.evaluate(pedidos, "/dos.html") == 200
         assert pestana.evaluate(pedidos, "/..%2f..%2fetc%2fhostname") == "no"
-        assert pestana.evaluate(pedidos, "https://ejemplo.org/") == "no"
+        assert pestana.evaluate(pedidos, "https://ejemplo.org/dos.html") == "no"
