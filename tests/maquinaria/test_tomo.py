@@ -12,6 +12,7 @@ import pytest
 from lxml import etree, html
 
 import llevar
+import tomo as tomo_modulo
 import tomo_epub
 import tomo_pdf
 from paquete import empaqueta
@@ -365,3 +366,16 @@ def test_el_pdf_de_un_sitio_de_juguete(sitio, tmp_path):
         assert pestana.evaluate(pedidos, "/dos.html") == 200
         assert pestana.evaluate(pedidos, "/..%2f..%2fetc%2fhostname") == "no"
         assert pestana.evaluate(pedidos, "https://ejemplo.org/dos.html") == "no"
+
+
+def test_cada_pagina_lleva_su_titulo_arriba(tomo):
+    assert "@page p-a-uno" in documento(tomo, "")
+    reglas = tomo_modulo._cabeceras(tomo.paginas).split("\n")
+    assert reglas == [
+        '@page p-intro { @top-right { content: "" } }',
+        "#p-intro { page: p-intro }",
+        '@page p-a-uno { @top-right { content: "Uno" } }',
+        "#p-a-uno { page: p-a-uno }",
+        '@page p-dos { @top-right { content: "Dos" } }',
+        "#p-dos { page: p-dos }",
+    ]
