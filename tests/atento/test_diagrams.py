@@ -266,6 +266,14 @@ CASES = {
         [["a", "bbbb", "c"], ["d", "e" * 24, "f"]],
         [("c", "f", "muchas filas × d_k")],
     ),
+    "product-wide": lambda: diagrams.product(
+        Matrix("A", (2, 12), ("n", "m")),
+        Matrix("B", (12, 8), ("m", "d")),
+        result=Matrix("C", (2, 8), ("n", "d")),
+    ),
+    "tensor-long-name": lambda: diagrams.tensor(
+        (2, 2, 3), ("lote de frases", "n", "d"), name="entradas"
+    ),
     "phases-none": lambda: diagrams.phases(),
     "encoder-decoder-attention": lambda: diagrams.encoder_decoder(
         WORDS, WORDS[::-1], weights=weights(6), one_vector=False, step=4
@@ -539,6 +547,7 @@ def test_any_room(tables, badges):
         (lambda: diagrams.arcs(WORDS, np.eye(5)), r"se esperaba \(6, 6\)"),
         (lambda: diagrams.arcs(WORDS, [0, 1, 2, 3, 4, 6]), "índices de 0 a 5"),
         (lambda: diagrams.shuffle(["a", "b"], [0, 0]), "permutación"),
+        (lambda: diagrams.shuffle(["m" * 5, "b"], [1, 0]), "no caben; conviene acortarlos"),
         (lambda: diagrams.triangle(["a", "b"], {"x": SCORES}), "se esperaban 3"),
         (lambda: diagrams.triangle(["a", "b", "c"], {"x": np.eye(2)}), r"se esperaba \(3, 3\)"),
         (
