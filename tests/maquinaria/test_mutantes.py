@@ -65,7 +65,7 @@ def test_las_faltas_respetan_las_tildes():
         ("book/_ext/libro/huella.py", "tests/libro/test_huella.py", "tests/libro/test_huella.py"),
         (
             "book/_ext/libro/sitio.py",
-            "tests/libro/test_extension.py",
+            "tests/libro/test_piezas.py",
             "tests/libro/test_extension.py",
         ),
         (
