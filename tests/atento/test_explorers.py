@@ -124,7 +124,7 @@ def test_comments_and_indents_stay_at_home():
     (make_stepper, {"query": normal(5)}, "query"),
     (make_stepper, {"key": torch.full((2, 5, 3), float("nan"))}, "key"),
     (make_stepper, {"value": normal(2, 4, 2)}, "value"),
-    (make_stepper, {"value": normal(3, 5, 2)}, "query, key y value"),
+    (make_stepper, {"value": normal(3, 5, 2)}, "query: con key y value"),
     (make_stepper, {"query": normal(2, 3, 3)}, "queries"),
     (make_stepper, {"words": ["una"]}, "words"),
     (make_stepper, {"words": "cinco"}, "words"),
