@@ -222,7 +222,8 @@ def _casos_fila(rng: Any, *, reach: int = 3) -> list[Caso]:
     def caso(propiedad: str, alcance: int) -> Caso:
         filas, n = entero(rng, 3, 5), entero(rng, 8, 12)
         luces = (uniforme(rng, 0, 1, filas, n) > 0.5).long()
-        sitios = (uniforme(rng, 0, 1, filas, n) * (torch.arange(n) + 1)).long()
+        hasta_ella = torch.arange(n)
+        sitios = (uniforme(rng, 0, 1, filas, n) * (hasta_ella + 1)).long().minimum(hasta_ella)
         return Caso(propiedad, (luces, sitios), {"reach": alcance})
 
     return [
