@@ -87,10 +87,10 @@ class Explorer:
         )
         return (
             f'<div id="{self.element_id}" class="atento-exp" data-atento-explorer="{self.kind}"'
-            f' role="group" aria-label="{html.escape(self.title)}"'
-            f' lang="es">\n{self._heading()}<div'
-            f' class="quiet">{self.static()}</div>\n{self._folded_answer()}<script'
-            f' type="application/json">{_json(self.data())}</script>\n</div>\n'
+            f' role="group" aria-label="{html.escape(self.title)}" lang="es">\n'
+            f'{self._heading()}<div class="quiet">{self.static()}</div>\n'
+            f"{self._folded_answer()}"
+            f'<script type="application/json">{_json(self.data())}</script>\n</div>\n'
             + "\n".join((*parts, *scripts))
             + "\n<script>window.atentoExplorers.mount()</script>"
         )

@@ -109,7 +109,7 @@ def paths(
     end = len(labels) - 1 if end is None else end
     if not 0 <= start < end < len(labels):
         raise ValueError(
-            f"start, end: llegaron {start} y {end}; se esperaba 0 ≤ start < end < {len(labels)}"
+            f"start: llegó {start}, con end = {end}; se esperaba 0 ≤ start < end < {len(labels)}"
         )
     if not 2 <= kernel <= len(labels):
         raise ValueError(f"kernel: llegó {kernel}; se esperaba un entero de 2 a {len(labels)}")

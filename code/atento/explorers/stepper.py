@@ -241,58 +241,57 @@ def stepper(
 
     ``query`` ``(query, d_k)``, ``key`` ``(key, d_k)`` y ``value`` ``(key, d_v)``, o las tres con un
     eje ``head`` delante: entonces se puede elegir cabeza. Con ``projections = (W_Q, W_K, W_V)``,
-    cada una ``(d_model, d)`` o
-    ``(head, d_model, d)``, las tres tablas son las entradas ``(posiciones, d_model)`` y hay un
-    primer paso, proyectar.
+    cada una ``(d_model, d)`` o ``(head, d_model, d)``, las tres tablas son las entradas
+    ``(posiciones, d_model)`` y hay un primer paso, proyectar.
 
     ``words`` rotula las claves y ``queries`` las consultas (si no se dan, son las mismas). ``mask``
-    es ``None``,
-    ``"causal"`` o una tabla booleana ``(query, key)`` con ``True`` donde se puede atender;
-    ``mask_label`` dice cómo se llama esa tabla en el mando. ``features`` rotula las componentes de
-    los valores y ``head_names``, las cabezas.
-    ``output``, ``(head · d_v, d_model)``, es la matriz de salida: con ella hay un último paso,
-    unir, y
-    ``output_features`` rotula sus columnas. ``scale``, ``temperature``, ``row``, ``step`` y
+    es ``None``, ``"causal"`` o una tabla booleana ``(query, key)`` con ``True`` donde se puede
+    atender; ``mask_label`` dice cómo se llama esa tabla en el mando. ``features`` rotula las
+    componentes de los valores y ``head_names``, las cabezas. ``output``, ``(head · d_v,
+    d_model)``, es la matriz de salida: con ella hay un último paso, unir, y ``output_features``
+    rotula sus columnas. ``scale``, ``temperature``, ``row``, ``step`` y
     ``head`` son el estado inicial, y ``controls``, los mandos que se ofrecen. ``question`` se lee
     arriba y ``answer`` queda plegada.
 
     Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o si el
     estado inicial no existe.
     """
-    inputs, matrices, (q, k, v) = _projected((query, key, value), projections)
-    words = check_labels(words, "words", k.shape[1], "clave")
-    queries = _queries(queries, words, q.shape[1])
-    given, start = _mask(mask, (len(queries), len(words)))
-    features = _optional(features, "features", v.shape[2], "componente de value")
+    tables = _projected((query, key, value), projections)
+    labels = _labels(words, queries, features, tables)
+    labels["head_names"] = _optional(head_names, "head_names", len(tables["query"]), "cabeza")
+    matrix, united = _output(output, tables["value"], output_features)
+    given, start = _mask(mask, (len(labels["queries"]), len(labels["words"])))
     initial = {"scaled": bool(scale), "mask": start, "temperature": _temperature(temperature)}
-    matrix, united = _output(output, v, output_features)
-    heads = _optional(head_names, "head_names", len(q), "cabeza")
     explorer = StepperExplorer(
-        words,
-        queries,
-        q,
-        k,
-        v,
-        inputs,
-        matrices,
-        given,
-        str(mask_label),
-        features,
-        matrix,
-        united,
-        heads,
-        initial | {"row": row, "head": head, "step": step},
-        _controls(controls),
-        title,
-        question,
-        answer,
-        check_name(name),
+        **labels,
+        **tables,
+        output_matrix=matrix,
+        output_features=united,
+        mask=given,
+        mask_label=str(mask_label),
+        initial=initial | {"row": row, "head": head, "step": step},
+        controls=_controls(controls),
+        title=title,
+        question=question,
+        answer=answer,
+        name=check_name(name),
     )
-    _settle(explorer, row, head, step)
-    return explorer
+    return _settled(explorer, row, head, step)
 
 
-def _projected(tables: tuple[Any, ...], projections: Any) -> tuple[Any, Any, tuple[Tensor, ...]]:
+def _labels(words: Any, queries: Any, features: Any, tables: dict[str, Any]) -> dict[str, Any]:
+    """Los rótulos de las claves, de las consultas y de las componentes de los valores."""
+    words = check_labels(words, "words", tables["key"].shape[1], "clave")
+    return {
+        "words": words,
+        "queries": _queries(queries, words, tables["query"].shape[1]),
+        "features": _optional(
+            features, "features", tables["value"].shape[2], "componente de value"
+        ),
+    }
+
+
+def _projected(tables: tuple[Any, ...], projections: Any) -> dict[str, Any]:
     """Las entradas, las matrices (si las hay) y consultas, claves y valores con su eje ``head``."""
     inputs = _inputs(*tables, with_projections=projections is not None)
     if projections is None:
@@ -301,7 +300,8 @@ def _projected(tables: tuple[Any, ...], projections: Any) -> tuple[Any, Any, tup
         matrices = _projections(projections, inputs)
         projected = tuple(table @ matrix for table, matrix in zip(inputs, matrices, strict=True))
     _check_projected(*projected)
-    return inputs, matrices, projected
+    named = dict(zip(("query", "key", "value"), projected, strict=True))
+    return named | {"inputs": inputs, "projections": matrices}
 
 
 def _queries(queries: Sequence[str] | None, words: tuple[str, ...], count: int) -> tuple[str, ...]:
@@ -356,8 +356,8 @@ def _check_projected(query: Tensor, key: Tensor, value: Tensor) -> None:
         )
     if not len(query) == len(key) == len(value):
         raise ValueError(
-            f"query, key y value: llegaron {len(query)}, {len(key)} y {len(value)} cabezas; deben"
-            " coincidir"
+            f"query: con key y value, llegaron {len(query)}, {len(key)} y {len(value)} cabezas;"
+            " deben coincidir"
         )
 
 
@@ -416,7 +416,7 @@ def _controls(controls: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in known if name in controls)
 
 
-def _settle(explorer: StepperExplorer, row: int, head: int, step: str | None) -> None:
+def _settled(explorer: StepperExplorer, row: int, head: int, step: str | None) -> StepperExplorer:
     """Comprueba el estado inicial y pone nombre al primer paso si no se dijo."""
     if not 0 <= row < len(explorer.queries):
         raise ValueError(
@@ -431,3 +431,4 @@ def _settle(explorer: StepperExplorer, row: int, head: int, step: str | None) ->
         raise ValueError(f"step: llegó {step!r}; se esperaba uno de {', '.join(explorer.steps)}")
     explorer.initial["step"] = step
     explorer.initial["column"] = int((explorer.query[head, row] @ explorer.key[head].T).argmax())
+    return explorer
