@@ -174,8 +174,12 @@ def test_la_referencia_contesta_todos_los_casos_menudos(ejercicio):
 def test_un_caso_menudo_en_el_que_falla_la_referencia_se_descarta_y_hay_nota():
     ejercicio = LIBRO.ejercicios["1.4"]
     rota = Caso("de tres", (torch.ones(1, 2).long(), torch.tensor([[0, 2]])), {"reach": 3})
-    mezclado = replace(ejercicio, casos=lambda rng, **opciones: (
-        [rota] if getattr(rng, "menudo", False) else []) + ejercicio.casos(rng, **opciones))  # fmt: skip
+
+    def con_rota(rng, **opciones):
+        menudos = [rota] if getattr(rng, "menudo", False) else []
+        return menudos + ejercicio.casos(rng, **opciones)
+
+    mezclado = replace(ejercicio, casos=con_rota)
     codigo = next(c for id_, que, c in MALAS if id_ == "1.4" and "alguna" in que)
     with pytest.raises(carga.CursoRoto, match="falla"):
         prepara(LIBRO, mezclado, "menudo", casos=[rota])

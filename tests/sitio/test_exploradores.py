@@ -39,7 +39,8 @@ PROYECTADO = explorers.stepper(
 )
 UNIDO = explorers.stepper(
     PALABRAS, *[normal(5, 4)] * 3, projections=tuple(normal(2, 4, d, semilla=d) for d in (3, 3, 2)),
-    output=normal(4, 6, semilla=9), head_names=["sujeto", "objeto"], output_features=list("abcdef"), name="unido",
+    output=normal(4, 6, semilla=9), head_names=["sujeto", "objeto"],
+    output_features=list("abcdef"), name="unido",
 )  # fmt: skip
 ANCHO = explorers.stepper(
     ["La", "desafortunada", "investigadora", "perdió", "todos", "sus", "cuadernos", "ayer"],
