@@ -23,6 +23,7 @@ PAQUETE = Path(__file__).resolve().parents[1]
 BIBLIOTECAS = (
     "torch",
     "numpy",
+    "scipy",
     "safetensors",
     "einops",
     "jaxtyping",
