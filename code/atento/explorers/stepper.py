@@ -275,26 +275,26 @@ def stepper(
     estado inicial no existe.
     """
     tables = _projected((query, key, value), projections)
-    labels = _labels(words, queries, features, tables)
-    labels["head_names"] = _optional(head_names, "head_names", len(tables["query"]), "cabeza")
-    given, start = _mask(mask, (len(labels["queries"]), len(labels["words"])))
-    initial = {"scaled": bool(scale), "mask": start, "temperature": _temperature(temperature)}
+    parts = tables | _labels(words, queries, features, head_names, tables)
+    given, start = _mask(mask, (len(parts["queries"]), len(parts["words"])))
+    initial = {"row": row, "head": head, "step": step, "mask": start, "scaled": bool(scale)}
     texts = {"title": title, "question": question, "answer": answer, "name": check_name(name)}
     explorer = StepperExplorer(
-        **labels,
-        **tables,
+        **parts,
         **_output(output, tables["value"], output_features),
         **texts,
         mask=given,
         mask_label=str(mask_label),
-        initial=initial | {"row": row, "head": head, "step": step},
+        initial=initial | {"temperature": _temperature(temperature)},
         controls=_controls(controls),
     )
     return _settled(explorer, row, head, step)
 
 
-def _labels(words: Any, queries: Any, features: Any, tables: dict[str, Any]) -> dict[str, Any]:
-    """Los rótulos de las claves, de las consultas y de las componentes de los valores."""
+def _labels(
+    words: Any, queries: Any, features: Any, head_names: Any, tables: dict[str, Any]
+) -> dict[str, Any]:
+    """Los rótulos de claves, consultas, componentes de los valores y cabezas."""
     words = check_labels(words, "words", tables["key"].shape[1], "clave")
     return {
         "words": words,
@@ -302,6 +302,7 @@ def _labels(words: Any, queries: Any, features: Any, tables: dict[str, Any]) -> 
         "features": _optional(
             features, "features", tables["value"].shape[2], "componente de value"
         ),
+        "head_names": _optional(head_names, "head_names", len(tables["query"]), "cabeza"),
     }
 
 

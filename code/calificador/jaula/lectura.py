@@ -24,6 +24,7 @@ BIBLIOTECAS = (
     "torch",
     "numpy",
     "scipy",
+    "charset-normalizer",  # lo importa numpy.f2py si está, y con él scipy.optimize
     "safetensors",
     "einops",
     "jaxtyping",
