@@ -50,6 +50,11 @@ def make_softmax(**changes):
     return explorers.softmax(**(given | changes))
 
 
+def make_rotation(**changes):
+    given = {"query": normal(4, seed=3), "key": normal(4, seed=4), "name": "prueba"}
+    return explorers.rotation(**(given | changes))
+
+
 def make_mask(**changes):
     given = {"words": WORDS, "scores": normal(5, 5, seed=9), "name": "prueba"}
     return explorers.mask(**(given | changes))
@@ -163,6 +168,23 @@ def test_comments_and_indents_stay_at_home():
     (make_softmax, {"d_k": 0}, "d_k"),
     (make_softmax, {"target": 0.2}, "target"),
     (make_softmax, {"target": 1.0}, "target"),
+    (make_rotation, {"query": normal(3)}, "query"),
+    (make_rotation, {"query": normal(10), "key": normal(10)}, "query"),
+    (make_rotation, {"query": torch.zeros(4)}, "query"),
+    (make_rotation, {"query": normal(1, 4)}, "query"),
+    (make_rotation, {"key": normal(6)}, "key"),
+    (make_rotation, {"key": torch.full((4,), float("nan"))}, "key"),
+    (make_rotation, {"base": 1.0}, "base"),
+    (make_rotation, {"places": 1}, "places"),
+    (make_rotation, {"places": True}, "places"),
+    (make_rotation, {"query_place": 40}, "query_place"),
+    (make_rotation, {"key_place": -1}, "key_place"),
+    (make_rotation, {"key_place": 2.0}, "key_place"),
+    (make_rotation, {"pair": 2}, "pair"),
+    (make_rotation, {"factor": 1.0}, "factor"),
+    (make_rotation, {"factor": "dos"}, "factor"),
+    (make_rotation, {"query": normal(2), "key": normal(2), "factor": 4}, "factor"),
+    (make_rotation, {"name": "con espacios"}, "name"),
     (make_mask, {"scores": normal(5, 4)}, "scores"),
     (make_mask, {"scores": normal(9, 9), "words": ["a"] * 9}, "scores"),
     (make_mask, {"scores": torch.full((5, 5), float("inf"))}, "scores"),
@@ -317,6 +339,50 @@ def test_the_data_are_what_the_page_receives():
         page = make()._repr_html_()
         found = re.search(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)[1]
         assert json.loads(found) == json.loads(json.dumps(make().data()))
+
+
+# --- Los vectores que giran -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["none", "interpolation", "ntk"])
+@pytest.mark.parametrize(("here", "there"), [(0, 0), (3, 9), (39, 2)])
+def test_the_arrows_are_turned_as_the_library_turns(here, there, mode):
+    """Con números complejos, sin pasar por Rotary."""
+    explorer = make_rotation(factor=4)
+    values = explorer.compute(here, there, mode)
+    base = 10000.0 * (4**2 if mode == "ntk" else 1)
+    speed = torch.tensor([1.0, base**-0.5], dtype=torch.float64)
+    speed = speed / 4 if mode == "interpolation" else speed
+    query, key = (torch.view_as_complex(x.view(2, 2)) for x in (explorer.query, explorer.key))
+    for name, vector, place in (("query", query, here), ("key", key, there)):
+        turned = torch.view_as_real(vector * torch.exp(1j * speed * place)).flatten()
+        assert torch.allclose(values[name], turned, atol=1e-12)
+    distance = torch.arange(-39, 40).unsqueeze(1)
+    curve = (query.conj() * key * torch.exp(1j * speed * distance)).real
+    assert torch.allclose(values["curve"], curve, atol=1e-12)
+    assert torch.allclose(values["parts"], values["curve"][there - here + 39], atol=1e-12)
+    assert abs(float(values["score"]) - float(values["query"] @ values["key"])) < 1e-12
+
+
+def test_moving_both_leaves_the_score():
+    explorer = make_rotation()
+    scores = [float(explorer.compute(3 + step, 7 + step)["score"]) for step in range(33)]
+    assert max(scores) - min(scores) < 1e-12
+    assert abs(float(explorer.compute(3, 8)["score"]) - scores[0]) > 0.01
+
+
+def test_a_way_to_stretch_that_is_not_offered_is_named():
+    assert make_rotation().modes() == ("none",)
+    with pytest.raises(ValueError, match="^mode"):
+        make_rotation().compute(mode="ntk")
+
+
+def test_the_answer_about_stretching_is_right():
+    """Interpolar frena todas; la base mayor deja la primera y frena igual la última."""
+    explorer = make_rotation(query=normal(8), key=normal(8, seed=1), factor=4)
+    plain, stretched, ntk = (torch.tensor(row) for row in explorer.data()["speeds"])
+    assert torch.allclose(plain / stretched, torch.full((4,), 4.0))
+    assert torch.allclose((plain / ntk)[[0, 3]], torch.tensor([1.0, 4.0]))
 
 
 # --- La máscara -----------------------------------------------------------------------------------

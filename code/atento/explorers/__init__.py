@@ -7,6 +7,7 @@ mostrar:
 - :func:`paths`: de una palabra a otra, por una recurrencia, una convolución y una atención.
 - :func:`plane`: vectores en un plano que se mueven con la mano.
 - :func:`softmax`: de puntuaciones a pesos, con temperatura y escala.
+- :func:`rotation`: una consulta y una clave que giran según su sitio, con RoPE.
 - :func:`mask`: se pinta quién puede mirar a quién; pesos y alcance tras varias capas.
 
 Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una
@@ -17,6 +18,7 @@ from atento.explorers.base import Explorer, deduplicate
 from atento.explorers.mask import MaskExplorer, mask
 from atento.explorers.paths import PathsExplorer, paths
 from atento.explorers.plane import PlaneExplorer, plane
+from atento.explorers.rotation import RotationExplorer, rotation
 from atento.explorers.softmax import SoftmaxExplorer, softmax
 from atento.explorers.stepper import StepperExplorer, stepper
 
@@ -25,12 +27,14 @@ __all__ = [
     "MaskExplorer",
     "PathsExplorer",
     "PlaneExplorer",
+    "RotationExplorer",
     "SoftmaxExplorer",
     "StepperExplorer",
     "deduplicate",
     "mask",
     "paths",
     "plane",
+    "rotation",
     "softmax",
     "stepper",
 ]
