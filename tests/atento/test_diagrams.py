@@ -92,6 +92,7 @@ PEOPLE = [
 ]
 CYCLE = [(0, 1), (1, 2), (2, 0)]
 SCORES = np.array([[0, 5, 4], [5, 0, 3], [4, 3, 0]])
+DISTANCES = np.arange(4) - np.arange(4)[:, None]
 RNG = np.random.default_rng(0)
 
 
@@ -296,6 +297,22 @@ CASES = {
         [PEOPLE[:2], [*PEOPLE, PEOPLE[0]]], [(2, 5), (1, 0)], chips=False, wrong=[(0, 1)]
     ),
     "room-bare": lambda: diagrams.room([PEOPLE], badges=False),
+    "distances": lambda: diagrams.distances({"distancia": DISTANCES}, words=WORDS[:4]),
+    "distances-several": lambda: diagrams.distances(
+        {name: factor * abs(DISTANCES) for name, factor in (("a", -0.5), ("b", 1), ("c", 2))},
+        words=["duerme", "y", "sí", "no"],
+        spec=".3g",
+    ),
+    "rotations": lambda: diagrams.rotations(
+        (1, 0), (-0.5, 1.5), [(1, 0), (3, 2), (5, 4)], speed=np.pi / 4
+    ),
+    "rotations-close": lambda: diagrams.rotations((1, 0), (1, 0.1), [(0, 0), (2, 9)], speed=1.0),
+    "dials": lambda: diagrams.dials(
+        {"sin tocar": [1.0, 0.1, 0.01], "interpolar": [0.25, 0.025, 0.0025]},
+        seen=[16.0, 1.6, 0.16],
+        places=64,
+        columns=["una", "dos", "tres"],
+    ),
     "histograms-scores": lambda: diagrams.histograms(
         {"a": normal(50), "b": 30 * normal(50)},
         {"a": [0.0, 1.0, 2.0], "b": [3.0, 1.0, 3.0]},
@@ -554,6 +571,20 @@ def test_any_room(tables, badges):
         (lambda: diagrams.reach(WORDS, 0, 3, kernel=1), "mayor o igual que 2"),
         (lambda: diagrams.shuffle(["a", "b"], [0, 0]), "permutación"),
         (lambda: diagrams.shuffle(["m" * 5, "b"], [1, 0]), "no caben; conviene acortarlos"),
+        (lambda: diagrams.distances({}, words=["a"]), "ninguna tabla"),
+        (lambda: diagrams.distances({"x": np.eye(2)}, words=["a"]), r"se esperaba \(1, 1\)"),
+        (
+            lambda: diagrams.distances({"x": -DISTANCES / 7}, words=["mm" * 9] * 4, spec=".2f"),
+            "no caben; conviene acortar",
+        ),
+        (lambda: diagrams.rotations((0, 0), (1, 0), [(0, 0)], speed=1), "no los dos nulos"),
+        (lambda: diagrams.rotations((1, 0), (1, 0, 0), [(0, 0)], speed=1), "dos números finitos"),
+        (lambda: diagrams.rotations((1, 0), (1, 0), [], speed=1), "ningún sitio"),
+        (lambda: diagrams.dials({}, seen=[1], places=2, columns=["a"]), "ninguna fila"),
+        (
+            lambda: diagrams.dials({"x": [1, 2]}, seen=[1], places=2, columns=["a"]),
+            r"es de \(2,\); se esperaba \(1,\)",
+        ),
         (lambda: diagrams.triangle(["a", "b"], {"x": SCORES}), "se esperaban 3"),
         (lambda: diagrams.triangle(["a", "b", "c"], {"x": np.eye(2)}), r"se esperaba \(3, 3\)"),
         (

@@ -10,13 +10,15 @@ en todas; los pesos de atención, el violeta del libro.
 ``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas ·
 ``arcs``, ``reach``, ``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``,
 ``encoder_decoder``, ``recurrent_cell``: piezas y cables · ``timeline``, ``history``: tiempo ·
-``roles``, ``room``, ``histograms``: escenas.
+``distances``, ``rotations``, ``dials``: posiciones relativas · ``roles``, ``room``,
+``histograms``: escenas.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
 from atento.diagrams.links import arcs, reach, shuffle, triangle
 from atento.diagrams.mixtures import mixture
 from atento.diagrams.recurrent import encoder_decoder, recurrent_cell
+from atento.diagrams.relative import dials, distances, rotations
 from atento.diagrams.scenes import Person, histograms, roles, room
 from atento.diagrams.tensors import Matrix, product, tensor
 from atento.diagrams.times import history, timeline
@@ -28,6 +30,8 @@ __all__ = [
     "Person",
     "arcs",
     "blocks",
+    "dials",
+    "distances",
     "encoder_decoder",
     "histograms",
     "history",
@@ -38,6 +42,7 @@ __all__ = [
     "recurrent_cell",
     "roles",
     "room",
+    "rotations",
     "shuffle",
     "tensor",
     "timeline",
