@@ -110,8 +110,8 @@ def copies(
 ) -> list[list[int]]:
     """Lo que ``model`` escribe ante cada ejemplo, hasta el fin, que va incluido si lo escribió.
 
-    ``model`` sabe dar un paso —``encode(source)`` da el estado y ``step(ids, state)``, las
-    puntuaciones y el estado nuevo—, y entonces escribe :func:`atento.decoding.greedy`, con
+    ``model`` sabe dar un paso —``encode(source)``, o ``start(encode(source))`` si tiene ``start``,
+    da el estado y ``step(ids, state)``, las puntuaciones y el estado nuevo—, y entonces escribe :func:`atento.decoding.greedy`, con
     ``MARGIN`` símbolos de más por si no para; o es una función, de números ``(batch, source)``
     a ``(batch, target)``. Los ejemplos se reparten en lotes por longitudes.
 
@@ -186,8 +186,14 @@ def _write(model: Any, source: Tensor) -> Tensor:
             eos_id=EOS_ID,
             pad_id=PAD_ID,
             max_length=source.shape[1] + MARGIN,
-            state=lambda: model.encode(source),
+            state=lambda: _start(model, source),
         )
+
+
+def _start(model: Any, source: Tensor) -> Any:
+    """El estado antes de escribir: hay modelos que lo preparan, tras leer, con ``start``."""
+    encoded = model.encode(source)
+    return model.start(encoded) if hasattr(model, "start") else encoded
 
 
 def _draw(options: int, n: int, source: torch.Generator) -> Int[Tensor, " n"]:

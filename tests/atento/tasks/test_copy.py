@@ -122,6 +122,21 @@ def test_a_model_that_steps_writes_alone():
     assert marks["exact"] == 0.0 and 0.9 < marks["token"] < 1.0
 
 
+class Starter(Stepper):
+    """Como los modelos que preparan el estado aparte: ``step`` solo entiende el de ``start``."""
+
+    def start(self, encoded):
+        return {"source": encoded}
+
+    def step(self, ids, state):
+        return super().step(ids, state["source"])[0], state
+
+
+def test_a_model_that_prepares_its_state_is_scored_too():
+    examples = copy.generate(20, 1, lengths=range(2, 6))
+    assert copy.score(Starter(), examples)["exact"] == 1.0
+
+
 def test_copies_keep_the_order():
     examples = copy.generate(30, 2)
     assert [tuple(row[:-1]) for row in copy.copies(perfect, examples, batch_size=4)] == examples
