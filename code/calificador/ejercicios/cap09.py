@@ -169,28 +169,27 @@ _A_MANO = Ejercicio(
 
 
 def _casos_rope(rng: Any) -> list[Caso]:
-    def caso(propiedad: str, layout: str, *, propios: bool = False) -> Caso:
+    def caso(propiedad: str, layout: str, *, propios: bool = False, reales: bool = False) -> Caso:
         lote, n = distintos(rng, 2, 5, 2)
         cabezas = lote if propios else entero(rng, 1, 3)
         forma = (lote, n) if propios else (n,)
         sitios = uniforme(rng, -20, 60, *forma)
-        if layout == "half":
-            sitios = sitios.round().long()
+        sitios = sitios if reales else sitios.round().long()
         x = normal(rng, lote, cabezas, n, 2 * entero(rng, 2, 5))
         return Caso(
             propiedad,
             (x, sitios),
             {"base": elige(rng, (50.0, 300.0, 1000.0)), "layout": layout},
-            gradiente=True,
+            gradiente=not reales,  # no se pide el de los sitios
         )
 
     return [
         caso("contiguas", "interleaved"),
-        caso("contiguas", "interleaved"),
+        caso("contiguas", "interleaved", reales=True),
         caso("mitades", "half"),
-        caso("mitades", "half"),
+        caso("mitades", "half", reales=True),
         caso("sitios de cada ejemplo", "interleaved", propios=True),
-        caso("sitios de cada ejemplo", "half", propios=True),
+        caso("sitios de cada ejemplo", "half", propios=True, reales=True),
     ]
 
 
@@ -737,8 +736,9 @@ def _casos_mudanza(rng: Any) -> list[Caso]:
         if parcial:
             extra["rotary_dim"] = d - 2 * entero(rng, 1, d // 2 - 2)
         else:
-            saltos = saltos.round()
-        return Caso(propiedad, (normal(rng, lote, lote, n, d), saltos), extra, gradiente=True)
+            saltos = saltos.round().long()
+        args = (normal(rng, lote, lote, n, d), saltos)
+        return Caso(propiedad, args, extra, gradiente=not parcial)  # no se pide el de los saltos
 
     return [
         caso("hacia delante", 1, 40),
@@ -759,7 +759,7 @@ _MUDANZA = Ejercicio(
     minutos=30,
     aprende="componer giros: mudar de sitio una caché sin saber dónde estaba",
     casos=_casos_mudanza,
-    ejemplo=lambda: Caso("ejemplo", (tensor([[[[1.0, 0.0]]]]), tensor([1.0]))),
+    ejemplo=lambda: Caso("ejemplo", (tensor([[[[1.0, 0.0]]]]), tensor([1]))),
     propiedades={
         "hacia delante": (
             3,
