@@ -139,7 +139,7 @@ def decode_scores(
     raise NotImplementedError("Ejercicio 9.8: borra esta línea y arregla las tres faltas de abajo")
     past, n, d = cached_key.shape[-2], key.shape[-2], key.shape[-1]
     speed = base ** (-torch.arange(0, d, 2, dtype=key.dtype) / d)
-    angle = torch.arange(past + n, dtype=key.dtype)[:, None] * speed  # (past + n, pair)
+    angle = torch.arange(past + n, dtype=key.dtype)[:, None] * speed  # (past + n, d / 2)
     query = _turn(query, angle[:n])
     keys = torch.cat([cached_key, key], dim=-2)
     keys = _turn(keys.unflatten(-1, (2, -1)).mT.flatten(-2), angle)

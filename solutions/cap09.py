@@ -203,7 +203,7 @@ def decode_scores(
     """Las puntuaciones de las palabras nuevas con las guardadas y con ellas mismas."""
     past, n, d = cached_key.shape[-2], key.shape[-2], key.shape[-1]
     speed = base ** (-torch.arange(0, d, 2, dtype=key.dtype) / d)
-    angle = torch.arange(past + n, dtype=key.dtype)[:, None] * speed  # (past + n, pair)
+    angle = torch.arange(past + n, dtype=key.dtype)[:, None] * speed  # (past + n, d / 2)
     query = _turn(query, angle[past:])
     key = _turn(key, angle[past:])
     keys = torch.cat([cached_key, key], dim=-2)

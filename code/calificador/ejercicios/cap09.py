@@ -482,8 +482,8 @@ _SHAW = Ejercicio(
     pistas=(
         "¿Qué fila de la tabla le toca a la consulta 0 con la clave 2?",
         "Construye una tabla (n, n) de índices: clave menos consulta, recortada, más el alcance.",
-        "Con esos índices salen (n, n, d) y (n, n, d_v), que se multiplican con dos sumas de"
-        " Einstein.",
+        "Con esos índices salen (n, n, d) y (n, n, d_v), que se multiplican por las consultas y por"
+        " los pesos.",
     ),
     mutantes=(
         cambia(
