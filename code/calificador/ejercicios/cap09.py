@@ -537,7 +537,7 @@ _SHAW = Ejercicio(
 def _casos_alargar(rng: Any) -> list[Caso]:
     def caso(propiedad: str, method: str, cabe: bool) -> Caso:
         trained = entero(rng, 6, 12)
-        n = entero(rng, 3, trained) if cabe else trained + entero(rng, 1, 9)
+        n = entero(rng, 3, trained - 1) if cabe else trained + entero(rng, 1, 9)
         base = elige(rng, (100.0, 500.0, 2000.0))
         return Caso(propiedad, (n, 2 * entero(rng, 2, 6), trained, method), {"base": base})
 
