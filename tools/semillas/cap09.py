@@ -38,13 +38,9 @@ SCHEMES_09: dict[str, tuple[str, str, dict[str, Any]]] = {
     "sinusoides": ("sinusoidal", "none", {}),
     "tabla": ("learned", "none", {}),
     "sinusoides, todos los sitios": ("sinusoidal", "none", {"shifted": True}),
-    "tabla, todos los sitios": ("learned", "none", {"shifted": True}),
     "RoPE, solo autoatención": ("rotary", "none", {"steps": 1500}),
     "RoPE": ("rotary", "rotary", {}),
     "T5": ("t5", "t5", {}),
-    "T5, tabla lenta": ("t5", "t5", {"table_factor": 1}),
-    "T5, cubos hasta 128": ("t5", "t5", {"t5_max_distance": 128}),
-    "Shaw": ("shaw", "shaw", {}),
 }
 
 
