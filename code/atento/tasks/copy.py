@@ -113,7 +113,8 @@ def copies(
     ``model`` sabe dar un paso —``encode(source)``, o ``start(encode(source))`` si tiene ``start``,
     da el estado y ``step(ids, state)``, las puntuaciones y el estado nuevo—, y entonces escribe
     :func:`atento.decoding.greedy`, con ``MARGIN`` símbolos de más por si no para; o es una función,
-    de números ``(batch, source)`` a ``(batch, target)``. Los ejemplos se reparten en lotes por longitudes.
+    de números ``(batch, source)`` a ``(batch, target)``. Los ejemplos se reparten en lotes por
+    longitudes.
 
     Errores: ``TypeError`` si ``model`` no es ninguna de las dos cosas; ``ValueError`` si no hay
     ejemplos, no existe ``device`` o ``batch_size`` no es positivo.
