@@ -8,9 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from atento import positions, rng, training
+from atento.decoding import greedy
 from atento.models.positioning import Positions
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, named_positions, seq2seq_loss
 from atento.tasks import copy
@@ -164,6 +166,27 @@ def intervened(model: Seq2Seq, seed: int, length: int = 20) -> dict[str, float]:
     return {name: round(hits.float().mean().item(), 3) for name, hits in found.items()}
 
 
+def pushed(model: Seq2Seq, seed: int, given: int = 3, length: int = 30) -> dict[str, float]:
+    """Si se le dan escritos los ``given`` primeros símbolos, cuántas listas acaba bien; y, sin
+    ellos, cuántas veces acierta el primero.
+    """
+    source, target = copy.batch(copy.generate(200, rng.generator(30_000 + seed), lengths=length))[
+        :2
+    ]
+    with training.evaluating(model):
+        rest = greedy(
+            model.step,
+            target[:, : 1 + given],
+            eos_id=copy.EOS_ID,
+            max_length=length + 1 - given,
+            state=lambda: model.start(model.encode(source)),
+        )
+    rest = F.pad(rest, (0, length + 1 - given - rest.shape[1]))
+    first = model.generate(source, max_length=1)[:, 0] == source[:, 0]
+    whole = (rest == source[:, given:]).all(1)
+    return {"exact": whole.float().mean().item(), "first": first.float().mean().item()}
+
+
 @torch.no_grad()
 def stretched(model: Seq2Seq, seed: int, length: int) -> dict[str, float]:
     """RoPE en listas mucho más largas: sin tocar, con los sitios divididos y con otra base."""
@@ -191,6 +214,8 @@ def run(name: str, seed: int) -> dict[str, Any]:
         "token": {str(n): round(score["token"], 3) for n, score in scores.items()},
     }
     result["intervened"] = intervened(model, seed)
+    if name == "RoPE, solo autoatención":
+        result["pushed"] = pushed(model, seed)
     if name == "RoPE":
         result["longer"] = {str(n): stretched(model, seed, n) for n in (40, 60)}
     return result | {"cpu_seconds": round(time.process_time() - clock, 1)}
