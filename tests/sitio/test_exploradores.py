@@ -15,6 +15,7 @@ import torch
 
 from atento import explorers, plots
 from atento.explorers import base
+from atento.tokenizers import BPE, Unigram, visible
 
 pytestmark = pytest.mark.navegador
 
@@ -63,6 +64,10 @@ ENVOLVENTE = explorers.plane(
 SOFTMAX = explorers.softmax(
     8 * normal(3, 5, semilla=7), PALABRAS, queries=PALABRAS[:3], d_k=64, name="softmax"
 )
+TEXTO = "La niña come y los niños comen: comían, comerán y comimos. ¿Comes tú? Comen 12 niñas."
+FUSIONES = explorers.merges(
+    BPE.train([TEXTO] * 3, 90), Unigram.train([TEXTO] * 3, 80), "Los niños comen", name="fusiones"
+)
 TODOS = {
     "pasos": PASOS,
     "cabezas": PROYECTADO,
@@ -70,6 +75,7 @@ TODOS = {
     "plano": PLANO,
     "envolvente": ENVOLVENTE,
     "softmax": SOFTMAX,
+    "fusiones": FUSIONES,
 }
 cada_uno = pytest.mark.parametrize("explorador", TODOS.values(), ids=TODOS)
 
@@ -262,6 +268,39 @@ def test_la_softmax_calcula_lo_mismo_que_python(abrir):
         ]
 
 
+FRASES = ("Los niños comen", "¿Comió la niña 3 kiwis?", "  dos  espacios ", "", "comían\u0303")
+
+
+@pytest.mark.parametrize("frase", FRASES)
+def test_las_fusiones_son_las_de_python(abrir, frase):
+    pagina = abrir(FUSIONES)
+    pagina.get_by_role("textbox", name="Frase").fill(frase)
+    visto = _leer(pagina, FUSIONES)["values"]
+    pasos = [
+        {"rank": p.rank, "pair": list(p.pair), "words": [list(w) for w in p.words]}
+        for p in FUSIONES.steps(frase)
+    ]
+    assert visto["steps"] == pasos
+    cortes = FUSIONES.cut(frase)
+    assert [c["pieces"] for c in visto["cuts"]] == [list(piezas) for piezas, _ in cortes]
+    assert all(
+        abs(c["score"] - p) <= TOLERANCIA for c, (_, p) in zip(visto["cuts"], cortes, strict=True)
+    )
+
+
+def test_las_fusiones_se_andan_de_una_en_una(abrir):
+    pagina = abrir(FUSIONES)
+    total = len(FUSIONES.steps())
+    assert total > 3 and pagina.get_by_role("button", name="Atrás").is_disabled()
+    pagina.get_by_role("button", name="Fusionar").click()
+    assert _leer(pagina, FUSIONES)["state"]["step"] == 1
+    assert pagina.locator(".chip.fresh").count() == 1
+    pagina.get_by_role("button", name="Hasta el final").click()
+    assert _leer(pagina, FUSIONES)["state"]["step"] == total
+    letreros = pagina.locator(".chip").all_inner_texts()
+    assert letreros == [visible(pieza) for pieza in FUSIONES.bpe.pieces("Los niños comen")]
+
+
 @pytest.mark.parametrize("escala", [True, False])
 @pytest.mark.parametrize("fila", range(3))
 def test_la_pregunta_de_la_softmax_se_contesta_en_todas_las_filas(abrir, fila, escala):
@@ -452,7 +491,7 @@ def test_ninguna_clase_es_del_tema_del_sitio():
     propias = set().union(
         *(
             _clases(base._read(f"{nombre}.css"))
-            for nombre in ("base", "stepper", "plane", "softmax")
+            for nombre in ("base", "stepper", "plane", "softmax", "merges")
         )
     )
     assert "row" in ajenas and "probe" in propias

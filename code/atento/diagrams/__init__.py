@@ -11,12 +11,14 @@ en todas; los pesos de atención, el violeta del libro.
 ``arcs``, ``shuffle``,
 ``triangle``: quién atiende a quién · ``blocks``, ``phases``, ``encoder_decoder``,
 ``recurrent_cell``: piezas y cables ·
-``timeline``, ``history``: tiempo · ``roles``, ``room``, ``histograms``: escenas.
+``timeline``, ``history``: tiempo · ``roles``, ``room``, ``histograms``: escenas ·
+``pieces``, ``lattice``: texto cortado en piezas.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
 from atento.diagrams.links import arcs, shuffle, triangle
 from atento.diagrams.mixtures import mixture
+from atento.diagrams.pieces import lattice, pieces
 from atento.diagrams.recurrent import encoder_decoder, recurrent_cell
 from atento.diagrams.scenes import Person, histograms, roles, room
 from atento.diagrams.tensors import Matrix, product, tensor
@@ -32,8 +34,10 @@ __all__ = [
     "encoder_decoder",
     "histograms",
     "history",
+    "lattice",
     "mixture",
     "phases",
+    "pieces",
     "product",
     "recurrent_cell",
     "roles",

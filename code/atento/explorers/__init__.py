@@ -5,6 +5,7 @@ mostrar:
 
 - :func:`stepper`: la atención paso a paso sobre una frase, con sus números.
 - :func:`plane`: vectores en un plano que se mueven con la mano.
+- :func:`merges`: las fusiones de BPE en una frase que se escribe, y el corte de unigrama.
 - :func:`softmax`: de puntuaciones a pesos, con temperatura y escala.
 
 Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una
@@ -12,11 +13,12 @@ tabla con el estado inicial.
 """
 
 from atento.explorers.base import Explorer, deduplicate
+from atento.explorers.merges import MergesExplorer, merges
 from atento.explorers.plane import PlaneExplorer, plane
 from atento.explorers.softmax import SoftmaxExplorer, softmax
 from atento.explorers.stepper import StepperExplorer, stepper
 
 __all__ = [
-    "Explorer", "PlaneExplorer", "SoftmaxExplorer", "StepperExplorer",
-    "deduplicate", "plane", "softmax", "stepper",
+    "Explorer", "MergesExplorer", "PlaneExplorer", "SoftmaxExplorer", "StepperExplorer",
+    "deduplicate", "merges", "plane", "softmax", "stepper",
 ]  # fmt: skip
