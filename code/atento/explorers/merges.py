@@ -74,8 +74,8 @@ class MergesExplorer(Explorer):
     def static(self) -> str:
         """Los pasos de la frase inicial y el corte de unigrama."""
         rows = [
-            [str(i + 1), " + ".join(map(visible, step.pair)), str(step.rank + 1), _shown(step.words)]
-            for i, step in enumerate(self.steps())
+            [str(i), " + ".join(map(visible, step.pair)), str(step.rank + 1), _shown(step.words)]
+            for i, step in enumerate(self.steps(), 1)
         ]
         first = static_table(f"BPE: «{self.text}»", ["paso", "se unen", "unión n.º", "queda"], rows)
         cuts = [

@@ -39,7 +39,7 @@ _A_MANO = Ejercicio(
             "una-vez-por-palabra",
             "En «cantan» la pareja a+n está dos veces: cuenta las dos.",
             "pairs[pair] += times",
-            "pairs[pair] = pairs[pair] + times if pair not in zip(word, word[1:-2]) else pairs[pair]",
+            "pairs[pair] += times / list(pairwise(word)).count(pair)",
         ),
         cambia(
             "sin-veces",
@@ -110,12 +110,14 @@ def _corpus(rng: Any, letras: str, cuantas: int) -> tuple[list[str], list[int]]:
 def _casos_uniones(rng: Any) -> list[Caso]:
     repetida = elige(rng, "añ")
     seguidas = [repetida * n for n in distintos(rng, 3, 9, 3)] + ["b" + repetida + "b"]
+    orden = "".join("abcdefgh"[i] for i in permutacion(rng, 8))
+    iguales = [orden[:2], orden[2:4], orden[4:6], orden[6] + orden[0]]
     return [
         Caso("primera unión", (*_corpus(rng, "abcd", 6), 1)),
         Caso("varias uniones", (*_corpus(rng, "abcd", 12), 6)),
         Caso("varias uniones", (*_corpus(rng, "aeñs", 15), 9)),
         Caso("letras repetidas", (seguidas, [2 + n for n in permutacion(rng, 4)], 3)),
-        Caso("empates", (["zy", "ab", "cd", "za"], [entero(rng, 2, 9)] * 4, 3)),
+        Caso("empates", (iguales, [entero(rng, 2, 9)] * 4, 3)),
         Caso("se acaban", ([_palabra(rng, "xyz", 4), "xy"], distintos(rng, 1, 5, 2), 50)),
     ]
 
@@ -140,7 +142,7 @@ _APRENDER = Ejercicio(
     pistas=(
         "Guarda cada palabra como una lista de símbolos y cambia esas listas en cada vuelta.",
         "Al unir, recorre la palabra de izquierda a derecha y salta los dos símbolos unidos.",
-        "La mejor es la de mayor cuenta y, a igualdad, la menor pareja: una clave (−cuenta, pareja).",
+        "La mejor es la de mayor cuenta y, a igualdad, la menor: una clave (−cuenta, pareja).",
     ),
     prohibido=PROPIOS,
     mutantes=(
@@ -177,8 +179,11 @@ _APRENDER = Ejercicio(
         cambia(
             "solo-la-primera",
             "En cada palabra se ha unido solo la primera aparición de la pareja.",
-            "            i += 2\n",
-            "            return out + row[i + 2 :]\n",
+            "rows = [_join(row, best) for row in rows]",
+            "for row in rows:\n"
+            "            k = next((k for k, p in enumerate(pairwise(row)) if p == best), None)\n"
+            "            if k is not None:\n"
+            "                row[k : k + 2] = [row[k] + row[k + 1]]",
         ),
     ),
 )
@@ -197,8 +202,10 @@ def _casos_encaje(rng: Any) -> list[Caso]:
         Caso("almohadillas", (a + a + a, [a, a + a, "##" + a + a, "##" + a])),
         Caso("almohadillas", (a + b, [a, b, "##" + c])),
         Caso("desconocida", (a + b + "x" + c, trozos)),
+        Caso("desconocida", (a + b + c + a, [*trozos, "##x"])),
         Caso("desconocida", (b + larga, [a, "##" + a])),
         Caso("no vuelve atrás", (a + b + c, [a, a + b, "##" + b + c])),
+        Caso("no vuelve atrás", (a + b + c, [a, a + b, "##" + b + c, "##" + c])),
     ]
 
 
@@ -306,16 +313,18 @@ _TABLA = Ejercicio(
             "gradient[ids] = grad_output\n    return gradient",
         ),
         cambia(
-            "suma-sin-acumular",
-            "G[ids] += … no acumula los puestos repetidos: lee antes de escribir.",
+            "entre-n",
+            "Se ha dividido entre el número de tokens: si la pérdida es una media, ya viene en"
+            " grad_output.",
             "return gradient.index_add(0, ids, grad_output)",
-            "gradient[ids] += grad_output\n    return gradient",
+            "return gradient.index_add(0, ids, grad_output) / len(ids)",
         ),
         cambia(
             "media",
             "Las filas repetidas se suman, no se promedian.",
             "return gradient.index_add(0, ids, grad_output)",
-            "return gradient.index_add(0, ids, grad_output) / torch.bincount(ids, minlength=vocab).clamp(min=1)[:, None]",
+            "times = torch.bincount(ids, minlength=vocab).clamp(min=1)[:, None]\n"
+            "    return gradient.index_add(0, ids, grad_output) / times",
         ),
         cambia(
             "unos",
@@ -331,7 +340,7 @@ _TABLA = Ejercicio(
 
 def _casos_pareja(rng: Any) -> list[Caso]:
     d, k, otro = distintos(rng, 2, 9, 3)
-    v = normal(rng, d)
+    v = normal(rng, d).abs() + 0.5
     return [
         Caso("una falsa", (normal(rng, d), normal(rng, d), normal(rng, 1, d))),
         Caso("varias falsas", (normal(rng, d), normal(rng, d), normal(rng, k, d))),
@@ -493,6 +502,7 @@ def _casos_corte(rng: Any) -> list[Caso]:
         Caso("no el más largo", ("comen", ["come", "co", "men", "n"], voraz)),
         caso("palabra larga", "ab", 9, 60),
         Caso("sin corte", ("ab" + suelta, ["a", "b", "ab"], [-1.0 - base, -2.0, -3.5])),
+        Caso("sin corte", ("ab" + suelta, ["ab", suelta, "a"], [-base, -1.5, -2.0])),
     ]
 
 
@@ -566,11 +576,14 @@ def _casos_analogia(rng: Any) -> list[Caso]:
     cerca = normal(rng, vocab, 8)
     a, b, c = permutacion(rng, vocab)[:3]
     cerca[b] = cerca[a] + 0.05 * normal(rng, 8)
+    otra = normal(rng, vocab, 8)
+    otra[c] = otra[a] + 0.05 * normal(rng, 8)  # el destino cae junto a b
     return [
         *(caso("sin las dadas", exclude=True) for _ in range(4)),
         *(caso("con las dadas", exclude=False) for _ in range(3)),
         Caso("con las dadas", (cerca, a, b, c), {"exclude": False}),
         Caso("sin las dadas", (cerca, a, b, c), {"exclude": True}),
+        Caso("sin las dadas", (otra, a, b, c), {"exclude": True}),
         Caso("por omisión", (cerca.clone(), a, b, c)),
         *(caso("por omisión") for _ in range(2)),
     ]
