@@ -110,7 +110,7 @@ def _check_fit(rows: Mapping[str, Sequence[str]], cell: float) -> None:
     for row in rows.values():
         for piece in row:
             if cell < _NARROW or measure(piece) > len(piece) * cell + 4:
-                raise ValueError(f"rows: «{piece}» no cabe en su sitio; conviene un texto más corto")
+                raise ValueError(f"rows: «{piece}» no cabe; conviene un texto más corto")
 
 
 def _box(canvas: Canvas, place: tuple[float, ...], text: str, lit: bool) -> None:
