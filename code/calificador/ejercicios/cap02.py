@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from calificador.generadores import distintos, elige, entero, normal, permutacion, tensor, uniforme
+from calificador.generadores import (
+    distintos,
+    elige,
+    entero,
+    normal,
+    permutacion,
+    real,
+    tensor,
+    uniforme,
+)
 from calificador.registro import Caso, Ejercicio, cambia, cuerpo
 
 PROPIOS = ("BPE", "WordPiece", "Unigram", "tokenizers", "word_vectors")
@@ -418,6 +427,7 @@ def _casos_aplicar(rng: Any) -> list[Caso]:
         Caso("por orden", (x + y + z, [(y, z), (x, y), (x, y + z)])),
         Caso("por orden", (x + y + z + x + y, base)),
         Caso("por orden", (x + y + z, [(x, y), (y, z)])),
+        Caso("por orden", (x + y + z, [(y, z), (x, y)])),
         Caso("por orden", (larga + x + y + z, base)),
         Caso("repetidas", (x * entero(rng, 5, 9), [(x, x), (x + x, x + x)])),
         Caso("repetidas", (x * 3, [(x, x)])),
@@ -478,29 +488,31 @@ _APLICAR = Ejercicio(
 # --- 2.8 ------------------------------------------------------------------------------------------
 
 
-def _casos_corte(rng: Any) -> list[Caso]:
-    def piezas(letras: str, cuantas: int) -> list[str]:
-        todas = list(letras)
-        while len(todas) < cuantas + len(letras):
-            nueva = "".join(elige(rng, letras) for _ in range(2 + len(todas) % 3))
-            nueva = nueva if nueva not in todas else nueva + letras * len(todas)
-            todas.append(nueva[:9] if nueva[:9] not in todas else nueva)
-        return list(dict.fromkeys(todas))
+_LETRAS = "abcdefghijklmnñopqrstuvwxyzáéíóúABCDEFGHIJKLMNÑOPQRSTUVWXYZ0"
 
-    def caso(propiedad: str, letras: str, cuantas: int, largo: int) -> Caso:
-        dadas = piezas(letras, cuantas)
-        numeros = (-uniforme(rng, 1.0, 9.0, len(dadas))).tolist()
-        numeros = [n - 1e-3 * i - 1e-5 * i * i for i, n in enumerate(numeros)]
-        return Caso(propiedad, (_palabra(rng, letras, largo), dadas, numeros))
+
+def _casos_corte(rng: Any) -> list[Caso]:
+    """Con letras distintas en cada palabra, dos cortes nunca tienen las mismas piezas: sin empates
+    ni siquiera de redondeo."""
+
+    def caso(propiedad: str, largo: int) -> Caso:
+        word = "".join(_LETRAS[i] for i in permutacion(rng, len(_LETRAS))[:largo])
+        dadas = list(word)
+        for start in range(largo - 1):
+            size = entero(rng, 2, 4)
+            dadas.append(word[start : start + size])
+        dadas = list(dict.fromkeys([*dadas, word[::-1][:2]]))
+        dadas = [dadas[i] for i in permutacion(rng, len(dadas))]
+        return Caso(propiedad, (word, dadas, (-uniforme(rng, 1.0, 9.0, len(dadas))).tolist()))
 
     suelta = elige(rng, "xyz")
-    base = uniforme(rng, 0.5, 1.5, 1).tolist()[0]
+    base = real(rng, 0.5, 1.5)
     voraz = [-5 - base, -base, -2 * base, -9 - base]
     return [
-        caso("mejor corte", "abc", 6, entero(rng, 4, 7)),
-        caso("mejor corte", "año", 8, entero(rng, 6, 9)),
+        caso("mejor corte", entero(rng, 5, 7)),
+        caso("mejor corte", entero(rng, 6, 9)),
         Caso("no el más largo", ("comen", ["come", "co", "men", "n"], voraz)),
-        caso("palabra larga", "ab", 9, 60),
+        caso("palabra larga", 60),
         Caso("sin corte", ("ab" + suelta, ["a", "b", "ab"], [-1.0 - base, -2.0, -3.5])),
         Caso("sin corte", ("ab" + suelta, ["ab", suelta, "a"], [-base, -1.5, -2.0])),
     ]
