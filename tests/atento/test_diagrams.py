@@ -178,6 +178,15 @@ CASES = {
         ["piedra", "tijera", "papel"],
         {"simétricas": SCORES, "con dirección": np.roll(2 * np.eye(3), 1, axis=1)},
     ),
+    "pieces": lambda: diagrams.pieces(
+        {"letras": list("comen"), "unión 1": ["c", "om", "e", "n"]}, ids=[7, 2, 10, 4]
+    ),
+    "pieces-vectors": lambda: diagrams.pieces(
+        {"texto": ["La niña"], "tokens": ["La", " ni", "ña"]}, vectors=weights(3, 4)
+    ),
+    "lattice": lambda: diagrams.lattice(
+        "año", [(0, 1, -3.0), (1, 3, -4.5), (0, 3, -6.25), (1, 2, -2.0), (2, 3, -2.5)], [(0, 3)]
+    ),
     "blocks": lambda: diagrams.blocks(
         ATTENTION_GRID,
         ATTENTION_ARROWS,
@@ -480,3 +489,36 @@ def test_any_room(tables, badges):
 def test_what_is_asked_wrong_is_said_in_words(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
+
+
+def test_las_piezas_se_leen_y_cada_letra_tiene_su_columna():
+    rows = {"letras": list("comen"), "unión 1": ["c", "om", "e", "n"], "unión 2": ["com", "e", "n"]}
+    fig = diagrams.pieces(rows, ids=[7, 2, 10], vectors=torch.randn(3, 4))
+    assert not faults(fig, crossings=False)
+    words = [text.get_text() for text in fig.findobj(Text)]
+    assert {"com", "om", "7", "10", "números", "vectores"} <= set(words)
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "said"),
+    [
+        ({"a": ["ab"], "b": ["ac"]}, {}, "rows"),
+        ({"a": ["a" * 90]}, {}, "no cabe"),
+        ({"a": ["a", "b"]}, {"ids": [1]}, "ids"),
+        ({"a": ["a", "b"]}, {"vectors": torch.ones(3, 2)}, "vectors"),
+    ],
+)
+def test_las_piezas_rechazan_lo_que_no_casa(rows, options, said):
+    with pytest.raises(ValueError, match=said):
+        diagrams.pieces(rows, **options)
+
+
+def test_el_reticulo_se_lee_y_exige_un_corte_entero():
+    edges = [(0, 1, -3.0), (1, 3, -4.5), (0, 3, -6.25), (1, 2, -2.0), (2, 3, -2.5)]
+    fig = diagrams.lattice("año", edges, [(0, 3)])
+    assert not faults(fig, crossings=False)
+    for bad in ([(0, 1)], [(0, 1), (2, 3)]):
+        with pytest.raises(ValueError, match="best"):
+            diagrams.lattice("año", edges, bad)
+    with pytest.raises(ValueError, match="edges"):
+        diagrams.lattice("año", [(0, 4, -1.0)])

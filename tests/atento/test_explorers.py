@@ -12,6 +12,7 @@ import torch
 from atento import attention, explorers, masks, plots
 from atento.explorers import base
 from atento.explorers.stepper import STEPS
+from atento.tokenizers import BPE, Unigram
 
 WORDS = ["el", "banco", "del", "río", "crece"]
 
@@ -276,3 +277,46 @@ def test_the_data_are_what_the_page_receives():
         page = make()._repr_html_()
         found = re.search(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)[1]
         assert json.loads(found) == json.loads(json.dumps(make().data()))
+
+
+# --- Las fusiones ---------------------------------------------------------------------------------
+
+TEXT = "La niña come y los niños comen: comían, comerán y comimos. ¿Comes tú? Comen doce niñas."
+
+
+def make_merges(**changes):
+    given = {
+        "bpe": BPE.train([TEXT] * 3, 70),
+        "unigram": Unigram.train([TEXT] * 3, 60),
+        "text": "Los niños comen",
+        "name": "prueba",
+    }
+    return explorers.merges(**(given | changes))
+
+
+def test_el_ultimo_paso_es_el_corte_del_tokenizador():
+    explorer = make_merges()
+    for text in ("Los niños comen", "¿Comimos? No: comían", "x y z", ""):
+        steps = explorer.steps(text)
+        final = [piece for word in steps[-1].words for piece in word] if steps else list(text)
+        assert final == [p for w in explorer.bpe.words(text) for p in explorer.bpe.segment(w)]
+        ranks = {pair: rank for rank, pair in enumerate(explorer.bpe.merges)}
+        assert all(ranks[step.pair] == step.rank for step in steps)
+        cut = [piece for pieces, _ in explorer.cut(text) for piece in pieces]
+        assert cut == [p for w in explorer.unigram.words(text) for p in explorer.unigram.segment(w)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"bpe": Unigram.train([TEXT], 60)}, "bpe"),
+        ({"unigram": BPE.train([TEXT], 60)}, "unigram"),
+        ({"bpe": BPE.train([TEXT], 300, byte_level=True)}, "bytes"),
+        ({"text": " "}, "text"),
+        ({"text": "a" * 81}, "text"),
+        ({"name": "ñ"}, "name"),
+    ],
+)
+def test_las_fusiones_rechazan_lo_que_no_sirve(changes, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        make_merges(**changes)

@@ -29,6 +29,8 @@ class Joined(str):
     pass
 
 # %% 2.3 | listas modificadas en su sitio
+from collections import Counter
+
 def learn_merges(words, times, n_merges):
     rows, out = [list(w) for w in words], []
     for _ in range(n_merges):

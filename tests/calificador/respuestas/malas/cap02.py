@@ -1,6 +1,8 @@
 """Respuestas equivocadas que no salen del registro. Cada celda «# %% ejercicio | qué hace mal» es una entrega entera."""
 
 # %% 2.3 | cuenta las parejas una sola vez, al principio
+from collections import Counter
+
 def learn_merges(words, times, n_merges):
     pairs = Counter()
     for word, n in zip(words, times):
@@ -9,6 +11,8 @@ def learn_merges(words, times, n_merges):
     return sorted(pairs, key=lambda p: (-pairs[p], p))[:n_merges]
 
 # %% 2.3 | une con replace sobre el texto, sin mirar los límites de los símbolos
+from collections import Counter
+
 def learn_merges(words, times, n_merges):
     rows, out = [" ".join(w) for w in words], []
     for _ in range(n_merges):
@@ -25,6 +29,8 @@ def learn_merges(words, times, n_merges):
     return out
 
 # %% 2.3 | gana la primera en llegar en los empates
+from collections import Counter
+
 def learn_merges(words, times, n_merges):
     rows, out = [list(w) for w in words], []
     for _ in range(n_merges):
@@ -45,6 +51,8 @@ def learn_merges(words, times, n_merges):
     return out
 
 # %% 2.3 | cuenta en cuántas palabras está la pareja
+from collections import Counter
+
 def learn_merges(words, times, n_merges):
     rows, out = [list(w) for w in words], []
     for _ in range(n_merges):
