@@ -8,15 +8,15 @@ legible en un teléfono. Los rótulos admiten índices:
 en todas; los pesos de atención, el violeta del libro.
 
 ``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas ·
-``arcs``, ``shuffle``,
-``triangle``: quién atiende a quién · ``blocks``, ``phases``, ``encoder_decoder``,
-``recurrent_cell``: piezas y cables ·
-``timeline``, ``history``: tiempo · ``roles``, ``room``, ``histograms``: escenas ·
+``arcs``, ``reach``,
+``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``, ``encoder_decoder``,
+``recurrent_cell``: piezas y cables · ``timeline``, ``history``: tiempo · ``roles``, ``room``,
+``histograms``: escenas ·
 ``pieces``, ``lattice``: texto cortado en piezas.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
-from atento.diagrams.links import arcs, shuffle, triangle
+from atento.diagrams.links import arcs, reach, shuffle, triangle
 from atento.diagrams.mixtures import mixture
 from atento.diagrams.pieces import lattice, pieces
 from atento.diagrams.recurrent import encoder_decoder, recurrent_cell
@@ -39,6 +39,7 @@ __all__ = [
     "phases",
     "pieces",
     "product",
+    "reach",
     "recurrent_cell",
     "roles",
     "room",
