@@ -38,6 +38,11 @@ PROYECTADO = explorers.stepper(
     projections=tuple(normal(2, 4, d, semilla=d) for d in (3, 3, 2)),
     name="cabezas",
 )
+UNIDO = explorers.stepper(
+    PALABRAS, *[normal(5, 4)] * 3, projections=tuple(normal(2, 4, d, semilla=d) for d in (3, 3, 2)),
+    output=normal(4, 6, semilla=9), head_names=["sujeto", "objeto"], output_features=list("abcdef"),
+    name="unido",
+)  # fmt: skip
 ANCHO = explorers.stepper(
     ["La", "desafortunada", "investigadora", "perdió", "todos", "sus", "cuadernos", "ayer"],
     *[normal(8, 8, semilla=s) for s in (1, 2, 3)], name="ancho",
