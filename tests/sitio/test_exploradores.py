@@ -527,7 +527,7 @@ def test_ninguna_clase_es_del_tema_del_sitio():
     propias = set().union(
         *(
             _clases(base._read(f"{nombre}.css"))
-            for nombre in ("base", "stepper", "plane", "softmax", "merges", "mask", "paths")
+            for nombre in ("base", "stepper", "plane", "softmax", "merges")
         )
     )
     assert "row" in ajenas and "probe" in propias
