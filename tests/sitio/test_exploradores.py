@@ -40,8 +40,8 @@ PROYECTADO = explorers.stepper(
 )
 UNIDO = explorers.stepper(
     PALABRAS, *[normal(5, 4)] * 3, projections=tuple(normal(2, 4, d, semilla=d) for d in (3, 3, 2)),
-    output=normal(4, 6, semilla=9), head_names=["sujeto", "objeto"], output_features=list("abcdef"),
-    name="unido",
+    output=normal(4, 6, semilla=9), head_names=["sujeto", "objeto"],
+    output_features=list("abcdef"), name="unido",
 )  # fmt: skip
 ANCHO = explorers.stepper(
     ["La", "desafortunada", "investigadora", "perdió", "todos", "sus", "cuadernos", "ayer"],
@@ -649,6 +649,39 @@ def test_la_pregunta_de_los_caminos_se_contesta_con_el_teclado(abrir):
     ).first.click()  # no se cruzan
     estado = _leer(pagina, CAMINOS)["state"]
     assert (estado["start"], estado["end"]) == (0, 1)
+    assert "✓" not in pagina.locator(".verdict").inner_text()  # no son las palabras de la pregunta
+    assert "La pregunta es de" in pagina.locator(".verdict").inner_text()
+
+
+def _veredictos(pagina, maximo: int) -> list[str]:
+    mando, dichos = pagina.get_by_role("slider"), []
+    mando.focus()
+    for _ in range(maximo - 1):
+        dichos.append(pagina.locator(".verdict").inner_text())
+        mando.press("ArrowRight")
+    return dichos
+
+
+def test_el_veredicto_de_los_caminos_concuerda_y_dice_si_hay_un_filtro_menor(abrir):
+    una = explorers.paths(PALABRAS, kernel=2, goal=1, name="una")
+    pagina = abrir(una)
+    dichos = _veredictos(pagina, 5)
+    assert "basta 1 capa" in dichos[-1] and "Se pide 1" in dichos[0]
+    dos = explorers.paths(PALABRAS, start=0, end=1, kernel=2, goal=1, name="dos")
+    pagina = abrir(dos)
+    dichos = _veredictos(pagina, 3)
+    assert dichos[0].endswith("basta 1 capa.") and "uno menor" not in dichos[0]
+    assert "hay un filtro menor" in dichos[1] and "✓" not in dichos[1]
+
+
+def test_los_caminos_nombran_sus_puntas_y_dicen_si_se_empuja_la_otra(abrir):
+    pagina = abrir(explorers.paths(PALABRAS, start=2, kernel=2, name="puntas"))
+    assert pagina.locator(".ends").first.locator("text").all_text_contents() == [
+        PALABRAS[2], PALABRAS[4]
+    ]  # fmt: skip
+    assert pagina.locator("path.head").count() == 2 + 2 + 1
+    pagina.get_by_role("radiogroup", name="Hasta").get_by_role("radio").first.click()
+    assert "«Desde» pasa a" in pagina.locator("main").inner_text()
 
 
 def _igual_pintada(pagina, allowed: torch.Tensor) -> dict:

@@ -8,11 +8,9 @@ legible en un teléfono. Los rótulos admiten índices:
 en todas; los pesos de atención, el violeta del libro.
 
 ``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas ·
-``arcs``, ``reach``,
-``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``, ``encoder_decoder``,
-``recurrent_cell``: piezas y cables · ``timeline``, ``history``: tiempo · ``roles``, ``room``,
-``histograms``: escenas ·
-``pieces``, ``lattice``: texto cortado en piezas.
+``arcs``, ``reach``, ``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``,
+``encoder_decoder``, ``recurrent_cell``: piezas y cables · ``timeline``, ``history``: tiempo ·
+``roles``, ``room``, ``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en piezas.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases

@@ -384,7 +384,7 @@ def _routes(words: int, start: int, end: int, kernel: int) -> dict[str, list[int
     """
     if not 0 <= start < end < words:
         raise ValueError(
-            f"start, end: llegaron {start} y {end}; se esperaba 0 ≤ start < end < {words}"
+            f"start: llegó {start}, con end = {end}; se esperaba 0 ≤ start < end < {words}"
         )
     if kernel < 2:
         raise ValueError(f"kernel: llegó {kernel}; se esperaba un entero mayor o igual que 2")

@@ -39,13 +39,15 @@ class PathsExplorer(Explorer):
         return dict(zip(_LANES, (list(range(start, end + 1)), jumps, [start, end]), strict=True))
 
     def reached(self, start: int, end: int, kernel: int) -> bool:
-        """Si la convolución llega en las capas de la pregunta y, con un filtro menor, no
-        llegaría."""
+        """Si, entre las dos palabras de la pregunta, la convolución llega en las capas pedidas y,
+        con un filtro menor, no llegaría.
+        """
         layers = [
             len(self.route(start, end, k)["convolución"]) - 1 for k in (kernel, max(kernel - 1, 2))
         ]
         return (
             self.goal is not None
+            and (start, end) == (self.start, self.end)
             and layers[0] <= self.goal
             and (kernel == 2 or layers[1] > self.goal)
         )
@@ -107,7 +109,7 @@ def paths(
     end = len(labels) - 1 if end is None else end
     if not 0 <= start < end < len(labels):
         raise ValueError(
-            f"start, end: llegaron {start} y {end}; se esperaba 0 ≤ start < end < {len(labels)}"
+            f"start: llegó {start}, con end = {end}; se esperaba 0 ≤ start < end < {len(labels)}"
         )
     if not 2 <= kernel <= len(labels):
         raise ValueError(f"kernel: llegó {kernel}; se esperaba un entero de 2 a {len(labels)}")

@@ -154,18 +154,15 @@ def plane(
     """Devuelve el explorador de vectores en un plano.
 
     ``query`` ``(2,)`` es la consulta de ``query_word``; ``key`` ``(key, 2)``, las claves de
-    ``words``; ``value``
-    ``(key, 2)``, sus valores. Sin ``value``, cada palabra tiene un solo vector que hace de clave y
-    de valor. Con
-    ``self_index``, la consulta es además el vector de esa palabra, y se mueven juntos.
+    ``words``; ``value`` ``(key, 2)``, sus valores. Sin ``value``, cada palabra tiene un solo vector
+    que hace de clave y de valor. Con ``self_index``, la consulta es además el vector de esa
+    palabra, y se mueven juntos.
 
     ``move`` dice qué se arrastra: ``query``, ``key``, ``value``. ``hull`` pinta la envolvente
-    convexa de los valores.
-    ``controls``: ``words`` (quitar y poner palabras de la frase; ``present`` dice cuáles están al
-    principio) y
-    ``temperature``. ``scale`` divide entre ``√2``. ``limits`` es ``(x_min, x_max, y_min, y_max)``,
-    un cuadrado; sin él se calcula. ``axes`` nombra las dos componentes. ``question`` se lee arriba
-    y ``answer`` queda plegada.
+    convexa de los valores. ``controls``: ``words`` (quitar y poner palabras de la frase;
+    ``present`` dice cuáles están al principio) y ``temperature``. ``scale`` divide entre ``√2``.
+    ``limits`` es ``(x_min, x_max, y_min, y_max)``, un cuadrado; sin él se calcula. ``axes`` nombra
+    las dos componentes. ``question`` se lee arriba y ``answer`` queda plegada.
 
     Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o fuera
     de ``limits``.
