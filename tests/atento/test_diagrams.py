@@ -249,6 +249,11 @@ CASES = {
         spec=".1f",
         note="Con números.",
     ),
+    "vectors-links": lambda: diagrams.vectors(
+        {"niño": (2.0, 0.6), "niña": (1.7, 1.9), "médico": (3.6, 0.8), "médica": (3.3, 2.1)},
+        links=[("niño", "niña"), ("médico", "médica")],
+        height=220,
+    ),
     "vectors-negative": lambda: diagrams.vectors(
         {"v_1": (2, -0.5), "v_2": (-1.5, 1), "v_3": (1, 2), "q": (-1, -1)},
         roles={"v_1": "value", "v_2": "value", "v_3": "value", "q": "query"},
@@ -548,6 +553,7 @@ def test_any_room(tables, badges):
             "«k» no es uno de los vectores",
         ),
         (lambda: diagrams.vectors({"q": (1, 2)}, weights={"q": 0.5}), "sumen 1"),
+        (lambda: diagrams.vectors({"q": (1, 2)}, links=[("q", "k")]), "no es uno de los vectores"),
         (lambda: diagrams.vectors({"q": (1, 2), "k": (0, 0)}, project=("q", "k")), "vector nulo"),
         (lambda: diagrams.mixture(["a", "b"], [0.5, 0.6], [1, 2], result="c"), "sumen 1"),
         (lambda: diagrams.mixture(["a", "b"], [0.5, 0.5], [1, -2], result="c"), "no negativos"),

@@ -101,7 +101,7 @@ window.atentoExplorers.register("merges", (stage, data, root) => {
     probe(stage, "Toca una pieza para ver su número."),
   );
 
-  const tint = (piece) => (known.has(piece) || piece.length > 1 ? "" : "strange");
+  const tint = (piece) => (known.has(piece) || [...piece].length > 1 ? "" : "strange");
   function drawChips() {
     const {words: now, w, i} = states[state.step];
     chips.replaceChildren(
@@ -114,7 +114,7 @@ window.atentoExplorers.register("merges", (stage, data, root) => {
               "span",
               {
                 class: `chip ${k === w && j === i ? "fresh" : ""} ${tint(piece)}`,
-                "data-tip": known.has(piece) || piece.length > 1 ? `«${seen(piece)}»: pieza de BPE` : `«${seen(piece)}»: carácter desconocido`,
+                "data-tip": known.has(piece) || [...piece].length > 1 ? `«${seen(piece)}»: pieza de BPE` : `«${seen(piece)}»: carácter desconocido`,
               },
               seen(piece),
             ),

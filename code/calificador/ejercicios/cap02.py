@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from calificador.generadores import (
@@ -80,7 +83,7 @@ _COPIADO = Ejercicio(
     puntos=2,
     dificultad=1,
     minutos=5,
-    aprende="que BPE solo mira el orden de las cuentas, no su tamaño",
+    aprende="predecir qué les pasa a las uniones al cambiar el corpus",
     propiedades={"respuesta": (2, "¿Qué le pasa a cada cuenta? ¿Y a cuál es la mayor?")},
     opciones=("todas", "algunas", "ninguna"),
     pistas=(
@@ -116,18 +119,61 @@ def _corpus(rng: Any, letras: str, cuantas: int) -> tuple[list[str], list[int]]:
     return palabras, [1 + n for n in permutacion(rng, cuantas)]
 
 
+def _sin_empates(palabras: list[str], veces: list[int], uniones: int) -> bool:
+    """Si en ninguna de las primeras uniones hay dos parejas con la cuenta mayor."""
+    filas = [list(palabra) for palabra in palabras]
+    for _ in range(uniones):
+        cuentas: Counter[tuple[str, str]] = Counter()
+        for fila, n in zip(filas, veces, strict=True):
+            for pareja in pairwise(fila):
+                cuentas[pareja] += n
+        primeras = cuentas.most_common(2)
+        if len({cuenta for _, cuenta in primeras}) < len(primeras):
+            return False
+        for fila in filas if primeras else ():
+            _une(fila, primeras[0][0])
+    return True
+
+
+def _une(fila: list[str], pareja: tuple[str, str]) -> None:
+    """Une la pareja en su sitio, de izquierda a derecha."""
+    i = 0
+    while i + 1 < len(fila):
+        if (fila[i], fila[i + 1]) == pareja:
+            fila[i : i + 2] = ["".join(pareja)]
+        i += 1
+
+
+def _uniones(
+    propiedad: str, corpus: Callable[[], tuple[list[str], list[int]]], uniones: int
+) -> Caso:
+    """El primer corpus sin empates: la regla de los empates solo se mide en los suyos."""
+    while True:
+        palabras, veces = corpus()
+        if _sin_empates(palabras, veces, uniones):
+            return Caso(propiedad, (palabras, veces, uniones))
+
+
 def _casos_uniones(rng: Any) -> list[Caso]:
-    repetida = elige(rng, "añ")
-    seguidas = [repetida * n for n in distintos(rng, 3, 9, 3)] + ["b" + repetida + "b"]
+    def seguidas() -> tuple[list[str], list[int]]:
+        repetida = elige(rng, "acdeilñorsu")
+        palabras = [repetida * n for n in distintos(rng, 3, 9, 3)] + ["b" + repetida + "b"]
+        return palabras, [2 + n for n in permutacion(rng, 4)]
+
     orden = "".join("abcdefgh"[i] for i in permutacion(rng, 8))
     iguales = [orden[:2], orden[2:4], orden[4:6], orden[6] + orden[0]]
+    mezcladas = [sorted(iguales)[i] for i in (1, 3, 0, 2)]
     return [
-        Caso("primera unión", (*_corpus(rng, "abcd", 6), 1)),
-        Caso("varias uniones", (*_corpus(rng, "abcd", 12), 6)),
-        Caso("varias uniones", (*_corpus(rng, "aeñs", 15), 9)),
-        Caso("letras repetidas", (seguidas, [2 + n for n in permutacion(rng, 4)], 3)),
+        _uniones("primera unión", lambda: _corpus(rng, "abcd", 6), 1),
+        _uniones("varias uniones", lambda: _corpus(rng, "abcd", 12), 4),
+        _uniones("varias uniones", lambda: _corpus(rng, "aeñs", 15), 5),
+        _uniones("letras repetidas", seguidas, 2),
+        _uniones("letras repetidas", seguidas, 3),
         Caso("empates", (iguales, [entero(rng, 2, 9)] * 4, 3)),
-        Caso("se acaban", ([_palabra(rng, "xyz", 4), "xy"], distintos(rng, 1, 5, 2), 50)),
+        Caso("empates", (mezcladas, [entero(rng, 2, 9)] * 4, 3)),
+        _uniones(
+            "se acaban", lambda: ([_palabra(rng, "xyz", 4), "xy"], distintos(rng, 1, 5, 2)), 50
+        ),
     ]
 
 
@@ -140,7 +186,7 @@ _APRENDER = Ejercicio(
     minutos=30,
     aprende="escribir BPE: contar, elegir, unir y volver a contar",
     casos=_casos_uniones,
-    ejemplo=lambda: Caso("ejemplo", (["come", "comen", "coma", "toma"], [4, 3, 2, 4], 2)),
+    ejemplo=lambda: Caso("ejemplo", (["toma", "come", "coma"], [2, 4, 2], 4)),
     propiedades={
         "primera unión": (2, "Cuenta las parejas contiguas, cada palabra tantas veces como sale."),
         "varias uniones": (4, "Tras cada unión las palabras son otras: se vuelve a contar."),
@@ -172,6 +218,12 @@ _APRENDER = Ejercicio(
             "En los empates se ha elegido la pareja mayor del alfabeto.",
             "best = min(pairs, key=lambda pair: (-pairs[pair], pair))",
             "best = max(pairs, key=lambda pair: (pairs[pair], pair))",
+        ),
+        cambia(
+            "la-primera-en-el-empate",
+            "En los empates gana la que llegó antes, como hace max: debe ganar la menor pareja.",
+            "best = min(pairs, key=lambda pair: (-pairs[pair], pair))",
+            "best = max(pairs, key=pairs.__getitem__)",
         ),
         cambia(
             "la-menos-frecuente",
@@ -210,6 +262,7 @@ def _casos_encaje(rng: Any) -> list[Caso]:
         Caso("la más larga", (a + b + c + a + b, trozos)),
         Caso("almohadillas", (a + a + a, [a, a + a, "##" + a + a, "##" + a])),
         Caso("almohadillas", (a + b, [a, b, "##" + c])),
+        Caso("almohadillas", (a + b, ["##" + a, "##" + b, b])),
         Caso("desconocida", (a + b + "x" + c, trozos)),
         Caso("desconocida", (a + b + c + a, [*trozos, "##x"])),
         Caso("desconocida", (b + larga, [a, "##" + a])),
@@ -298,7 +351,7 @@ _TABLA = Ejercicio(
     puntos=6,
     dificultad=2,
     minutos=15,
-    aprende="que el gradiente de la tabla suma en las filas usadas y es 0 en las demás",
+    aprende="derivar respecto de una tabla de la que se leen filas",
     casos=_casos_tabla,
     ejemplo=lambda: Caso(
         "ejemplo", (tensor([2, 0, 2]), tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), 4)
@@ -365,7 +418,7 @@ _PAREJA = Ejercicio(
     puntos=6,
     dificultad=2,
     minutos=20,
-    aprende="derivar la pérdida de skip-gram y leer quién tira de quién",
+    aprende="derivar la pérdida de skip-gram respecto del vector del centro",
     casos=_casos_pareja,
     ejemplo=lambda: Caso(
         "ejemplo", (tensor([0.0, 0.0]), tensor([2.0, 0.0]), tensor([[0.0, 2.0], [0.0, 4.0]]))
@@ -499,7 +552,7 @@ def _casos_corte(rng: Any) -> list[Caso]:
         word = "".join(_LETRAS[i] for i in permutacion(rng, len(_LETRAS))[:largo])
         dadas = list(word)
         for start in range(largo - 1):
-            size = entero(rng, 2, 4)
+            size = entero(rng, 2, 8)
             dadas.append(word[start : start + size])
         dadas = list(dict.fromkeys([*dadas, word[::-1][:2]]))
         dadas = [dadas[i] for i in permutacion(rng, len(dadas))]
@@ -588,6 +641,9 @@ def _casos_analogia(rng: Any) -> list[Caso]:
     cerca = normal(rng, vocab, 8)
     a, b, c = permutacion(rng, vocab)[:3]
     cerca[b] = cerca[a] + 0.05 * normal(rng, 8)
+    medio = normal(rng, vocab, 8)  # b − a + c cae junto a la propia a
+    lado = 0.3 * normal(rng, 8)
+    medio[b], medio[c] = medio[a] + lado, medio[a] - lado
     otra = normal(rng, vocab, 8)
     otra[c] = otra[a] + 0.05 * normal(rng, 8)  # el destino cae junto a b
     return [
@@ -596,6 +652,7 @@ def _casos_analogia(rng: Any) -> list[Caso]:
         Caso("con las dadas", (cerca, a, b, c), {"exclude": False}),
         Caso("sin las dadas", (cerca, a, b, c), {"exclude": True}),
         Caso("sin las dadas", (otra, a, b, c), {"exclude": True}),
+        Caso("sin las dadas", (medio, a, b, c), {"exclude": True}),
         Caso("por omisión", (cerca.clone(), a, b, c)),
         *(caso("por omisión") for _ in range(2)),
     ]
