@@ -230,7 +230,7 @@ def test_the_last_step_joins_the_heads_as_the_library_does():
         assert torch.allclose(values["weights"], weights[head], atol=1e-12)
         assert torch.allclose(values["united"], output, atol=1e-12)
     page = explorer._repr_html_()
-    assert page.count("<table>") == 3
+    assert page.count("<table>") == 4
     assert " · ".join(base.number(number) for number in output[0].tolist()) in page
 
 
@@ -254,7 +254,7 @@ def test_cross_attention_has_its_own_words_and_no_causal_mask():
 def test_without_javascript_the_stepper_is_its_tables():
     explorer = make_stepper(row=1)
     values, page = explorer.compute(), explorer._repr_html_()
-    assert page.count("<table>") == 3  # una más que con una cabeza sola: la fila en todas
+    assert page.count("<table>") == 4  # una más que con una cabeza sola: la fila en todas
     for step in ("scores", "scaled", "weights"):
         assert all(f"<td>{base.number(number)}</td>" in page for number in values[step][1])
 

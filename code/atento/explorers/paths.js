@@ -30,7 +30,7 @@ window.atentoExplorers.register("paths", (stage, data, root) => {
     const ends = svg("g", {class: "ends"});
     const drawing = svg(
       "svg",
-      {viewBox: `0 0 ${GAP * words.length} ${HEIGHT}`, role: "img", class: "row"},
+      {viewBox: `0 0 ${GAP * words.length} ${HEIGHT}`, role: "img", class: "track"},
       jumps,
       dots,
       ends,
