@@ -368,6 +368,7 @@ def test_se_recorre_con_el_teclado(abrir):
         "puntuar",
         "puntuar",
     ]
+    pagina.keyboard.press("Shift+Tab")  # las cabezas se eligen antes que el paso
     orden = []
     for _ in range(9):
         orden.append(
@@ -378,17 +379,11 @@ def test_se_recorre_con_el_teclado(abrir):
             )
         )
         pagina.keyboard.press("Tab")
-        orden.append(
-            pagina.evaluate(
-                "(document.activeElement.closest('[role=radiogroup]') ??"
-                " document.activeElement).getAttribute('aria-label') ?? document.activeElement.type"
-                " ?? document.activeElement.localName"
-            )
-        )
-    assert orden[1:] == [
+    assert orden[:2] + orden[3:] == [
+        "Cabeza",
+        "Paso",
         "Palabra que consulta",
         "Clave de la que se ve la cuenta",
-        "Cabeza",
         "Máscara",
         "checkbox",
         "Temperatura",
