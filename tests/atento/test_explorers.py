@@ -409,7 +409,7 @@ def test_without_javascript_the_paths_are_written():
     assert "llave → está → oxidada" in text and "llave → oxidada" in text
 
 
-# --- Las fusiones ---------------------------------------------------------------------------------
+# --- Las uniones ---------------------------------------------------------------------------------
 
 TEXT = "La niña come y los niños comen: comían, comerán y comimos. ¿Comes tú? Comen doce niñas."
 
@@ -447,6 +447,6 @@ def test_el_ultimo_paso_es_el_corte_del_tokenizador():
         ({"name": "ñ"}, "name"),
     ],
 )
-def test_las_fusiones_rechazan_lo_que_no_sirve(changes, said):
+def test_las_uniones_rechazan_lo_que_no_sirve(changes, said):
     with pytest.raises((TypeError, ValueError), match=said):
         make_merges(**changes)

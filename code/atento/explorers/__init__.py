@@ -6,7 +6,7 @@ mostrar:
 - :func:`stepper`: la atención paso a paso sobre una frase, con sus números.
 - :func:`paths`: de una palabra a otra, por una recurrencia, una convolución y una atención.
 - :func:`plane`: vectores en un plano que se mueven con la mano.
-- :func:`merges`: las fusiones de BPE en una frase que se escribe, y el corte de unigrama.
+- :func:`merges`: las uniones de BPE en una frase que se escribe, y el corte de unigrama.
 - :func:`softmax`: de puntuaciones a pesos, con temperatura y escala.
 - :func:`mask`: se pinta quién puede mirar a quién; pesos y alcance tras varias capas.
 

@@ -1,4 +1,4 @@
-/* Las fusiones de BPE en una frase, una a una, y el retículo de unigrama. La cuenta tiene su gemelo en merges.py. */
+/* Las uniones de BPE en una frase, una a una, y el retículo de unigrama. La cuenta tiene su gemelo en merges.py. */
 window.atentoExplorers.register("merges", (stage, data, root) => {
   const {h, number, choice, reading, probe} = window.atentoExplorers;
   const WORDS = / ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+/gu;
@@ -14,7 +14,7 @@ window.atentoExplorers.register("merges", (stage, data, root) => {
   for (let i = 0; i < listed.length; i += 2) scores.set(raw(listed[i]), -Number(listed[i + 1]));
   const widest = Math.max(...[...scores.keys()].map((piece) => [...piece].length));
 
-  // ---- BPE: la fusión más antigua de toda la frase, y la de más a la izquierda --------------------------------------
+  // ---- BPE: la unión más antigua de toda la frase, y la de más a la izquierda --------------------------------------
   function next(words) {
     let best = null;
     words.forEach((word, w) => {
@@ -82,7 +82,7 @@ window.atentoExplorers.register("merges", (stage, data, root) => {
   });
   const button = (text, action) => h("button", {type: "button", onclick: action}, text);
   const back = button("Atrás", () => go(state.step - 1)),
-    forward = button("Fusionar", () => go(state.step + 1)),
+    forward = button("Unir", () => go(state.step + 1)),
     reset = button("Letras", () => go(0)),
     finish = button("Hasta el final", () => go(states.length - 1));
   const chips = h("div", {class: "chips"}),
@@ -170,9 +170,11 @@ window.atentoExplorers.register("merges", (stage, data, root) => {
     const {pair, rank, words: now} = states[state.step],
       count = now.flat().length;
     const left = states.length - 1 - state.step;
-    if (!pair) return read.say(`${count} letras. ${left ? `Quedan ${left} fusiones.` : "Nada que fusionar."}`);
+    const rest = left === 1 ? "queda 1 unión" : `quedan ${left} uniones`;
+    if (!pair) return read.say(`${count} letras; ${left ? rest : "nada que unir"}.`);
+    const cut = now.map((word) => word.map(seen).join("|")).join(" ");
     read.say(
-      `Fusión ${state.step}: «${seen(pair[0])}» + «${seen(pair[1])}», la n.º ${rank + 1} que se aprendió. ${count} piezas${left ? `; quedan ${left} fusiones` : ": fin"}.`,
+      `Unión ${state.step}: «${seen(pair[0])}» + «${seen(pair[1])}», la n.º ${rank + 1} que se aprendió. ${count} piezas: ${cut}; ${left ? rest : "fin"}.`,
     );
   }
   function publish() {

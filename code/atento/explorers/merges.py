@@ -1,4 +1,4 @@
-"""Las fusiones de una frase: BPE paso a paso y, al lado, el mejor corte de unigrama."""
+"""Las uniones de una frase: BPE paso a paso y, al lado, el mejor corte de unigrama."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST = 80
 
 
 class Step(NamedTuple):
-    """Una fusión: su número, la pareja y cómo queda cada palabra."""
+    """Una unión: su número, la pareja y cómo queda cada palabra."""
 
     rank: int
     pair: tuple[str, str]
@@ -25,7 +25,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MergesExplorer(Explorer):
-    """El explorador de las fusiones. Se construye con :func:`merges`."""
+    """El explorador de las uniones. Se construye con :func:`merges`."""
 
     kind: ClassVar[str] = "merges"
     bpe: BPE
@@ -37,7 +37,7 @@ class MergesExplorer(Explorer):
     name: str
 
     def steps(self, text: str | None = None) -> list[Step]:
-        """Las fusiones de una frase en el orden de la página: la que se aprendió antes, primero.
+        """Las uniones de una frase en el orden de la página: la que se aprendió antes, primero.
 
         A igualdad, la de más a la izquierda. El último paso es lo que da ``bpe.pieces``.
         """
@@ -59,7 +59,7 @@ class MergesExplorer(Explorer):
         return [(found.pieces, found.score) for found in best]
 
     def data(self) -> dict[str, Any]:
-        """Lo que recibe el JavaScript: las fusiones y las piezas con su número, en dos textos."""
+        """Lo que recibe el JavaScript: las uniones y las piezas con su número, en dos textos."""
         first = self.unigram.n_first
         rows = zip(self.unigram.vocabulary[first:], self.unigram.scores, strict=True)
         return {
@@ -89,7 +89,7 @@ class MergesExplorer(Explorer):
         count = sum(len(pieces) for pieces, _ in self.cut())
         steps = self.steps()
         left = sum(map(len, steps[-1].words)) if steps else len(self.text)
-        return f"Fusiones de «{self.text}»: {len(steps)} pasos, {left} piezas; unigrama, {count}"
+        return f"Uniones de «{self.text}»: {len(steps)} pasos, {left} piezas; unigrama, {count}"
 
 
 def merges(
@@ -97,12 +97,12 @@ def merges(
     unigram: Unigram,
     text: str,
     *,
-    title: str = "Escribe una frase y mira las fusiones",
+    title: str = "Escribe una frase y mira las uniones",
     question: str | None = None,
     answer: str | None = None,
-    name: str = "fusiones",
+    name: str = "uniones",
 ) -> MergesExplorer:
-    """Devuelve el explorador de las fusiones, con la frase ``text`` escrita.
+    """Devuelve el explorador de las uniones, con la frase ``text`` escrita.
 
     ``bpe`` y ``unigram`` ya están entrenados; conviene que sean pequeños (unas mil piezas), porque
     la página lleva todas las uniones y todas las piezas.
