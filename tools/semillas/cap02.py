@@ -80,10 +80,21 @@ def grammar_02(seed: int) -> wv.Corpus:
     return wv.read(rows, min_count=RECIPE_02["grammar_min_count"])
 
 
+def without_a_02(vectors: wv.WordVectors, questions: list[tuple[str, str, str, str]]) -> float:
+    """El control b + c: los aciertos de quien no resta a, sin poder decir ninguna de las dadas."""
+    place = {word: i for i, word in enumerate(vectors.words)}
+    rows = torch.tensor([[place[word] for word in question] for question in questions])
+    given, answer = rows.split([3, 1], dim=1)
+    _, b, c = vectors.units[given].unbind(1)
+    scores = ((b + c) @ vectors.units.T).scatter(1, given, float("-inf"))
+    return float((scores.argmax(-1, keepdim=True) == answer).double().mean())
+
+
 def _rates(model: str, seed: int, corpus: wv.Corpus, vectors: wv.WordVectors) -> list[dict]:
     rows = []
     for relation, pairs in relations_02(corpus).items():
-        rates = vectors.analogy_rates(wv.questions_from(pairs))
+        questions = wv.questions_from(pairs)
+        rates = {**vectors.analogy_rates(questions), "without_a": without_a_02(vectors, questions)}
         rounded = {name: round(float(rate), 3) for name, rate in rates.items()}
         rows.append({"model": model, "seed": seed, "relation": relation, **rounded})
     return rows
