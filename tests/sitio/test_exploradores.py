@@ -12,7 +12,6 @@ from pathlib import Path
 import pydata_sphinx_theme
 import pytest
 import torch
-from playwright.sync_api import expect
 
 from atento import explorers, plots
 from atento.explorers import base
@@ -319,6 +318,8 @@ def test_las_uniones_son_las_de_python(abrir, frase):
 
 
 def test_las_uniones_se_andan_de_una_en_una(abrir):
+    from playwright.sync_api import expect
+
     pagina = abrir(UNIONES_BPE)
     total = len(UNIONES_BPE.steps())
     assert total > 3 and pagina.get_by_role("button", name="Atrás").is_disabled()
