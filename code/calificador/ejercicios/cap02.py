@@ -430,7 +430,7 @@ _PAREJA = Ejercicio(
     },
     pistas=(
         "La derivada de −log σ(z) respecto de z es σ(z) − 1.",
-        "La de −log σ(−z) es σ(z). Después, la regla de la cadena: dz/dv es el otro vector.",
+        "La de −log σ(−z) es σ(z). Después, la regla de la cadena: dz/dw es el otro vector.",
         "Es una suma de vectores: u por un número negativo y cada u′ por uno positivo.",
     ),
     prohibido=("backward", "grad", "requires_grad"),
@@ -455,7 +455,7 @@ _PAREJA = Ejercicio(
         ),
         cambia(
             "falsas-con-menos-uno",
-            "Las falsas llevan σ(v·u′), sin el −1.",
+            "Las falsas llevan σ(w·u′), sin el −1.",
             "torch.sigmoid(noise @ center) @ noise",
             "(torch.sigmoid(noise @ center) - 1) @ noise",
         ),
