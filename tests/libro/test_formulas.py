@@ -73,13 +73,14 @@ def test_en_los_indices_los_signos_van_juntos():
 
 def test_por_donde_se_parte():
     assert _trozos("a+b=c") == ["a", "+b", "=c"]
-    assert _trozos(r"a=1,\qquad b=2") == ["a", "=1,", "b", "=2"]
+    assert _trozos("a=b=c") == ["a=b", "=c"] and _trozos("a=b") is None
+    assert _trozos(r"a=1,\qquad b=2") == ["a=1,", "b=2"]
     assert _trozos(r"-a") is None and _trozos(r"\frac{a=b}{c+d}") is None
     assert _trozos(r"\begin{aligned}a&=b\\c&=d\end{aligned}") is None
     celdas = etree.fromstring(mathml(r"\begin{aligned}a&=b+c\\&=d\end{aligned}", True)).iter("mtd")
     assert [["".join(x.itertext()) for x in celda] for celda in celdas][1] == ["=b", "+c"]
-    raiz = etree.fromstring(mathml("a=-b", True))
-    assert [x.get("form") for x in raiz.iter("mo")] == ["infix", "prefix"]
+    raiz = etree.fromstring(mathml("a=-b=c", True))
+    assert [x.get("form") for x in raiz.iter("mo")] == [None, "prefix", "infix"]
 
 
 @pytest.mark.parametrize("tex", ["a+b=c", r"\sum_{i=1}^n p_i\log p_i", r"(1,2)\to\R^{n\times d}"])

@@ -177,18 +177,22 @@ def _pon_cortes(raiz: etree._Element) -> None:
 
 
 def _trozos(hijos: list[etree._Element]) -> Iterator[list[etree._Element]]:
-    """Se parte delante de una relación, o de un signo que suma, y detrás de un espacio ancho."""
+    """Se parte delante de una relación, o de un signo que suma, y detrás de un espacio ancho; el
+    comienzo de cada igualdad («z =») no se separa.
+    """
     trozo: list[etree._Element] = []
+    comienza = True
     for i, hijo in enumerate(hijos):
         signo = hijo.text if hijo.tag == "mo" and hijo.get("form") != "prefix" else None
-        if trozo and i + 1 < len(hijos) and (signo in RELACIONES or signo in BINARIOS):
+        corto = comienza and len(trozo) < 3 and signo in RELACIONES
+        if trozo and i + 1 < len(hijos) and signo in RELACIONES | BINARIOS and not corto:
             yield trozo
-            trozo = []
+            trozo, comienza = [], False
             hijo.set("form", "infix")
         trozo.append(hijo)
         if hijo.tag == "mspace" and re.match(r"[1-9]", hijo.get("width", "")):
             yield trozo
-            trozo = []
+            trozo, comienza = [], True
     if trozo:
         yield trozo
 
