@@ -6,17 +6,19 @@ mostrar:
 - :func:`stepper`: la atención paso a paso sobre una frase, con sus números.
 - :func:`plane`: vectores en un plano que se mueven con la mano.
 - :func:`softmax`: de puntuaciones a pesos, con temperatura y escala.
+- :func:`clock`: las agujas de una posición, con las sinusoides.
 
 Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una
 tabla con el estado inicial.
 """
 
 from atento.explorers.base import Explorer, deduplicate
+from atento.explorers.clock import ClockExplorer, clock
 from atento.explorers.plane import PlaneExplorer, plane
 from atento.explorers.softmax import SoftmaxExplorer, softmax
 from atento.explorers.stepper import StepperExplorer, stepper
 
 __all__ = [
-    "Explorer", "PlaneExplorer", "SoftmaxExplorer", "StepperExplorer",
-    "deduplicate", "plane", "softmax", "stepper",
+    "ClockExplorer", "Explorer", "PlaneExplorer", "SoftmaxExplorer", "StepperExplorer",
+    "clock", "deduplicate", "plane", "softmax", "stepper",
 ]  # fmt: skip
