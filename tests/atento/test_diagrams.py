@@ -214,6 +214,12 @@ CASES = {
         ],
         lit=[2017],
     ),
+    "clocks": lambda: diagrams.clocks(
+        [1, 0.1, 0.01],
+        [0, 1, 2, 100],
+        rows=["0", "1", "2", "100"],
+        columns=["rápida", "media", "lenta"],
+    ),
     "roles": lambda: diagrams.roles(
         RNG.normal(size=6), *RNG.normal(size=(3, 6, 3)), name="tijera", spec=".1f"
     ),
@@ -440,6 +446,11 @@ def test_any_room(tables, badges):
             ),
             "el producto da",
         ),
+        (
+            lambda: diagrams.clocks([[1.0]], [0], rows=["0"], columns=["una"]),
+            "lista de números finitos",
+        ),
+        (lambda: diagrams.clocks([1.0], [0, 1], rows=["0"], columns=["una"]), "rows"),
         (lambda: diagrams.vectors({"q": (1, 2, 3)}), "dos números finitos"),
         (
             lambda: diagrams.vectors({"q": (1, 2)}, project=("q", "k")),

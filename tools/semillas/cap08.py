@@ -20,6 +20,7 @@ RECIPE_08: dict[str, Any] = {
     "steps": 300,
     "evaluation_seed": 999,
     "evaluation_size": 500,
+    "dtype": "float64",
 }
 
 
@@ -77,7 +78,7 @@ def run_08(name: str, seed: int) -> dict[str, Any]:
     rng.seed_all(seed)
     (make, norm, spread), clock = KINDS_08[name], time.process_time()
     n, generator = RECIPE_08["length"], rng.generator(seed)
-    model = _Queue(make(), norm)
+    model = _Queue(make(), norm).double()
     optimizer = torch.optim.Adam(model.parameters(), lr=RECIPE_08["rate"])
     for _ in range(RECIPE_08["steps"]):
         queue = _queues(RECIPE_08["batch_size"], n, generator)

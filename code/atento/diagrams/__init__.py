@@ -11,10 +11,11 @@ en todas; los pesos de atención, el violeta del libro.
 ``arcs``, ``shuffle``,
 ``triangle``: quién atiende a quién · ``blocks``, ``phases``, ``encoder_decoder``,
 ``recurrent_cell``: piezas y cables ·
-``timeline``, ``history``: tiempo · ``roles``, ``room``, ``histograms``: escenas.
+``timeline``, ``history``: tiempo · ``clocks``: agujas que giran · ``roles``, ``room``, ``histograms``: escenas.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
+from atento.diagrams.clocks import clocks
 from atento.diagrams.links import arcs, shuffle, triangle
 from atento.diagrams.mixtures import mixture
 from atento.diagrams.recurrent import encoder_decoder, recurrent_cell
@@ -29,6 +30,7 @@ __all__ = [
     "Person",
     "arcs",
     "blocks",
+    "clocks",
     "encoder_decoder",
     "histograms",
     "history",

@@ -71,7 +71,7 @@ window.atentoExplorers.register("clock", (stage, data, root) => {
     h("div", {class: "controls"}, back, ahead),
     h("div", {class: "faces"}, faces.map((face) => face.node)),
     h("div", {class: "codes"}, rows.position, rows.other),
-    h("p", {class: "caption"}, "Producto escalar de la fila ● con la de cada posición"),
+    h("p", {class: "footline"}, "Producto escalar de la fila ● con la de cada posición"),
     chart,
     h("p", {class: "scale"}, h("span", null, "0"), h("span", null, String(last))),
     read.node,
