@@ -124,6 +124,9 @@ CASES = {
         spec=".2f",
         row=1,
     ),
+    "tensor-shaded": lambda: diagrams.tensor(
+        [[0.5, -1.0], [1.0, 0.0]], ("n", "d"), name="P", role="position", shade=True
+    ),
     "product": lambda: diagrams.product(
         Matrix("Q", (4, 3), ("n", "d_k"), "query"),
         Matrix("K^T", (3, 5), ("d_k", "m"), "key"),
@@ -451,6 +454,7 @@ def test_any_room(tables, badges):
             "lista de números finitos",
         ),
         (lambda: diagrams.clocks([1.0], [0, 1], rows=["0"], columns=["una"]), "rows"),
+        (lambda: diagrams.tensor((2, 2), ("n", "d"), shade=True), "shade"),
         (lambda: diagrams.vectors({"q": (1, 2, 3)}), "dos números finitos"),
         (
             lambda: diagrams.vectors({"q": (1, 2)}, project=("q", "k")),
