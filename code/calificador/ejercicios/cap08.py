@@ -552,7 +552,7 @@ _HORA = Ejercicio(
     propiedades={
         "exacto": (2, "Sin ruido, el código coincide con el de uno de los sitios."),
         "ruido": (2, "Con ruido ninguno coincide: busca el más parecido."),
-        "escala": (2, "Un factor positivo cambia la distancia. ¿Qué no cambia?"),
+        "escala": (2, "Con una fila multiplicada por 30 debe salir el mismo sitio."),
         "muchos sitios": (2, "Con cien mil sitios conviene un producto de matrices."),
     },
     prohibido=SIN_BIBLIOTECA,
@@ -574,11 +574,13 @@ _HORA = Ejercicio(
             "code.shape[-1], base)",
             "code.shape[-1], 10000.0)",
         ),
-        cambia(
-            "distancia",
-            "La distancia cambia con la escala de la fila; el producto elige bien.",
-            "(code @ table.T).argmax(dim=-1)",
-            "torch.cdist(code, table).argmin(dim=-1)",
+        cuerpo(
+            "coincidencia exacta",
+            "Con ruido ningún código coincide: hay que buscar el más parecido.",
+            """
+            table = sinusoidal_encoding(torch.arange(limit), code.shape[-1], base)
+            return torch.isclose(code[:, None], table).all(-1).double().argmax(dim=-1)
+            """,
         ),
         cambia(
             "empieza en 1",
