@@ -28,7 +28,7 @@ def clocks(
 ) -> Figure:
     """Una fila de relojes por posición y una columna por frecuencia.
 
-    speeds: (pair) radianes por posición; places: posiciones. La aguja sale de las doce y gira como
+    speeds: radianes por posición; places: posiciones. La aguja sale de las doce y gira como
     la de un reloj, así que la punta está en (seno, coseno) del ángulo ``speed · place``. rows,
     columns: los rótulos de las posiciones y de las frecuencias.
 

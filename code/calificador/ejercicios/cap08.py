@@ -633,7 +633,7 @@ def _comprueba_cabeza(caso: Caso, obtenido: Any, esperado: Any) -> str | None:
 
 
 def _circuito(valor: Any) -> Any:
-    return valor[0] @ valor[1].T
+    return valor[0] @ valor[1].mT
 
 
 _CABEZA = Ejercicio(
