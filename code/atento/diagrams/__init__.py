@@ -11,7 +11,8 @@ en todas; los pesos de atención, el violeta del libro.
 ``arcs``, ``shuffle``,
 ``triangle``: quién atiende a quién · ``blocks``, ``phases``, ``encoder_decoder``,
 ``recurrent_cell``: piezas y cables ·
-``timeline``, ``history``: tiempo · ``clocks``: agujas que giran · ``roles``, ``room``, ``histograms``: escenas.
+``timeline``, ``history``, ``clocks``: tiempo y agujas · ``roles``, ``room``, ``histograms``:
+escenas.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases

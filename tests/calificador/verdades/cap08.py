@@ -27,6 +27,7 @@ def _base(caso) -> float:
 @verdad("8.1")
 def _(caso, valor, funcion):
     """Las filas enteras, con precisión arbitraria."""
+
     def fila(p):
         return [f(p / mpmath.mpf(10000) ** (mpmath.mpf(i) / 2)) for i in (0, 1)
                 for f in (mpmath.sin, mpmath.cos)]  # fmt: skip
