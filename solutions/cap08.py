@@ -149,9 +149,7 @@ def add_sinusoids(x: Float[Tensor, "batch n d"]) -> Float[Tensor, "batch n d"]:
 
 
 # %%
-def read_clock(
-    code: Float[Tensor, "n d"], limit: int, base: float = 10000.0
-) -> Int[Tensor, " n"]:
+def read_clock(code: Float[Tensor, "n d"], limit: int, base: float = 10000.0) -> Int[Tensor, " n"]:
     """El sitio de cada fila, con ruido y con cualquier escala positiva."""
     table = sinusoidal_encoding(torch.arange(limit), code.shape[-1], base)  # (limit, d)
     return (code @ table.T).argmax(dim=-1)
