@@ -3,14 +3,17 @@ PYTHON ?= python3
 RAIZ := $(shell f='$(strip $(MAKEFILE_LIST))'; cd "$$(dirname "$$f")" && pwd)
 AQUI = cd "$(RAIZ)" &&
 VENV = .venv/bin/python
+CODIGO = code tests tools book/_ext benchmarks exercises solutions
 PUERTO ?= 8000
 CAPITULO ?=
 CARPETA ?=
 CUANTOS ?= 20
+SEMILLA ?= 0
+RAPIDAS ?=
 SOLO ?=
 
 .DEFAULT_GOAL := ayuda
-.PHONY: ayuda entorno sistema libro epub pdf paquete ver prueba procesadores referencias tiempos semillas prosa estilo bancos mutantes capitulo limpia
+.PHONY: ayuda entorno sistema libro epub pdf paquete ver prueba procesadores referencias tiempos semillas prosa formato estilo bancos mutantes capitulo limpia
 
 ayuda:          ## enseña estas órdenes
 	@$(AQUI) grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -56,14 +59,17 @@ prosa: entorno  ## guarda la prosa del libro de ahora y repite los capítulos qu
 tiempos:        ## apunta los tiempos medidos de cada capítulo (CAPITULO=…)
 	@$(AQUI) $(VENV) tools/tiempos.py $(CAPITULO)
 
-estilo: entorno ## revisa el código con ruff
-	@$(AQUI) $(VENV) -m ruff check code tests tools benchmarks exercises solutions
+formato: entorno ## da al código el formato de todos: 100 columnas, importaciones en orden
+	@$(AQUI) $(VENV) -m ruff check --select I --fix $(CODIGO) && $(VENV) -m ruff format $(CODIGO)
+
+estilo: formato ## da formato al código y lo revisa con ruff
+	@$(AQUI) $(VENV) -m ruff check $(CODIGO)
 
 bancos: entorno ## mide velocidades y memoria, en cocientes
 	@$(AQUI) for f in benchmarks/*.py; do $(VENV) $$f || exit 1; done
 
-mutantes: entorno ## estropea el código y cuenta cuántas faltas ven las pruebas (CARPETA=… CUANTOS=…)
-	@$(AQUI) $(VENV) tools/mutantes.py --cuantos $(CUANTOS) $(CARPETA)
+mutantes: entorno ## estropea el código y cuenta cuántas faltas ven las pruebas (CARPETA=… CUANTOS=… SEMILLA=… RAPIDAS=1)
+	@$(AQUI) $(VENV) tools/mutantes.py --cuantos $(CUANTOS) --semilla $(SEMILLA) $(if $(RAPIDAS),--rapidas) $(CARPETA)
 
 capitulo: entorno ## empieza un capítulo (N=6 NOMBRE=varias-cabezas PARTE=2-mecanismo TITULO="Varias cabezas")
 	@$(AQUI) $(VENV) tools/nuevo.py "$(N)" "$(NOMBRE)" "$(PARTE)" "$(TITULO)"

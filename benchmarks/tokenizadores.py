@@ -31,7 +31,9 @@ ENCODE_LIMIT = 0.3  # MB por segundo de CPU, sin nada recordado de antes
 def docstrings(n_bytes: int) -> list[str]:
     """Docstrings de la biblioteca estándar, por orden de fichero, hasta tener ``n_bytes``."""
     found: list[str] = []
-    for path in sorted(Path(os.__file__).parent.glob("*.py")):
+    library = Path(os.__file__).parent
+    apart = {"site-packages", "dist-packages", "test", "tests", "idle_test"}
+    for path in (p for p in sorted(library.rglob("*.py")) if not apart & set(p.parts)):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8", errors="replace"))):
             if n_bytes <= 0:
                 return found

@@ -33,8 +33,7 @@ def broadcast_shapes() -> dict[str, float]:
 # ## 0.2 Una fila y una columna
 #
 # Las columnas de A son (1, 0, 2) y (2, 2, 0): la primera con ella misma y con la otra. Después,
-# cada elemento del
-# resultado es un producto escalar de 64 multiplicaciones.
+# cada elemento del resultado es un producto escalar de 64 multiplicaciones.
 
 
 # %%
@@ -100,8 +99,8 @@ def variance_rules() -> dict[str, float]:
 # ## 0.6 Rango de un vistazo
 #
 # El vector de unos da 2·5 + 3 = 13; cualquier vector perpendicular a él da 3. Ninguno da 0, así que
-# el rango es 5. La
-# matriz es simétrica y sus valores propios son positivos: son también sus valores singulares.
+# el rango es 5. La matriz es simétrica y sus valores propios son positivos: son también sus valores
+# singulares.
 
 
 # %%

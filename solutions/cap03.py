@@ -53,17 +53,15 @@ def first_failures(lengths: list[int], fidelity: float = 0.99, threshold: float 
     """
     # Los exponentes 0, 1, …, n − 1 suman n(n − 1)/2.
     chance = [fidelity ** (n * (n - 1) / 2) for n in lengths]
-    return [
-        i for i in sorted(range(len(lengths)), key=lambda i: chance[i]) if chance[i] < threshold
-    ]
+    order = sorted(range(len(lengths)), key=lambda i: chance[i])
+    return [i for i in order if chance[i] < threshold]
 
 
 # %% [markdown]
 # ## 3.3 Un paso de LSTM
 #
 # Las cuatro puertas salen de una sola suma, que se parte en cuatro. La memoria se multiplica por lo
-# que se conserva y se le
-# suma lo que entra; lo que se muestra es la memoria nueva, no la de antes.
+# que se conserva y se le suma lo que entra; lo que se muestra es la memoria nueva, no la de antes.
 
 
 # %%
@@ -130,8 +128,7 @@ def decoder_step(
 # ## 3.6 Atención aditiva con máscara
 #
 # La consulta necesita un eje de claves para sumarse a todas. La máscara va antes de la softmax: así
-# lo tapado pesa 0 y lo
-# demás suma 1.
+# lo tapado pesa 0 y lo demás suma 1.
 
 
 # %%
@@ -154,8 +151,7 @@ def additive_attention(
 # ## 3.7 Un error de relleno
 #
 # Las dos faltas: con `<=` entraba la primera posición de relleno, y se dividía entre la longitud
-# del lote y no entre la de
-# cada frase.
+# del lote y no entre la de cada frase.
 
 
 # %%

@@ -40,8 +40,7 @@ def softmax_with_null(scores: Tensor, null_score: float) -> Tensor:
 # ## 4.2 La misma frase, otra consulta
 #
 # Con la consulta (2, 0) solo cuenta la primera componente de las claves: 4 para «estación», 2 para
-# «tren» y 0 para las
-# demás, todo entre la raíz de 2.
+# «tren» y 0 para las demás, todo entre la raíz de 2.
 
 
 # %%
@@ -83,8 +82,7 @@ def shift_effect() -> str:
 # ## 4.4 Predecir las formas
 #
 # Los dos últimos ejes los deciden los productos; los demás se difunden. La salida puede tener más
-# ejes de lote que los
-# pesos, si los trae `value`.
+# ejes de lote que los pesos, si los trae `value`.
 
 
 # %%
@@ -168,8 +166,8 @@ def gaussian_attention(
 # ## 4.8 Arreglar la atención por columnas
 #
 # Las tres faltas: se dividía entre la raíz de la longitud y no de la dimensión; la softmax recorría
-# las consultas; y
-# la traspuesta final solo encaja, por casualidad, si hay tantas consultas como claves.
+# las consultas; y la traspuesta final solo encaja, por casualidad, si hay tantas consultas como
+# claves.
 
 
 # %%
@@ -185,10 +183,9 @@ def column_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 # ## 4.9 Medir la escala que hace falta
 #
 # Con medias distintas de 0, `q·k = (q − μ_q)·(k − μ_k) + μ_q·(k − μ_k) + μ_k·(q − μ_q) + μ_q·μ_k`:
-# los tres primeros
-# términos no están correlacionados entre sí y sus varianzas se suman; el cuarto es una constante.
-# La traza `tr(AB)` con
-# `B` simétrica es la suma de los productos elemento a elemento.
+# los tres primeros términos no están correlacionados entre sí y sus varianzas se suman; el cuarto
+# es una constante. La traza `tr(AB)` con `B` simétrica es la suma de los productos elemento a
+# elemento.
 
 
 # %%
@@ -250,8 +247,7 @@ def top_attention(
 # ## 4.12 La temperatura que pide una entropía
 #
 # La entropía baja al crecer beta: si en el punto medio es mayor que la pedida, hay que subir. El
-# intervalo cubre
-# muchos órdenes de magnitud y la bisección se hace en su logaritmo.
+# intervalo cubre muchos órdenes de magnitud y la bisección se hace en su logaritmo.
 
 
 # %%
@@ -273,8 +269,7 @@ def beta_for_entropy(scores: Tensor, entropy: Tensor) -> Tensor:
 # ## 4.13 Atención que llega a trozos
 #
 # Cuando aparece un máximo mayor, todo lo acumulado se refería al anterior: se multiplica por
-# `exp(viejo − nuevo)`. Es la
-# idea de FlashAttention, que vuelve en el capítulo 23.
+# `exp(viejo − nuevo)`. Es la idea de FlashAttention, que vuelve en el capítulo 23.
 
 
 # %%

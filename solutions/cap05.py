@@ -24,8 +24,7 @@ from torch import Tensor, nn
 # ## 5.1 Sin espejo
 #
 # La diagonal se tapa con −∞ **antes** de la softmax, para que el resto de la fila vuelva a sumar 1.
-# Ponerla a cero
-# después deja filas que suman menos, y ponerla a cero antes no tapa nada: $e^0 = 1$.
+# Ponerla a cero después deja filas que suman menos, y ponerla a cero antes no tapa nada: $e^0 = 1$.
 
 
 # %%
@@ -75,8 +74,8 @@ def subject_by_hand() -> dict[str, float]:
 # ## 5.3 Formas sin ejecutar
 #
 # Las consultas tienen tantas filas como `x`; las claves y los valores, tantas como la otra
-# secuencia. `d_k` es la
-# anchura que comparten consulta y clave, y desaparece al puntuar; `d_v` es la de la salida.
+# secuencia. `d_k` es la anchura que comparten consulta y clave, y desaparece al puntuar; `d_v` es
+# la de la salida.
 
 
 # %%
@@ -168,8 +167,7 @@ def program_head(
 # ## 5.7 Las tres proyecciones en una
 #
 # `split` corta por tamaños, que siguen el orden pedido. Con `context`, la misma capa se aplica a
-# las dos secuencias
-# y de cada una se aprovecha una parte.
+# las dos secuencias y de cada una se aprovecha una parte.
 
 
 # %%
@@ -202,9 +200,8 @@ class FusedSelfAttention(nn.Module):
 # ## 5.8 Una atención cruzada averiada
 #
 # Los tres errores: escalaba con `d_model` en lugar de con `d_k`; la softmax recorría las consultas,
-# porque las
-# puntuaciones estaban traspuestas, y las columnas de claves no sumaban 1; y `.T` solo vale para
-# matrices sin lote.
+# porque las puntuaciones estaban traspuestas, y las columnas de claves no sumaban 1; y `.T` solo
+# vale para matrices sin lote.
 
 
 # %%
@@ -235,8 +232,7 @@ def cross_attention(
 # ## 5.9 Detector de dirección
 #
 # Los denominadores de la softmax se cancelan al cerrar el ciclo, así que el flujo depende solo de
-# la parte
-# antisimétrica de las puntuaciones. Sin cerrarlo, no.
+# la parte antisimétrica de las puntuaciones. Sin cerrarlo, no.
 
 
 # %%
@@ -251,8 +247,7 @@ def cycle_flow(weights: Float[Tensor, "n n"], cycle: list[int]) -> float:
 # ## 5.10 La anchura necesaria
 #
 # Por el teorema de Eckart y Young, el error de la mejor aproximación de rango r es la raíz de la
-# suma de los
-# cuadrados de los valores singulares que quedan fuera.
+# suma de los cuadrados de los valores singulares que quedan fuera.
 
 
 # %%

@@ -120,7 +120,7 @@ class Conversor:
                     token.content, token.info if token.type == "math_block_label" else ""
                 )
             case "code_block":
-                return textwrap.indent(token.content.rstrip("\n"), "    ")
+                return token.content.rstrip("\n")  # la sangría la pone su margen
             case "fence" | "colon_fence":
                 directiva = Directiva.de(token)
                 if directiva:

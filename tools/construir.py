@@ -27,6 +27,7 @@ from rich.console import Console
 
 from aligerar import aligera
 from apendices import escribe as escribe_apendices
+from avances import pon_avances
 from capitulos import CONSTRUIDO, LIBRO, RAIZ, Capitulo, capitulos, elegidos, tira_caches_viejas
 from ejecutar import CapituloRoto, ejecuta_pendientes, vuelca
 
@@ -148,6 +149,7 @@ def publica(hechas: Path, destino: Path) -> None:
         shutil.rmtree(resto, ignore_errors=True)
     shutil.copytree(hechas, nuevo)  # conserva las fechas
     aligera(nuevo)
+    pon_avances(nuevo)
     if destino.exists():
         destino.rename(anterior)
     nuevo.rename(destino)

@@ -1,12 +1,15 @@
 """Estropea el código de una en una y mira si las pruebas lo ven.
 
-    python tools/mutantes.py [CARPETA o fichero …] [--cuantos 20] [--semilla 0]
+    python tools/mutantes.py [CARPETA o fichero …] [--cuantos 20] [--semilla 0] [--rapidas]
 
 Sin carpetas, reparte la muestra entre ``code/atento``, ``book/_ext`` y ``tools``. Cada falta (una
 comparación al revés, una constante que cambia, una instrucción o un ``raise`` que desaparece, un
 ``not`` de más o de menos) se planta en una copia del proyecto y se ejecutan las pruebas de ese
-fichero. Lo que sobrevive pide una prueba. Es propio porque las herramientas conocidas estropean el
-paquete instalado, y aquí la mitad del código son guiones y una extensión de Sphinx.
+fichero que pasan por esa línea, las más rápidas primero; por dónde pasa cada una se mira antes, con
+el código sano (:mod:`testigos`). Las que lanzan procesos se ejecutan siempre, al final. Lo que
+sobrevive pide una prueba o, si de verdad no cambia nada que importe, una línea con su razón en
+``tools/equivalentes.yml``: esas faltas no se plantan. Es propio porque las herramientas conocidas
+estropean el paquete instalado, y aquí la mitad del código son guiones y una extensión de Sphinx.
 """
 
 from __future__ import annotations
@@ -17,26 +20,41 @@ from procesos import PLAZO_VENCIDO, corre, principal
 # Lo demás tarda en importarse, y Ctrl+C se atiende ya.
 import argparse
 import ast
+import functools
+import hashlib
+import json
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import yaml
+
+from testigos import TODAS
 
 RAIZ = Path(__file__).resolve().parents[1]
 CARPETAS = ("code/atento", "book/_ext", "tools")
 NO_SE_TOCAN = {
     "mutantes.py",
+    "testigos.py",
     "entorno.py",
     "__main__.py",
-    "cap03.py",
-}  # nadie los importa al probar, o tardan minutos
-PLAZO = 300
+}  # nadie los importa al probar, o son los que miden
+# Las ejecuciones largas, de minutos u horas: no las mira ninguna prueba.
+LARGAS = Path("tools/semillas")
+# Con «--rapidas», sin construir libros ni abrir navegadores: se ven como mucho las mismas faltas.
+RAPIDAS = "not construccion and not navegador and not lento"
+GUARDADOS = RAIZ / "book/_build/.testigos"
+EQUIVALENTES = RAIZ / "tools/equivalentes.yml"
+PLAZO = 600
 ANSI = {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
 AL_REVES = {
     ast.Eq: ast.NotEq,
@@ -67,7 +85,24 @@ class Mutante:
     antes: str
     despues: str
     desde: int
-    fuente: str
+    fuente: str = field(repr=False)
+
+    @property
+    def instruccion(self) -> range:
+        """Las líneas de la instrucción más corta que contiene la falta."""
+        todas = (x for x in ast.walk(ast.parse(self.fuente)) if isinstance(x, ast.stmt))
+        suyas = [range(x.lineno, x.end_lineno + 1) for x in todas]
+        return min((x for x in suyas if self.linea in x), key=len)
+
+    @property
+    def seña(self) -> tuple[str, str, str, str]:
+        """Cómo se reconoce aunque el fichero cambie: fichero, línea de código, antes y después."""
+        linea = self.fuente.splitlines()[self.linea - 1].strip()
+        return (
+            self.fichero.as_posix(),
+            linea,
+            *(" ".join(x.split()) for x in (self.antes, self.despues)),
+        )
 
     @property
     def codigo(self) -> str:
@@ -166,7 +201,7 @@ def pruebas_de(fichero: Path, raiz: Path = RAIZ) -> list[str]:
     carpetas = (
         ("tests/atento",)
         if partes[0] == "code"
-        else ("tests/maquinaria", "tests/libro", "tests/sitio")
+        else ("tests/maquinaria", "tests/libro")  # las de «sitio» necesitan el libro construido
     )
     hay = [p for c in carpetas for p in sorted((raiz / c).rglob("test_*.py"))]
     de_nombre = [
@@ -174,13 +209,28 @@ def pruebas_de(fichero: Path, raiz: Path = RAIZ) -> list[str]:
         for p in hay
         if {p.stem, "_".join(p.stem.split("_")[:2])} & {f"test_{parte}" for parte in partes}
     ]
-    importa = re.compile(
-        rf"^(?:from|import) (?:libro\.|atento[\w.]*)?(?:.*\b)?{nombre}\b", re.MULTILINE
-    )
-    suyas = de_nombre or [p for p in hay if importa.search(p.read_text(encoding="utf-8"))]
-    if partes[0] == "book" and not suyas:
-        suyas = [raiz / "tests/libro/test_extension.py"]
+    suyas = de_nombre or [p for p in hay if nombre in _importados(p.read_text(encoding="utf-8"))]
+    construye = raiz / "tests/libro/test_extension.py"
+    if partes[0] == "book" and construye not in suyas and _se_conecta(raiz / fichero, suyas):
+        suyas = [*suyas, construye]
     return [p.relative_to(raiz).as_posix() for p in suyas]
+
+
+@functools.cache
+def _importados(texto: str) -> frozenset[str]:
+    """Los nombres, parte a parte, de todo lo que un fichero importa."""
+    nombres: set[str] = set()
+    for nodo in ast.walk(ast.parse(texto)):
+        if isinstance(nodo, ast.ImportFrom):
+            nombres |= {*(nodo.module or "").split("."), *(alias.name for alias in nodo.names)}
+        elif isinstance(nodo, ast.Import):
+            nombres |= {parte for alias in nodo.names for parte in alias.name.split(".")}
+    return frozenset(nombres)
+
+
+def _se_conecta(ruta: Path, suyas: list[Path]) -> bool:
+    """Si un módulo de la extensión cambia las páginas: lo suyo se mira también construyendo."""
+    return not suyas or (ruta.exists() and "\ndef setup(app" in ruta.read_text(encoding="utf-8"))
 
 
 def copia(destino: Path) -> None:
@@ -197,71 +247,135 @@ def copia(destino: Path) -> None:
             shutil.copy2(RAIZ / nombre, destino / nombre)
 
 
-def prueba(copiado: Path, ficheros: list[str]) -> int:
+def pytest(copiado: Path, ficheros: list[str], **entorno: str) -> int:
     """Ejecuta unas pruebas en la copia y devuelve su estado."""
-    rutas = os.pathsep.join(str(copiado / x) for x in ("code", "tools", "book/_ext"))
-    orden = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-p",
-        "no:cacheprovider",
+    carpetas = (copiado / "code", copiado / "tools", copiado / "book/_ext", RAIZ / "tools")
+    orden = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "testigos"]
+    rutas = os.pathsep.join(map(str, carpetas))
+    todo = {**os.environ, **ANSI, "PYTHONPATH": rutas, **entorno}
+    nada = subprocess.DEVNULL
+    orden += [
         "--timeout",
         "120",
+        *(["-m", RAPIDAS] if "MUTANTES_RAPIDAS" in todo else []),
         *ficheros,
     ]
-    entorno = {**os.environ, **ANSI, "PYTHONPATH": rutas}
-    nada = subprocess.DEVNULL
-    return corre(orden, PLAZO, cwd=copiado, env=entorno, stdout=nada, stderr=nada)
+    return corre(orden, PLAZO, cwd=copiado, env=todo, stdout=nada, stderr=nada)
 
 
-def lo_ven(mutante: Mutante, copiado: Path, pruebas: list[str]) -> bool:
-    """Si las pruebas de un fichero ven la falta; el fichero queda después como estaba."""
-    ruta = copiado / mutante.fichero
+def mira(copiado: Path, ficheros: list[Path], pruebas: list[str]) -> dict[str, Any]:
+    """Ejecuta las pruebas con el código sano y devuelve por dónde pasa cada una.
+
+    Con el mismo código y las mismas pruebas no se repite.
+    """
+    guardado = GUARDADOS / f"{_huella(copiado, ficheros, pruebas)}.json"
+    if not guardado.exists():
+        guardado.parent.mkdir(parents=True, exist_ok=True)
+        mirados = "\n".join(str(copiado / x) for x in ficheros)
+        opciones = {"TESTIGOS_MIRA": mirados, "TESTIGOS_SALIDA": str(copiado / "testigos.json")}
+        if pytest(copiado, pruebas, **opciones):
+            raise SystemExit(f"Sin ninguna falta ya fallan: {' '.join(pruebas)}")
+        texto = (copiado / "testigos.json").read_text(encoding="utf-8")
+        guardado.write_text(texto.replace(f"{copiado}/", ""), encoding="utf-8")
+    return json.loads(guardado.read_text(encoding="utf-8"))
+
+
+def _huella(copiado: Path, ficheros: list[Path], pruebas: list[str]) -> str:
+    """Las letras que cambian si cambian las pruebas, lo mirado o cualquier código que usen."""
+    codigo = [p for carpeta in CARPETAS for p in (copiado / carpeta).rglob("*.py")]
+    comunes = list((copiado / "tests").rglob("conftest.py"))
+    letras = hashlib.sha256(
+        repr((sorted(map(str, ficheros)), pruebas, "MUTANTES_RAPIDAS" in os.environ)).encode()
+    )
+    for ruta in sorted({*codigo, *comunes, *(copiado / p for p in pruebas)}):
+        letras.update(ruta.relative_to(copiado).as_posix().encode() + ruta.read_bytes())
+    return letras.hexdigest()[:16]
+
+
+def pasan_por(mutante: Mutante, visto: dict[str, Any]) -> list[str]:
+    """Las pruebas que pasan por la falta, de la más rápida a la más lenta, y las que lanzan
+    procesos, que no se sabe por dónde pasan.
+    """
+    lineas = visto["lineas"].get(mutante.fichero.as_posix(), {})
+    aqui = set(mutante.instruccion)
+    pasan = {quien for quien, suyas in lineas.items() if aqui & set(suyas)}
+    lanzan = set(visto["lanzan"])
+    todas = visto["segundos"]
+    if TODAS in pasan | lanzan:
+        pasan |= set(todas)
+    elegidas = (pasan | lanzan) & set(todas)
+    return sorted(elegidas, key=lambda quien: (quien not in pasan, quien in lanzan, todas[quien]))
+
+
+def lo_ven(mutante: Mutante, copiado: Path, pruebas: list[str], testigos: list[str]) -> bool:
+    """Si alguna de las pruebas que pasan por la falta la ve; el fichero queda después como
+    estaba.
+    """
+    ruta, lista = copiado / mutante.fichero, copiado / "solo.txt"
     original = ruta.read_bytes()
+    lista.write_text("\n".join(testigos), encoding="utf-8")
+    ficheros = [p for p in pruebas if any(t.startswith(f"{p}::") for t in testigos)]
     try:
         ruta.write_text(mutante.codigo, encoding="utf-8")
-        return prueba(copiado, pruebas) in (1, 2, 3, PLAZO_VENCIDO)
+        estado = pytest(copiado, ficheros, TESTIGOS_SOLO=str(lista))
+        return estado in (1, 2, 3, PLAZO_VENCIDO)
     finally:
         ruta.write_bytes(original)
 
 
+def equivalentes() -> dict[tuple[str, str, str, str], str]:
+    """Las faltas revisadas que no cambian nada que importe, con la razón de cada una."""
+    filas = yaml.safe_load(EQUIVALENTES.read_text(encoding="utf-8")) or []
+    señas = ("fichero", "linea", "antes", "despues")
+    return {tuple(str(fila[x]) for x in señas): fila["porque"] for fila in filas}
+
+
+def todos(carpeta: str) -> list[Mutante]:
+    """Todas las faltas que se pueden plantar en una carpeta o en un fichero."""
+    base = RAIZ / carpeta
+    rutas = [base] if base.is_file() else sorted(base.rglob("*.py"))
+    nombres = [p.relative_to(RAIZ) for p in rutas if p.name not in NO_SE_TOCAN]
+    return [
+        mutante
+        for nombre in nombres
+        if base.is_file() or not nombre.is_relative_to(LARGAS)
+        for mutante in mutantes_de((RAIZ / nombre).read_text(encoding="utf-8"), nombre)
+    ]
+
+
 def muestra(carpetas: list[str], cuantos: int, semilla: int) -> list[Mutante]:
     """Unas cuantas faltas de cada carpeta, las mismas con la misma semilla."""
-    salida = []
+    salida, sabidas = [], equivalentes()
     for carpeta in carpetas:
-        base = RAIZ / carpeta
-        rutas = (
-            [base]
-            if base.is_file()
-            else sorted(p for p in base.rglob("*.py") if p.name not in NO_SE_TOCAN)
-        )
-        todas = [
-            m
-            for p in rutas
-            for m in mutantes_de(p.read_text(encoding="utf-8"), p.relative_to(RAIZ))
-        ]
-        salida += random.Random(semilla).sample(todas, min(cuantos, len(todas)))
+        faltas = [m for m in todos(carpeta) if m.seña not in sabidas]
+        salida += random.Random(semilla).sample(faltas, min(cuantos, len(faltas)))
     return salida
+
+
+def hermanos(fichero: Path, pruebas: Sequence[str], copiado: Path) -> list[Path]:
+    """Los ficheros de la misma carpeta que miran las mismas pruebas."""
+    raiz = next((x for x in CARPETAS if fichero.is_relative_to(x)), fichero.parent.as_posix())
+    todas = [p.relative_to(copiado) for p in sorted((copiado / raiz).rglob("*.py"))]
+    return [p for p in todas if sorted(pruebas_de(p, copiado)) == list(pruebas)]
 
 
 def mide(faltas: list[Mutante], copiado: Path) -> list[Mutante]:
     """Planta las faltas de una en una; devuelve las que nadie ve. Sin faltas, las pruebas tienen
     que pasar.
     """
-    sanas: set[tuple[str, ...]] = set()
-    vivos = []
-    for orden, falta in enumerate(faltas, 1):
-        suyas = pruebas_de(falta.fichero, copiado)
-        if suyas and tuple(suyas) not in sanas:
-            if prueba(copiado, suyas):
-                raise SystemExit(f"Sin ninguna falta ya fallan: {' '.join(suyas)}")
-            sanas.add(tuple(suyas))
-        vista = bool(suyas) and lo_ven(falta, copiado, suyas)
-        print(f"{orden:3d}/{len(faltas)} {'vista' if vista else 'VIVA '} {falta}", flush=True)
-        vivos += [] if vista else [falta]
+    grupos: dict[tuple[str, ...], list[Mutante]] = {}
+    for falta in faltas:
+        grupos.setdefault(tuple(sorted(pruebas_de(falta.fichero, copiado))), []).append(falta)
+    vivos, hechas = [], 0
+    for pruebas, suyas in grupos.items():
+        ficheros = hermanos(suyas[0].fichero, pruebas, copiado)
+        visto = mira(copiado, ficheros, list(pruebas)) if pruebas else {}
+        for falta in suyas:
+            testigos = pasan_por(falta, visto) if pruebas else []
+            vista = bool(testigos) and lo_ven(falta, copiado, list(pruebas), testigos)
+            hechas, dicho = hechas + 1, "vista" if vista else "VIVA " if testigos else "NADIE"
+            print(f"{hechas:3d}/{len(faltas)} {dicho} {falta}", flush=True)
+            vivos += [] if vista else [falta]
     return vivos
 
 
@@ -271,7 +385,10 @@ def main() -> None:
     opciones.add_argument("carpetas", nargs="*", default=list(CARPETAS))
     opciones.add_argument("--cuantos", type=int, default=20, help="faltas de cada carpeta")
     opciones.add_argument("--semilla", type=int, default=0)
+    opciones.add_argument("--rapidas", action="store_true", help="sin construir ni navegador")
     elegido = opciones.parse_args()
+    if elegido.rapidas:
+        os.environ["MUTANTES_RAPIDAS"] = "1"
     faltas = muestra(elegido.carpetas or list(CARPETAS), elegido.cuantos, elegido.semilla)
     with tempfile.TemporaryDirectory() as carpeta:
         copia(Path(carpeta))
@@ -280,6 +397,8 @@ def main() -> None:
         suyas = [f for f in faltas if f.fichero.is_relative_to(nombre)]
         quedan = sum(f.fichero.is_relative_to(nombre) for f in vivos)
         print(f"{nombre}: {len(suyas) - quedan} de {len(suyas)} vistas")
+    uso = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"Semilla {elegido.semilla}; {uso.ru_utime + uso.ru_stime:.0f} s de procesador")
 
 
 if __name__ == "__main__":

@@ -196,9 +196,9 @@ def indice(paginas_: list[Pagina]) -> Iterator[str]:
             parte = pagina.parte
             yield f'<p class="parte">{escape(parte)}</p>'
         yield (
-            f'<p class="nivel-{pagina.nivel}"><a'
-            f' href="#{pagina.prefijo}"><span>{escape(pagina.titulo)}</span><span class="numero"'
-            f' data-destino="{pagina.prefijo}"></span></a></p>'
+            f'<p class="nivel-{pagina.nivel}"><a href="#{pagina.prefijo}">'
+            f"<span>{escape(pagina.titulo)}</span>"
+            f'<span class="numero" data-destino="{pagina.prefijo}"></span></a></p>'
         )
     yield "</nav>"
 
@@ -232,8 +232,8 @@ def documento(tomo: Tomo, estilo: str) -> str:
     cuerpo = [html.tostring(a, encoding="unicode") for _, a in tomo.articulos]
     cuerpo.insert(1, "\n".join(indice(tomo.paginas)))
     return (
-        f'<!DOCTYPE html>\n<html lang="es" data-theme="light" data-mode="light"><head><meta'
-        f' charset="utf-8">'
+        '<!DOCTYPE html>\n<html lang="es" data-theme="light" data-mode="light">'
+        '<head><meta charset="utf-8">'
         f"<title>{escape(tomo.paginas[0].titulo)}</title>{''.join(cabeza)}</head>"
         f'<body class="tomo"><main class="bd-content">{"".join(cuerpo)}</main></body></html>'
     )

@@ -35,10 +35,10 @@ BLOQUES = {
 }
 FUERA = ("tabindex", "align", "valign", "border", "theme", "rules", "frame", "open")
 CONTENEDOR = (
-    '<?xml version="1.0" encoding="UTF-8"?>\n<container version="1.0"'
-    ' xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile'
-    ' full-path="OPS/libro.opf"'
-    ' media-type="application/oebps-package+xml"/></rootfiles></container>'
+    '<?xml version="1.0" encoding="UTF-8"?>\n'
+    '<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container">'
+    '<rootfiles><rootfile full-path="OPS/libro.opf" media-type="application/oebps-package+xml"/>'
+    "</rootfiles></container>"
 )
 ACCESIBLE = (
     ("accessMode", "textual"),
@@ -129,10 +129,11 @@ class Edicion:
 
 def _xhtml(titulo: str, cuerpo: str) -> str:
     return (
-        f'<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE html>\n<html xmlns="{XHTML}"'
-        f' xmlns:epub="{EPUB}" lang="es" xml:lang="es"><head><meta'
-        f' charset="utf-8"/><title>{escape(titulo)}</title><link rel="stylesheet" type="text/css"'
-        f' href="libro.css"/></head><body>{cuerpo}</body></html>\n'
+        '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE html>\n'
+        f'<html xmlns="{XHTML}" xmlns:epub="{EPUB}" lang="es" xml:lang="es">'
+        f'<head><meta charset="utf-8"/><title>{escape(titulo)}</title>'
+        '<link rel="stylesheet" type="text/css" href="libro.css"/></head>'
+        f"<body>{cuerpo}</body></html>\n"
     )
 
 
@@ -173,20 +174,22 @@ def paquete(edicion: Edicion, publicado: str, fecha: str) -> str:
     ]
     datos = "".join(f'<meta property="schema:{clave}">{valor}</meta>' for clave, valor in ACCESIBLE)
     lomo = "".join(f'<itemref idref="{p.prefijo}"/>' for p in paginas[1:])
+    urn = uuid.uuid5(uuid.NAMESPACE_URL, publicado)
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
-        '<package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id"'
-        ' xml:lang="es"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
-        f'<dc:identifier id="id">urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, publicado)}'
-        f"</dc:identifier><dc:title>{escape(paginas[0].titulo)}</dc:title>"
+        '<package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id" '
+        'xml:lang="es"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
+        f'<dc:identifier id="id">urn:uuid:{urn}</dc:identifier>'
+        f"<dc:title>{escape(paginas[0].titulo)}</dc:title>"
         f"<dc:language>es</dc:language><dc:source>{escape(publicado)}</dc:source>"
         "<dc:rights>CC BY-SA 4.0</dc:rights>"
         f'<meta property="dcterms:modified">{fecha}</meta>{datos}</metadata>'
-        '<manifest><item id="nav" href="nav.xhtml" media-type="application/xhtml+xml"'
-        ' properties="nav"/><item id="css" href="libro.css" media-type="text/css"/>'
+        "<manifest>"
+        '<item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>'
+        '<item id="css" href="libro.css" media-type="text/css"/>'
         f"{''.join(hay)}</manifest>"
-        f'<spine><itemref idref="{paginas[0].prefijo}"/><itemref idref="nav"/>{lomo}'
-        "</spine></package>\n"
+        f'<spine><itemref idref="{paginas[0].prefijo}"/><itemref idref="nav"/>{lomo}</spine>'
+        "</package>\n"
     )
 
 

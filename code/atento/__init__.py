@@ -6,10 +6,10 @@ que todavía está por construir.
 1. ``numbers``, ``device``, ``rng``, ``shapes``, ``checks``: qué números y formas se aceptan, dónde
    se calcula y con qué semilla. ``plots``, ``stored``: las figuras y los resultados guardados.
 2. ``masks``, ``similarity``, ``cache``: quién puede atender a quién, cuánto se parecen y qué se
-   recuerda. ``positions``: en qué lugar está cada palabra. ``notebook``: lo que necesita un
-   capítulo. (``layers``.)
+   recuerda. ``positions``: en qué lugar está cada palabra. ``layers``: las piezas de un bloque que
+   no son la atención. ``notebook``: lo que necesita un capítulo.
 3. ``attention``: la atención por producto escalar escalado y la multicabeza.
-4. (``blocks``: los bloques del codificador y del decodificador.)
+4. ``blocks``: los bloques del codificador y del decodificador, y las pilas.
 5. ``training``, ``decoding``: entrenar y generar con cualquier modelo. ``tokenizers``: del texto a
    los números, y vuelta. ``word_vectors``: un vector por palabra. (``efficient``, ``moe``,
    ``quantize``, ``hopfield``, ``audio``, ``boxes``.)

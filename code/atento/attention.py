@@ -13,7 +13,8 @@ salvo en modo de evaluación y sin gradientes, donde otro camino vuelve a dar Na
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 import torch.nn.functional as F
@@ -22,7 +23,7 @@ from jaxtyping import Bool, Float, Real
 from torch import Tensor, nn
 
 from atento import masks
-from atento.cache import KVCache
+from atento.cache import KVCache, Memory
 from atento.checks import attention as checks
 from atento.shapes import is_readable, typed
 
@@ -226,7 +227,7 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self,
         query: Float[Tensor, "*batch query d_model"],
-        key: Float[Tensor, "*batch key d_model"] | None = None,
+        key: Float[Tensor, "*batch key d_model"] | Memory | None = None,
         value: Float[Tensor, "*batch key d_model"] | None = None,
         mask: Bool[Tensor, "..."] | None = None,
         *,
@@ -239,9 +240,10 @@ class MultiHeadAttention(nn.Module):
 
         ``output`` es ``(…, query, d_model)``; ``weights`` es ``(…, head, query, key)`` con
         ``need_weights=True`` y ``None`` sin él. Sin ``key``, autoatención; sin ``value``, los
-        valores salen de ``key``. Con ``cache``, las claves y los valores de esta llamada se añaden
-        a los guardados, y el eje ``key`` los cuenta todos; si algo falla, la caché no crece.
-        ``mask`` se difunde hasta ``(…, head, query, key)``.
+        valores salen de ``key``, que puede ser también lo que devolvió :meth:`remember`. Con
+        ``cache``, las claves y los valores de esta llamada se añaden a los guardados, y el eje
+        ``key`` los cuenta todos; si algo falla, la caché no crece. ``mask`` se difunde hasta
+        ``(…, head, query, key)``.
 
         ``positions`` dice dónde está cada consulta, ``(query,)`` o ``(…, query)``, y
         ``key_positions`` dónde está cada clave, contadas las guardadas. Sin ellas, las posiciones
@@ -255,16 +257,17 @@ class MultiHeadAttention(nn.Module):
         """
         if key is None and key_positions is None:
             key_positions = positions
-        key = query if key is None else key
-        value = key if value is None else value
+        remembered = isinstance(key, Memory)  # proyectada ya, y girada
+        if not remembered:
+            key = self._project(query if key is None else key, value)
+        key, value = key  # (…, head, key, d_head)
         query = self._split(self.project_query(query))  # proyectar y repartir en cabezas
-        key = self._split(self.project_key(key))  # (…, head, key, d_head)
-        value = self._split(self.project_value(value))  # (…, head, key, d_head)
         start = 0 if cache is None else len(cache)  # la posición de la primera consulta
         places = self._places(query, key, start, positions, key_positions)
         plain = query  # sin girar, para el sesgo
         if self.rotary is not None:
-            query, key = self._turn(query, places[0]), self._turn(key, places[1])
+            query = self._turn(query, places[0])
+            key = key if remembered else self._turn(key, places[1])
         if cache is not None:
             key, value = cache.joined(key, value)
         bias = self._bias(plain, key, places)
@@ -274,6 +277,30 @@ class MultiHeadAttention(nn.Module):
         if cache is not None:
             cache.store(key, value)
         return output, weights
+
+    @typed(validate=checks.remember)
+    def remember(
+        self,
+        key: Float[Tensor, "*batch key d_model"],
+        value: Float[Tensor, "*batch key d_model"] | None = None,
+        *,
+        key_positions: Real[Tensor, "..."] | None = None,
+    ) -> Memory:
+        """Proyecta (y gira) una memoria una sola vez, para atenderla en muchas llamadas.
+
+        Devuelve dos tensores ``(…, head, key, d_head)``, que :meth:`forward` acepta como ``key``;
+        ``key_positions``, como allí.
+
+        Errores: ``TypeError`` o ``ValueError`` si los tensores no casan con el módulo.
+        """
+        key, value = self._project(key, value)
+        if self.rotary is not None:
+            key = self._turn(key, self._places(key, key, 0, None, key_positions)[1])
+        return Memory(key, value)
+
+    def _project(self, key: Tensor, value: Tensor | None) -> Memory:
+        value = key if value is None else value
+        return Memory(self._split(self.project_key(key)), self._split(self.project_value(value)))
 
     def _split(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch head n d_head"]:
         return rearrange(x, "... n (head d_head) -> ... head n d_head", d_head=self.d_head)
@@ -341,3 +368,42 @@ def _allowed(mask: Tensor | None, bias: Tensor | None) -> Tensor | None:
     if bias is None or mask is None:
         return mask if bias is None else bias
     return bias.masked_fill(~mask, float("-inf"))
+
+
+# --- Mirar ----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def watching(model: nn.Module) -> Iterator[dict[str, Float[Tensor, "*batch head query key"]]]:
+    """Dentro de un ``with``, deja en un diccionario los pesos de cada atención de ``model``.
+
+    Cada :class:`MultiHeadAttention` deja los de su última llamada, ``(…, head, query, key)`` y sin
+    gradiente, con su nombre: ``maps["decoder.blocks.0.cross_attention"]``. No hace falta que el
+    modelo los devuelva; mientras tanto se usa la forma explícita.
+
+    Errores: ``TypeError`` si ``model`` no es un módulo; ``ValueError`` si no tiene atenciones.
+    """
+    checks.watching(model)
+    found = {n: m for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)}
+    if not found:
+        raise ValueError("model: se esperaba alguna MultiHeadAttention dentro; no hay ninguna.")
+    maps, hooks = {}, []
+    for name, module in found.items():
+        hooks.append(module.register_forward_pre_hook(_ask_for_weights, with_kwargs=True))
+        hooks.append(module.register_forward_hook(_keeper(maps, name)))
+    try:
+        yield maps
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _ask_for_weights(module: nn.Module, args: tuple, options: dict) -> tuple[tuple, dict]:
+    return args, {**options, "need_weights": True}
+
+
+def _keeper(maps: dict[str, Tensor], name: str) -> Callable:
+    def keep(module: nn.Module, args: tuple, output: tuple[Tensor, Tensor]) -> None:
+        maps[name] = output[1].detach()
+
+    return keep

@@ -1,10 +1,23 @@
 """Piso 2: la caché de claves y valores, para no repetirlos al generar."""
 
+from typing import NamedTuple
+
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from atento.shapes import require_floating, require_same_kind
+
+
+class Memory(NamedTuple):
+    """Las claves y los valores de una memoria, ya proyectados: se calculan una vez y no crecen.
+
+    Los devuelve ``MultiHeadAttention.remember``; la atención cruzada los recibe en lugar de la
+    memoria. Sirve para una sola capa.
+    """
+
+    key: Tensor  # (…, head, key, d_head)
+    value: Tensor  # (…, head, key, d_head)
 
 
 class KVCache:
@@ -51,6 +64,19 @@ class KVCache:
         key, value = self.joined(key, value)
         self.store(key, value)
         return key, value
+
+    def copy(self) -> "KVCache":
+        """Devuelve otra caché con lo mismo; al crecer una, la otra no cambia. No copia números."""
+        other = KVCache()
+        other.key, other.value = self.key, self.value
+        return other
+
+    def select(self, rows: Int[Tensor, " new_batch"]) -> "KVCache":
+        """Devuelve otra caché con esas filas del lote, en ese orden, que pueden repetirse."""
+        other = KVCache()
+        if self.key is not None:
+            other.key, other.value = self.key[rows], self.value[rows]
+        return other
 
     def reset(self) -> None:
         """Vacía la caché, para empezar otra secuencia."""

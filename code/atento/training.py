@@ -16,10 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from atento import rng
+from atento.checks import training as checks
 from atento.numbers import require_number, require_positive, require_size
+from atento.shapes import typed
 
 
 @dataclass
@@ -94,7 +97,98 @@ Loss = Callable[[nn.Module, Any], Tensor]
 Schedule = Callable[[int], float]
 
 
+# --- La pérdida y los parámetros ------------------------------------------------------------------
+
+
+@typed(validate=checks.cross_entropy)
+def cross_entropy(
+    logits: Float[Tensor, "*batch vocab"],
+    labels: Int[Tensor, "*batch"],
+    *,
+    pad_id: int | None = None,
+    smoothing: float = 0.0,
+) -> Float[Tensor, ""]:
+    """Entropía cruzada media, en nats por palabra, sin contar las que son ``pad_id``.
+
+    Con ``smoothing = ε``, la respuesta que se pide no es toda de la palabra correcta: una parte
+    ε se reparte por igual entre todo el vocabulario. Sin ninguna palabra que contar vale 0.
+
+    Errores: ``TypeError`` si ``logits`` no es de coma flotante o ``labels``, de enteros;
+    ``ValueError`` si no hay una palabra por fila, alguna no cabe en el vocabulario o ``smoothing``
+    no está en [0, 1).
+    Fuente: Szegedy et al. (2016), § 7; Vaswani et al. (2017), § 5.4.
+    """
+    log_p = logits.log_softmax(dim=-1)  # (…, vocab)
+    counted = torch.ones_like(labels, dtype=torch.bool) if pad_id is None else labels != pad_id
+    labels = labels.masked_fill(~counted, 0).long()
+    right = -log_p.gather(-1, labels.unsqueeze(-1)).squeeze(-1)  # (…): la palabra correcta
+    spread = -log_p.mean(dim=-1)  # (…): todas por igual
+    loss = (1 - smoothing) * right + smoothing * spread if smoothing else right
+    return (loss * counted).sum() / counted.sum().clamp(min=1)
+
+
+def parameter_groups(model: nn.Module, *, weight_decay: float = 0.01) -> list[dict[str, Any]]:
+    """Los parámetros en dos grupos para AdamW: con decaimiento (matrices) y sin él (vectores).
+
+    Los sesgos y las normalizaciones son vectores: encogerlos no evita memorizar y sí estorba. Se
+    usa como ``torch.optim.AdamW(parameter_groups(model), lr=1e-3)``. Los compartidos van una vez.
+
+    Errores: ``TypeError`` si ``model`` no es un módulo; ``ValueError`` si ``weight_decay`` es
+    negativo.
+    Fuente: Loshchilov y Hutter (2019), algoritmo 2; el reparto, el código de GPT-2 y sucesores.
+    """
+    checks.parameter_groups(model, weight_decay=weight_decay)
+    trained = [p for p in model.parameters() if p.requires_grad]
+    return [
+        {"params": [p for p in trained if p.ndim >= 2], "weight_decay": weight_decay},
+        {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
+    ]
+
+
 # --- Calendario, modos y avisos -------------------------------------------------------------------
+
+
+def noam(d_model: int, *, warmup: int = 4000) -> Schedule:
+    """La tasa de 2017: sube en línea recta ``warmup`` pasos y baja como 1/√paso.
+
+    Devuelve una función del paso (desde 0) a la tasa misma, no a un multiplicador: se usa con un
+    optimizador de tasa 1. La mayor es ``(d_model · warmup)^-½``.
+
+    Errores: ``TypeError`` o ``ValueError`` si ``d_model`` o ``warmup`` no son enteros positivos.
+    Fuente: Vaswani et al. (2017), ec. 3.
+    """
+    require_size(d_model, name="d_model")
+    require_size(warmup, name="warmup")
+    return lambda step: d_model**-0.5 * min((step + 1) ** -0.5, (step + 1) * warmup**-1.5)
+
+
+def warmup_stable_decay(
+    steps: int, *, warmup: int = 100, decay: float = 0.2, final: float = 0.0
+) -> Schedule:
+    """Multiplicador de la tasa: sube, se queda en 1 y baja en línea recta al final.
+
+    La bajada ocupa los últimos ``decay · steps`` pasos. Devuelve una función del paso (desde 0).
+
+    Errores: los de :func:`warmup_cosine`, y ``ValueError`` si ``decay`` no está en [0, 1] o la
+    bajada empieza antes de acabar de subir.
+    Fuente: Hu et al. (2024), § 4 (MiniCPM).
+    """
+    _require_schedule(steps, warmup, final)
+    require_number(decay, name="decay")
+    falling = round(decay * steps)
+    if not 0 <= decay <= 1 or warmup + falling > steps:
+        raise ValueError(
+            f"decay: se esperaba entre 0 y 1, y que warmup = {warmup} y la bajada quepan en "
+            f"steps = {steps}; llegó {decay}."
+        )
+
+    def multiplier(step: int) -> float:
+        if step < warmup:
+            return (step + 1) / warmup
+        left = max(0, steps - 1 - step)  # pasos que quedan después de este
+        return 1.0 if left >= falling else final + (1 - final) * left / falling
+
+    return multiplier
 
 
 def warmup_cosine(steps: int, *, warmup: int = 100, final: float = 0.0) -> Schedule:
@@ -106,13 +200,7 @@ def warmup_cosine(steps: int, *, warmup: int = 100, final: float = 0.0) -> Sched
     está entre 0 y ``steps``.
     Fuente: Loshchilov y Hutter (2017), ec. 5, con calentamiento.
     """
-    require_size(steps, name="steps")
-    require_size(warmup, name="warmup", least=0)
-    require_number(final, name="final")
-    if warmup > steps:
-        raise ValueError(
-            f"warmup: se esperaba un número entre 0 y steps = {steps}; llegó {warmup}."
-        )
+    _require_schedule(steps, warmup, final)
 
     def multiplier(step: int) -> float:
         if step < warmup:
@@ -121,6 +209,16 @@ def warmup_cosine(steps: int, *, warmup: int = 100, final: float = 0.0) -> Sched
         return final + (1 - final) * 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
 
     return multiplier
+
+
+def _require_schedule(steps: int, warmup: int, final: float) -> None:
+    require_size(steps, name="steps")
+    require_size(warmup, name="warmup", least=0)
+    require_number(final, name="final")
+    if warmup > steps:
+        raise ValueError(
+            f"warmup: se esperaba un número entre 0 y steps = {steps}; llegó {warmup}."
+        )
 
 
 @contextmanager

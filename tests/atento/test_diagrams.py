@@ -5,6 +5,7 @@ no se lean.
 import itertools
 import re
 
+import drawings
 import numpy as np
 import pytest
 import torch
@@ -92,6 +93,12 @@ PEOPLE = [
 CYCLE = [(0, 1), (1, 2), (2, 0)]
 SCORES = np.array([[0, 5, 4], [5, 0, 3], [4, 3, 0]])
 RNG = np.random.default_rng(0)
+
+
+def normal(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=shape)
+
+
 ATTENTION_GRID = [
     ["salida", "salida", "salida"],
     ["promediar", "promediar", "promediar"],
@@ -162,7 +169,7 @@ CASES = {
         unit="€",
     ),
     "mixture-rows": lambda: diagrams.mixture(
-        WORDS[:3], weights(1, 3)[0], torch.tensor(RNG.normal(size=(3, 4))), result="salida"
+        WORDS[:3], weights(1, 3)[0], torch.tensor(normal(3, 4)), result="salida"
     ),
     "arcs": lambda: diagrams.arcs(WORDS, weights(6), threshold=0.12),
     "arcs-row": lambda: diagrams.arcs(WORDS, weights(6), row=2),
@@ -175,6 +182,10 @@ CASES = {
         weights(3),
         onto=["la", "gata", "negra"],
         labels=("traducción", "original"),
+    ),
+    "reach": lambda: diagrams.reach(WORDS, 1, 5),
+    "reach-long": lambda: diagrams.reach(
+        "La llave que dejó el vecino en el cajón está oxidada".split(), 1, 10, kernel=4
     ),
     "shuffle": lambda: diagrams.shuffle(WORDS[:4], [2, 0, 3, 1]),
     "triangle": lambda: diagrams.triangle(
@@ -223,15 +234,97 @@ CASES = {
         rows=["0", "1", "2", "100"],
         columns=["rápida", "media", "lenta"],
     ),
-    "roles": lambda: diagrams.roles(
-        RNG.normal(size=6), *RNG.normal(size=(3, 6, 3)), name="tijera", spec=".1f"
-    ),
+    "roles": lambda: diagrams.roles(normal(6), *normal(3, 6, 3, seed=1), name="tijera", spec=".1f"),
     "room": lambda: diagrams.room([PEOPLE], CYCLE),
     "room-tables": lambda: diagrams.room([PEOPLE] * 4, CYCLE, badges=False, wrong=[(3, 5)]),
+    "tensor-signs": lambda: diagrams.tensor(normal(3, 4), ("n", "d"), bar="n", role="value"),
+    "tensor-vector": lambda: diagrams.tensor((5,), ("n",), name="b", columns=list("abcde")),
+    "tensor-narrow": lambda: diagrams.tensor(
+        (12, 2), ("n", "d"), rows=[f"palabra {i}" for i in range(12)], columns=["x", "larguísima"]
+    ),
+    "product-numbers": lambda: diagrams.product(
+        Matrix("Q", (2, 3), ("n", "d_k"), "query", normal(2, 3)),
+        Matrix("K^T", (3, 2), ("d_k", "m"), "key", normal(3, 2)),
+        result=Matrix("S", (2, 2), ("n", "m"), None, normal(2, 3) @ normal(3, 2)),
+        spec=".1f",
+        note="Con números.",
+    ),
+    "vectors-negative": lambda: diagrams.vectors(
+        {"v_1": (2, -0.5), "v_2": (-1.5, 1), "v_3": (1, 2), "q": (-1, -1)},
+        roles={"v_1": "value", "v_2": "value", "v_3": "value", "q": "query"},
+        project=("v_1", "q"),
+        height=180.0,
+    ),
+    "mixture-weights": lambda: diagrams.mixture(
+        ["a", "b"], [0.25, 0.75], [100.0, 20.0], result="c", role="key", weight_spec=".0%"
+    ),
+    "arcs-bare": lambda: diagrams.arcs(WORDS[:3], weights(3), numbers=False, row=0),
+    "arcs-turned": lambda: diagrams.arcs(
+        ["extraordinariamente", "desafortunadamente"] * 5,
+        weights(10),
+        onto=["incomprensiblemente"] * 10,
+        row=3,
+        threshold=0.2,
+    ),
+    "triangle-plain": lambda: diagrams.triangle(
+        ["a", "b", "c"], {"": SCORES + np.triu(np.ones((3, 3)))}, winners=False
+    ),
+    "blocks-captions": lambda: diagrams.blocks(
+        [["mezcla", "mezcla"], ["A", "V"]],
+        [("A", "mezcla", "n × m"), ("V", "mezcla")],
+        captions={"mezcla": "promedio"},
+        roles={"A": "weight", "V": "value"},
+    ),
+    "blocks-edge": lambda: diagrams.blocks(
+        [["a", "bbbb", "c"], ["d", "e" * 24, "f"]],
+        [("c", "f", "muchas filas × d_k")],
+    ),
+    "product-wide": lambda: diagrams.product(
+        Matrix("A", (2, 12), ("n", "m")),
+        Matrix("B", (12, 8), ("m", "d")),
+        result=Matrix("C", (2, 8), ("n", "d")),
+    ),
+    "tensor-long-name": lambda: diagrams.tensor(
+        (2, 2, 3), ("lote de frases", "n", "d"), name="entradas"
+    ),
+    "phases-none": lambda: diagrams.phases(),
+    "encoder-decoder-attention": lambda: diagrams.encoder_decoder(
+        WORDS, WORDS[::-1], weights=weights(6), one_vector=False, step=4
+    ),
+    "timeline-lit": lambda: diagrams.timeline(
+        {"una": [("a", 0, 2), ("b", 2, 3)], "otra": [("c", 0, 1), ("d", 0.5, 3)]},
+        xlabel="segundos",
+        lit=["b"],
+        dependencies=False,
+    ),
+    "history-tall": lambda: diagrams.history([(1990, "uno"), (2020, "dos")], gap=12.0, height=200),
+    "roles-plain": lambda: diagrams.roles(
+        normal(3), *normal(3, 3, 2), captions=("uno", "dos", "tres")
+    ),
+    "room-sizes": lambda: diagrams.room(
+        [PEOPLE[:2], [*PEOPLE, PEOPLE[0]]], [(2, 5), (1, 0)], chips=False, wrong=[(0, 1)]
+    ),
+    "room-bare": lambda: diagrams.room([PEOPLE], badges=False),
+    "histograms-scores": lambda: diagrams.histograms(
+        {"a": normal(50), "b": 30 * normal(50)},
+        {"a": [0.0, 1.0, 2.0], "b": [3.0, 1.0, 3.0]},
+        bins=9,
+        xlabel="nats",
+    ),
+    "histograms-alone": lambda: diagrams.histograms(
+        {"a": np.linspace(-1, 1, 20)}, limit=2.0, softmax=False, bins=5
+    ),
     "histograms": lambda: diagrams.histograms(
-        {f"d = {d}": RNG.normal(size=500) * d**0.5 for d in (4, 64, 1024)}
+        {f"d = {d}": normal(500, seed=d) * d**0.5 for d in (4, 64, 1024)}
     ),
 }
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_drawing_is_the_accepted_one(case):
+    assert drawings.seen(CASES[case]()) == drawings.stored()[case], (
+        "el dibujo ha cambiado: si es lo que se quería, python tests/atento/drawings.py"
+    )
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -472,9 +565,22 @@ def test_any_room(tables, badges):
         (lambda: diagrams.arcs(WORDS, 2 * np.eye(6)), "pesos de 0 a 1"),
         (lambda: diagrams.arcs(WORDS, np.eye(5)), r"se esperaba \(6, 6\)"),
         (lambda: diagrams.arcs(WORDS, [0, 1, 2, 3, 4, 6]), "índices de 0 a 5"),
+        (lambda: diagrams.reach(WORDS, 3, 3), "start < end"),
+        (lambda: diagrams.reach(WORDS, 0, 3, kernel=1), "mayor o igual que 2"),
         (lambda: diagrams.shuffle(["a", "b"], [0, 0]), "permutación"),
+        (lambda: diagrams.shuffle(["m" * 5, "b"], [1, 0]), "no caben; conviene acortarlos"),
         (lambda: diagrams.triangle(["a", "b"], {"x": SCORES}), "se esperaban 3"),
         (lambda: diagrams.triangle(["a", "b", "c"], {"x": np.eye(2)}), r"se esperaba \(3, 3\)"),
+        (
+            lambda: diagrams.blocks(
+                [["a", "c", "aa", "b"], ["d", "e" * 12, "f", "g"]],
+                [
+                    (x, y, "n × d_k")
+                    for x, y in zip(["a", "c", "aa", "b"], ["d", "e" * 12, "f", "g"], strict=True)
+                ],
+            ),
+            "no cabe junto a su flecha",
+        ),
         (lambda: diagrams.blocks([["a"]], [("a", "b")]), "«b» no está en grid"),
         (lambda: diagrams.blocks([["a", "b", "a"]], []), "no forman un rectángulo"),
         (lambda: diagrams.blocks(["abc"], []), "lista de nombres"),

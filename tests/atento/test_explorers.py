@@ -54,10 +54,16 @@ def make_clock(**changes):
     return explorers.clock(**({"d_model": 8, "name": "prueba"} | changes))
 
 
+def make_mask(**changes):
+    given = {"words": WORDS, "scores": normal(5, 5, seed=9), "name": "prueba"}
+    return explorers.mask(**(given | changes))
+
+
 MAKERS = {
     "stepper": make_stepper,
     "plane": make_plane,
     "softmax": make_softmax,
+    "mask": make_mask,
     "clock": make_clock,
 }
 every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -84,7 +90,8 @@ def test_the_page_is_small_repeatable_and_offline(make):
 @every_explorer
 def test_a_label_cannot_break_out_of_the_page(make):
     hostile = "</script><b>&"
-    label = {"stepper": "words", "plane": "words", "softmax": "keys"}.get(make().kind)
+    labels = {"stepper": "words", "plane": "words", "softmax": "keys", "mask": "words"}
+    label = labels.get(make().kind)
     named = {label: [hostile] * len(getattr(make(), label))} if label else {}
     page = make(**named, question=hostile, title=hostile)._repr_html_()
     assert "<b>" not in page and page.count("</script>") == make()._repr_html_().count("</script>")
@@ -109,12 +116,13 @@ def test_colours_come_from_the_tokens_of_the_book():
 
 def test_a_page_with_several_keeps_one_copy_of_what_is_shared():
     page = "".join(
-        make()._repr_html_() for make in (make_stepper, make_plane, make_plane, make_softmax)
+        make()._repr_html_()
+        for make in (make_stepper, make_plane, make_plane, make_softmax, make_mask)
     )
     lean = explorers.deduplicate(page)
     parts = re.findall(r'data-atento-part="([a-z]+)-', lean)
-    assert sorted(parts) == sorted(2 * ["base", "stepper", "plane", "softmax"])
-    assert lean.count("data-atento-explorer=") == 4 and explorers.deduplicate(lean) == lean
+    assert sorted(parts) == sorted(2 * ["base", "stepper", "plane", "softmax", "mask"])
+    assert lean.count("data-atento-explorer=") == 5 and explorers.deduplicate(lean) == lean
 
 
 def test_comments_and_indents_stay_at_home():
@@ -127,7 +135,7 @@ def test_comments_and_indents_stay_at_home():
     (make_stepper, {"query": normal(5)}, "query"),
     (make_stepper, {"key": torch.full((2, 5, 3), float("nan"))}, "key"),
     (make_stepper, {"value": normal(2, 4, 2)}, "value"),
-    (make_stepper, {"value": normal(3, 5, 2)}, "query, key y value"),
+    (make_stepper, {"value": normal(3, 5, 2)}, "query: con key y value"),
     (make_stepper, {"query": normal(2, 3, 3)}, "queries"),
     (make_stepper, {"words": ["una"]}, "words"),
     (make_stepper, {"words": "cinco"}, "words"),
@@ -140,6 +148,9 @@ def test_comments_and_indents_stay_at_home():
     (make_stepper, {"step": "proyectar"}, "step"),
     (make_stepper, {"temperature": 0.0}, "temperature"),
     (make_stepper, {"controls": ("todo",)}, "controls"),
+    (make_stepper, {"output": normal(3, 2)}, "output"),
+    (make_stepper, {"output": normal(4, 2), "output_features": ["una"]}, "output_features"),
+    (make_stepper, {"head_names": ["una"]}, "head_names"),
     (make_stepper, {"name": "con espacios"}, "name"),
     (make_stepper, {"projections": (1, 2)}, "query"),
     (make_plane, {"query": [1.0, 2.0, 3.0]}, "query"),
@@ -172,6 +183,16 @@ def test_comments_and_indents_stay_at_home():
     (make_clock, {"other": -1}, "other"),
     (make_clock, {"other": 2.0}, "other"),
     (make_clock, {"name": "con espacios"}, "name"),
+    (make_mask, {"scores": normal(5, 4)}, "scores"),
+    (make_mask, {"scores": normal(9, 9), "words": ["a"] * 9}, "scores"),
+    (make_mask, {"scores": torch.full((5, 5), float("inf"))}, "scores"),
+    (make_mask, {"words": WORDS[:4]}, "words"),
+    (make_mask, {"preset": "otra"}, "preset"),
+    (make_mask, {"padding": 5}, "padding"),
+    (make_mask, {"window": 0}, "window"),
+    (make_mask, {"prefix": 6}, "prefix"),
+    (make_mask, {"layers": 0}, "layers"),
+    (make_mask, {"name": "con espacios"}, "name"),
 ])  # fmt: skip
 def test_bad_input_is_named_at_the_door(make, changes, names):
     with pytest.raises(ValueError, match=f"^{re.escape(names)}"):
@@ -205,9 +226,31 @@ def test_scale_and_temperature_divide():
 def test_projections_add_a_step_and_heads():
     x, projections = normal(5, 4), tuple(normal(2, 4, d, seed=d) for d in (3, 3, 2))
     explorer = explorers.stepper(WORDS, x, x, x, projections=projections)
-    assert explorer.steps == STEPS and len(explorer.query) == 2
+    assert explorer.steps == STEPS[:-1] and len(explorer.query) == 2
     assert torch.allclose(explorer.key[1], x @ projections[1][1], atol=1e-5)
     assert "2 cabezas" in repr(explorer)
+
+
+def test_the_last_step_joins_the_heads_as_the_library_does():
+    x, w, w_o = normal(5, 6), [normal(6, 6, seed=s) / 4 for s in (1, 2, 3)], normal(6, 6, seed=4)
+    split = tuple(
+        matrix.unflatten(1, (2, 3)).transpose(0, 1) for matrix in w
+    )  # (head, d_model, d_head)
+    explorer = explorers.stepper(WORDS, x, x, x, projections=split, output=w_o, name="union")
+    layer = attention.MultiHeadAttention(6, 2, bias=False).double()
+    layers = (layer.project_query, layer.project_key, layer.project_value, layer.project_output)
+    with torch.no_grad():
+        for linear, matrix in zip(layers, (*w, w_o), strict=True):
+            linear.weight.copy_(matrix.T)
+        output, weights = layer(x, need_weights=True)
+    assert explorer.steps == STEPS
+    for head in (0, 1):
+        values = explorer.compute(head=head)
+        assert torch.allclose(values["weights"], weights[head], atol=1e-12)
+        assert torch.allclose(values["united"], output, atol=1e-12)
+    page = explorer._repr_html_()
+    assert page.count("<table>") == 3
+    assert " · ".join(base.number(number) for number in output[0].tolist()) in page
 
 
 @pytest.mark.parametrize("size", ["projections", "heads"])
@@ -227,10 +270,10 @@ def test_cross_attention_has_its_own_words_and_no_causal_mask():
         explorer.compute(mask="causal")
 
 
-def test_without_javascript_the_stepper_is_two_tables():
+def test_without_javascript_the_stepper_is_its_tables():
     explorer = make_stepper(row=1)
     values, page = explorer.compute(), explorer._repr_html_()
-    assert page.count("<table>") == 2
+    assert page.count("<table>") == 3  # una más que con una cabeza sola: la fila en todas
     for step in ("scores", "scaled", "weights"):
         assert all(f"<td>{base.number(number)}</td>" in page for number in values[step][1])
 
@@ -314,3 +357,90 @@ def test_the_clock_starts_where_it_is_told():
     values = make_clock(position=2, other=7).compute()
     table = positions.sinusoidal(torch.tensor([2, 7]), 8, dtype=torch.float64)
     assert torch.equal(torch.stack([values["row"], values["other_row"]]), table)
+
+
+# --- La máscara -----------------------------------------------------------------------------------
+
+
+def test_the_presets_are_what_their_names_say():
+    tables = make_mask(padding=2, window=2, prefix=3).presets()
+    allowed = {
+        "todo": lambda i, j: True,
+        "causal": lambda i, j: j <= i,
+        "relleno": lambda i, j: j < 3,
+        "ventana": lambda i, j: i - 1 <= j <= i,
+        "prefijo": lambda i, j: j <= i or j < 3,
+        "bloque": lambda i, j: (i < 3) == (j < 3),
+    }
+    assert list(tables) == list(allowed)
+    for name, rule in allowed.items():
+        expected = [[rule(i, j) for j in range(5)] for i in range(5)]
+        assert tables[name].tolist() == expected, name
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_painted_weights_and_reach_are_those_of_the_library_and_of_the_paths(seed):
+    explorer = make_mask()
+    allowed = torch.rand(5, 5, generator=torch.Generator().manual_seed(seed)) > 0.6
+    expected = attention.attend(explorer.scores, torch.eye(5, dtype=torch.float64), allowed)[1]
+    assert torch.allclose(explorer.weights(allowed), expected, atol=1e-12)
+    steps = explorer.steps(allowed)
+    for i, j in itertools.product(range(5), range(5)):
+        paths = (p for k in range(4) for p in itertools.product(range(5), repeat=k))
+        lengths = [
+            len(p) + 1
+            for p in paths
+            if all(allowed[a, b] for a, b in itertools.pairwise((i, *p, j)))
+        ]
+        assert steps[i, j] == (0 if i == j else min(lengths, default=-1))
+    assert explorer.dead(allowed) == [i for i in range(5) if not allowed[i].any()]
+
+
+def test_a_window_learns_one_step_per_layer():
+    explorer = make_mask(window=2)
+    assert explorer.steps(explorer.presets()["ventana"])[4].tolist() == [4, 3, 2, 1, 0]
+
+
+def make_paths(**changes):
+    return explorers.paths(**({"words": WORDS, "name": "prueba"} | changes))
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "kernel"), [(0, 5, 2), (1, 5, 3), (0, 5, 6), (2, 3, 4), (0, 4, 4)]
+)
+def test_the_routes_are_the_shortest_by_search(start, end, kernel):
+    explorer = explorers.paths(list("abcdef"), name="caminos")
+    for lane, reach in {"recurrencia": 1, "convolución": kernel - 1, "atención": 6}.items():
+        known, steps = {start}, 0
+        while end not in known:
+            known |= {min(i + jump, end) for i in known for jump in range(reach + 1)}
+            steps += 1
+        path = explorer.route(start, end, kernel)[lane]
+        assert len(path) - 1 == steps and path[0] == start and path[-1] == end
+        assert all(0 < b - a <= reach for a, b in zip(path, path[1:], strict=False))
+
+
+def test_the_goal_asks_for_the_smallest_filter():
+    explorer = explorers.paths(list("abcdefghijk"), start=1, end=10, goal=3, name="meta")
+    assert [k for k in range(2, 12) if explorer.reached(1, 10, k)] == [4]
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({"start": 2, "end": 2}, "start"),
+        ({"kernel": 1}, "kernel"),
+        ({"goal": 0}, "goal"),
+        ({"end": 9}, "start"),
+    ],
+)
+def test_a_path_that_cannot_be_is_named(options, names):
+    with pytest.raises(ValueError, match=f"^{names}"):
+        explorers.paths(["la", "llave", "oxidada"], **options)
+    with pytest.raises(ValueError, match="^words"):
+        explorers.paths(["una", "dos"])
+
+
+def test_without_javascript_the_paths_are_written():
+    text = explorers.paths(["la", "llave", "está", "oxidada"], start=1, name="quieto").static()
+    assert "llave → está → oxidada" in text and "llave → oxidada" in text

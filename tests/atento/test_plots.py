@@ -3,6 +3,7 @@
 import re
 import xml.etree.ElementTree as ET
 
+import drawings
 import numpy as np
 import pytest
 import torch
@@ -27,6 +28,64 @@ def svg(ax_or_fig, name: str = "fig-prueba") -> ET.Element:
 
 def texts(root: ET.Element) -> list[str]:
     return ["".join(node.itertext()) for node in root.iter(f"{SVG}text")]
+
+
+X = np.arange(6.0)
+BANDS = {"a": (X - 1, X + 2)}
+BARS = {"una barra con nombre largo": 12.5, "b": -3.0, "c": 0.0}
+CASES = {
+    "map": lambda: plots.attention_map(weights(), WORDS, WORDS, frame_row=2),
+    "map-mask": lambda: plots.attention_map(
+        weights().tril(), None, WORDS, mask=torch.ones(4, 4).tril(), frame_row=-1, xlabel="x"
+    ),
+    "map-bare": lambda: plots.attention_map(weights(8), None, None, values=False, ylabel="y"),
+    "map-eight": lambda: plots.attention_map(weights(8), None, None),
+    "map-nine": lambda: plots.attention_map(weights(9), ["palabra"] * 9, ["palabra"] * 9),
+    "map-big": lambda: plots.attention_map(weights(40), None, None, frame_row=20),
+    "map-wide": lambda: plots.attention_map(
+        weights(12)[:2] / weights(12)[:2].max(),
+        ["consulta", "otra"],
+        [f"clave {i}" for i in X for _ in "ab"],
+    ),
+    "curves": lambda: plots.curves(
+        X,
+        {"a": X, "b": np.stack([X, X**2]), "c": [0, 1, np.nan, 2, 3, np.nan]},
+        xlabel="x",
+        ylabel="y",
+    ),
+    "curves-band": lambda: plots.curves(
+        X,
+        {"a": X, "b": 9 - X},
+        xlabel="pasos",
+        ylabel="pérdida",
+        band=BANDS,
+        colors={"a": plots.QUERY},
+        ylim=(-2, 12),
+        height=2.0,
+    ),
+    "curves-log": lambda: plots.curves(
+        [1, 1e3, 1e7],
+        {"una serie de nombre largo": [1e-3, 1, 1e5], "otra": [1e-3, 2, 1.1e5]},
+        xlabel="x",
+        ylabel="y",
+        xscale="log",
+        yscale="log",
+    ),
+    "curves-many": lambda: plots.curves(
+        np.arange(20), {c: np.full(20, i / 10) for i, c in enumerate("abc")}, xlabel="x", ylabel="y"
+    ),
+    "bars": lambda: plots.bars(BARS, xlabel="x"),
+    "bars-lit": lambda: plots.bars(BARS, xlabel="x", highlight="b", spec=".1f", height=3.0),
+    "bars-up": lambda: plots.bars({"a": 1.0, "b": 20000.0}, xlabel="puntos"),
+}
+CASES = {name: (lambda draw=draw: draw().figure) for name, draw in CASES.items()}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_plot_is_the_accepted_one(case):
+    assert drawings.seen(CASES[case]()) == drawings.stored()[case], (
+        "la figura ha cambiado: si es lo que se quería, python tests/atento/drawings.py"
+    )
 
 
 def test_accessible_deterministic_and_without_leaks():
@@ -65,7 +124,7 @@ def test_ids_of_two_figures_do_not_collide():
 @pytest.mark.parametrize(
     ("alt", "message"),
     [
-        ("", "falta alt"),
+        ("", "alt: falta el texto"),
         ("Curva", "nombre de fichero"),
         ("a.svg de la pérdida", "fichero"),
         ("La curva baja", "40"),
@@ -79,7 +138,7 @@ def test_alt_is_checked(alt, message):
 
 def test_name_letters_colours_and_width_are_checked():
     fig, ax = plots.figure()
-    with pytest.raises(ValueError, match="nombre de una figura"):
+    with pytest.raises(ValueError, match="se esperaba «fig-»"):
         plots.render(fig, name="Figura 1", alt=ALT)
     fig, ax = plots.figure()
     ax.text(0.5, 0.5, "pequeña", size=8)
@@ -136,7 +195,7 @@ def test_big_maps_are_light_and_their_labels_do_not_overlap():
         (torch.full((4, 4), 2.0), "de 0 a 1"),
         (torch.full((4, 4), torch.nan), "NaN"),
         (torch.ones(4), "matriz"),
-        (torch.ones(3, 4), "queries tiene 4 palabras y weights tiene 3 filas"),
+        (torch.ones(3, 4), "queries: llegaron 4 palabras y weights tiene 3 filas"),
     ],
 )
 def test_attention_map_rejects_what_is_not_attention(bad, message):

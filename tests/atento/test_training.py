@@ -435,3 +435,119 @@ def test_evaluation_leaves_each_module_in_its_mode():
 
     fit(model, data(), squared, steps=3, callbacks=[freeze, evaluate(lambda m: {}, every=1)])
     assert [module.training for module in model] == [True, True, False, True]
+
+
+# --- La pérdida, los grupos y los demás calendarios -----------------------------------------------
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.9])
+@pytest.mark.parametrize("pad_id", [None, 0, 3, -100])
+def test_cross_entropy_equals_pytorch_with_gradients(smoothing, pad_id, shape_checks):
+    logits = (torch.randn(4, 5, 7, dtype=torch.float64) * 3).requires_grad_()
+    labels = torch.randint(0, 7, (4, 5))
+    if pad_id is not None:
+        labels[1, 2:] = pad_id
+    ours = training.cross_entropy(logits, labels, pad_id=pad_id, smoothing=smoothing)
+    theirs = nn.functional.cross_entropy(
+        logits.flatten(0, 1),
+        labels.flatten(),
+        ignore_index=-1 if pad_id is None else pad_id,
+        label_smoothing=smoothing,
+    )
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+    pair = [torch.autograd.grad(loss, logits)[0] for loss in (ours, theirs)]
+    torch.testing.assert_close(*pair, rtol=0, atol=1e-12)
+
+
+def test_cross_entropy_of_nothing_is_zero():
+    logits = torch.randn(2, 3, 5, requires_grad=True)
+    loss = training.cross_entropy(logits, torch.zeros(2, 3, dtype=torch.long), pad_id=0)
+    loss.backward()
+    assert loss == 0 and (logits.grad == 0).all()
+
+
+def test_cross_entropy_of_a_uniform_guess_is_the_logarithm():
+    labels = torch.tensor([1, 2, 0])
+    for smoothing in (0.0, 0.3):
+        loss = training.cross_entropy(torch.zeros(3, 4), labels, smoothing=smoothing)
+        assert loss.item() == pytest.approx(math.log(4))
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "labels", "options"),
+    [
+        (TypeError, "labels: se esperaba un tensor de enteros", torch.ones(2), {}),
+        (ValueError, "labels: se esperaba una palabra por fila", torch.ones(2, 1).long(), {}),
+        (ValueError, "labels: se esperaban números entre 0 y 4; llegó 5", torch.tensor([5, 0]), {}),
+        (ValueError, "labels: .* llegó -1", torch.tensor([-1, 0]), {"pad_id": 0}),
+        (ValueError, "smoothing: ", torch.tensor([1, 2]), {"smoothing": 1.0}),
+        (TypeError, "pad_id: ", torch.tensor([1, 2]), {"pad_id": 0.5}),
+    ],
+)
+def test_cross_entropy_names_what_is_wrong(error, message, labels, options):
+    with pytest.raises(error, match=message):
+        training.cross_entropy(torch.randn(2, 5), labels, **options)
+
+
+def test_only_matrices_decay():
+    model = nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 5), nn.LayerNorm(5))
+    model[1].weight = model[0].weight  # compartida
+    model[2].bias.requires_grad_(False)
+    groups = training.parameter_groups(model, weight_decay=0.5)
+    assert [len(group["params"]) for group in groups] == [1, 2]
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    for p in model.parameters():
+        p.grad = torch.zeros_like(p)
+    torch.optim.AdamW(groups, lr=0.1).step()
+    for name, p in model.named_parameters():
+        expected = before[name] * (0.95 if p.ndim == 2 else 1)  # 1 - 0.1 · 0.5, una sola vez
+        torch.testing.assert_close(p.detach(), expected)
+    with pytest.raises(TypeError, match="model: se esperaba un nn.Module"):
+        training.parameter_groups([1])
+    with pytest.raises(ValueError, match="weight_decay: se esperaba un número mayor o igual"):
+        training.parameter_groups(model, weight_decay=-0.1)
+
+
+def test_each_group_keeps_its_own_rate():
+    model = network(0.0)
+    groups = training.parameter_groups(model)
+    groups[1]["lr"] = 0.5
+    optimizer = torch.optim.AdamW(groups, lr=0.1)
+    fit(model, data(), squared, steps=2, optimizer=optimizer, schedule=lambda step: 0.1)
+    assert [group["lr"] for group in optimizer.param_groups] == pytest.approx([0.01, 0.05])
+
+
+def test_noam_peaks_where_the_paper_says():
+    for width, peak in ((512, 6.988e-4), (1024, 4.941e-4)):
+        rate = training.noam(width)
+        values = [rate(step) for step in range(12_000)]
+        assert values.index(max(values)) == 3999
+        assert max(values) == pytest.approx((width * 4000) ** -0.5) == pytest.approx(peak, rel=1e-4)
+        assert values[0] == pytest.approx(max(values) / 4000)
+        assert values[11_999] == pytest.approx(max(values) / 3**0.5)
+
+
+def test_warmup_stable_decay_shape():
+    schedule = training.warmup_stable_decay(100, warmup=10, decay=0.2, final=0.1)
+    values = [schedule(step) for step in range(105)]
+    assert values[0] == pytest.approx(0.1) and values[4] == pytest.approx(0.5)
+    assert set(values[9:80]) == {1.0} and values[80] < 1
+    assert values[99] == values[104] == pytest.approx(0.1)
+    drops = [a - b for a, b in zip(values[79:99], values[80:100], strict=True)]
+    assert drops == pytest.approx([0.9 / 20] * 20)
+    assert training.warmup_stable_decay(10, warmup=0, decay=0.0)(9) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("message", "call"),
+    [
+        ("d_model: ", lambda: training.noam(0)),
+        ("warmup: ", lambda: training.noam(8, warmup=0)),
+        ("warmup: ", lambda: training.warmup_stable_decay(10, warmup=11)),
+        ("decay: ", lambda: training.warmup_stable_decay(10, warmup=5, decay=0.8)),
+        ("decay: ", lambda: training.warmup_stable_decay(10, warmup=5, decay=-0.1)),
+    ],
+)
+def test_schedules_name_what_is_wrong(message, call):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -290,3 +290,22 @@ def test_los_apendices_del_libro_estan_al_dia():
     assert not cambian and not sobran, (
         f"python tools/apendices.py: {[p.name for p in [*cambian, *sobran]]}"
     )
+
+
+@pytest.mark.parametrize("al_dia", [True, False])
+def test_la_orden_de_los_apendices(monkeypatch, capsys, al_dia):
+    cambia = apendices.LIBRO / "apendices/api.md"
+    sobra = apendices.LIBRO / "apendices/api/vieja.md"
+    monkeypatch.setattr(
+        apendices, "pendientes", lambda: ({}, []) if al_dia else ({cambia: "x"}, [sobra])
+    )
+    monkeypatch.setattr(apendices, "escribe", lambda: [] if al_dia else [cambia])
+    monkeypatch.setattr("sys.argv", ["apendices.py", "--revisa"])
+    with pytest.raises(SystemExit) as fin:
+        apendices.main()
+    assert fin.value.code == (0 if al_dia else 1)
+    quejas = "apendices/api.md: no está al día\napendices/api/vieja.md: no está al día\n"
+    assert capsys.readouterr().out == ("Los apéndices están al día.\n" if al_dia else quejas)
+    monkeypatch.setattr("sys.argv", ["apendices.py"])
+    apendices.main()
+    assert capsys.readouterr().out == ("" if al_dia else "apendices/api.md: al día\n")

@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_output
 import celdas
 import citables
 import cuadernos
-from a_markdown import CuadernoImposible, sin_macros
+from a_markdown import Conversor, CuadernoImposible, sin_macros
 from atento import plots
 from atento.plots.svg import picture
 
@@ -514,3 +514,101 @@ def test_no_escape_is_left_in_the_prose(real, libro_real):
     cuaderno = cuadernos.cuaderno(real, libro_real, cuadernos.publicados(cuadernos.ejecutado(real)))
     texto = prosa(cuaderno)[0]
     assert not re.findall(r"\\[ux][0-9a-f]{2,4}|\\N\{", texto)
+
+
+# --- Lo que la muestra no trae --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("antes", "despues"),
+    [
+        ("$$\n\\Q\n$$", "$$\nQ\n$$"),
+        ("Antes.\n\n    x = 1\n\nDespués.", "Antes.\n\n    x = 1\n\nDespués."),
+        ("```python\nx = 1\n```", "```python\nx = 1\n```"),
+        ("```{code-block} bash\nls\n```", "```bash\nls\n```"),
+        ("```{table} Una *tabla*\n| a |\n| - |\n```", "**Una *tabla***\n\n| a |\n| - |"),
+        (
+            "```{glossary}\nclave\n  Lo que\n  ofrece.\n\nvalor\n  Lo que da.\n```",
+            "- **clave**: Lo que ofrece.\n- **valor**: Lo que da.",
+        ),
+        (
+            "```{bibliography}\n```",
+            "[Referencias del libro](https://cuenta.github.io/libro/apendices/referencias.html)",
+        ),
+        ("```{raw} html\n<b>x</b>\n```", ""),
+        ("```{fin-a-fondo}\n```", "---"),
+        ("Pulsa {kbd}`Ctrl`, x{sub}`2`, {abbr}`RAE` y {math}`\\Q`.",
+         "Pulsa <kbd>Ctrl</kbd>, x<sub>2</sub>, RAE y $Q$."),
+        ("{py:obj}`~atento.masks.combine`, {py:mod}`atento.masks` y {py:obj}`esta <atento.rng>`",
+         "`combine`, `atento.masks` y `esta`"),
+    ],
+)  # fmt: skip
+def test_each_piece_becomes_plain_markdown(libro, antes, despues):
+    assert Conversor(libro, "2-m/04-muestra", {}).texto(antes) == despues
+
+
+def test_what_has_no_chapter_cannot_start_exercises(libro):
+    with pytest.raises(CuadernoImposible, match="no es un capítulo numerado"):
+        Conversor(libro, "intro", {}).texto("```{empezar}\n```")
+
+
+def test_a_work_without_authors_is_called_by_its_title():
+    from pybtex.database import Entry, Person
+
+    def obra(*nombres, papel="author"):
+        return Entry("misc", {"title": "{El} libro"}, {papel: [Person(n) for n in nombres]})
+
+    assert citables.autores(obra()) == "El libro"
+    assert citables.autores(obra("van Dyk, Ana")) == "van Dyk"
+    assert citables.autores(obra("Pérez, A", "{Gil}, B", papel="editor")) == "Pérez y Gil"
+    assert citables.autores(obra("Pérez, A", "Gil, B", "Ruiz, C")) == "Pérez et al."
+
+
+def test_a_stale_reference_is_not_exported(libro, tmp_path, monkeypatch):
+    uno = capitulo(libro)
+    referencia = tmp_path / "r.ipynb"
+    monkeypatch.setattr(type(uno), "referencia", referencia)
+
+    def sin_cache(_):
+        raise KeyError
+
+    monkeypatch.setattr(cuadernos, "abre_cache", lambda c: type("C", (), {
+        "merge_match_into_notebook": staticmethod(sin_cache)}))  # fmt: skip
+    assert cuadernos.ejecutado(uno) is None
+    nbformat.write(uno.cuaderno(), referencia)
+    assert cuadernos.ejecutado(uno).cells == nbformat.read(referencia, as_version=4).cells
+    otro = uno.cuaderno()
+    otro.cells.append(new_code_cell("otra = 1"))
+    nbformat.write(otro, referencia)
+    with pytest.raises(CuadernoImposible, match="make referencias"):
+        cuadernos.ejecutado(uno)
+
+
+@pytest.mark.parametrize("fallos", [[], ["04: no"]])
+def test_the_command_says_what_changed_and_what_failed(monkeypatch, tmp_path, capsys, fallos):
+    pedido = []
+    monkeypatch.setattr(cuadernos, "capitulos", lambda: ["uno", "dos"])
+    monkeypatch.setattr(cuadernos, "Libro", lambda: "libro")
+    monkeypatch.setattr(cuadernos, "exporta", lambda *a: pedido.append(a) or (1, fallos))
+    monkeypatch.setattr("sys.argv", ["cuadernos.py"])
+    if fallos:
+        with pytest.raises(SystemExit, match="04: no"):
+            cuadernos.main()
+    else:
+        cuadernos.main()
+        assert capsys.readouterr().out == "2 cuadernos; han cambiado 1.\n"
+    assert pedido == [(["uno", "dos"], "libro", cuadernos.CONSTRUIDO / "html" / "cuadernos")]
+    monkeypatch.setattr("sys.argv", ["cuadernos.py", "--salida", str(tmp_path)])
+    if not fallos:
+        cuadernos.main()
+        assert pedido[-1][2] == tmp_path
+
+
+def test_the_comments_above_a_definition_go_with_it():
+    texto = "# %% uno\n# Nota.\n# Otra.\n@deco\ndef f():\n    pass  # noqa: X\n"
+    import ast
+
+    (nodo,) = ast.parse(texto).body
+    assert celdas._trozo(texto.splitlines(), nodo) == (
+        "# Nota.\n# Otra.\n@deco\ndef f():\n    pass"
+    )

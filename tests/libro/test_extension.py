@@ -146,7 +146,7 @@ Según {ref}`af-c04-sube` y {eq}`eq-dentro`. Ver {ref}`err-R-002`, {prf:ref}`th-
 )
 
 
-def _construir(carpeta: Path, capitulos: dict[str, str]) -> tuple[int, str, Path]:
+def _construir(carpeta: Path, capitulos: dict[str, str], **variables: str) -> tuple[int, str, Path]:
     """Construye un libro con una portada y esas páginas; devuelve el estado, lo que se escribió y
     la carpeta.
     """
@@ -168,6 +168,7 @@ def _construir(carpeta: Path, capitulos: dict[str, str]) -> tuple[int, str, Path
         "OMP_NUM_THREADS": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "NO_COLOR": "1",
+        **variables,
     }
     hecho = subprocess.run(orden, capture_output=True, text=True, env=entorno, timeout=120)
     return hecho.returncode, hecho.stdout + hecho.stderr, carpeta / "_build" / "html"

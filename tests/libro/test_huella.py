@@ -200,3 +200,11 @@ def test_un_hilo_tambien_sin_los_guiones(monkeypatch):
         os.environ["ATENTO_DEVICE"],
         os.environ["PYTHONHASHSEED"],
     ) == ("1", "cpu", "0")
+
+
+def test_quien_importa_al_vuelo_usa_todo_su_paquete_y_ninguno_mas(raiz):
+    fuentes = Fuentes(raiz)
+    codigo = "import importlib\nimportlib.import_module(nombre)\n"
+    suyos, _ = fuentes.importados(codigo, "atento.sub")
+    assert suyos == {m for m in fuentes.modulos if m.partition(".")[0] == "atento"}
+    assert suyos < set(fuentes.modulos) == fuentes.importados(codigo)[0]

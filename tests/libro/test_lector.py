@@ -350,3 +350,21 @@ def test_una_pagina_suelta_cita_el_resto_sin_enlazarlo(tmp_path, monkeypatch, at
     config.libro_exigir_tiempos = True
     etiquetas._preparar_suelta(None, config)
     assert config.libro_exigir_tiempos is True
+
+
+def test_a_fondo_es_lo_que_hay_hasta_su_marca_o_en_su_cuerpo():
+    doc = analiza(
+        "antes\n\n:::{a-fondo} Uno\n:::\n\ndentro\n\n```{fin-a-fondo}\n```\n\nentre\n\n"
+        ":::{a-fondo} Dos\ncuerpo\n:::\n\ndespués\n\n```{fin-a-fondo}\n```\nfin\n"
+    )
+    plegadas = [linea.texto for linea in doc.lineas if linea.a_fondo and linea.texto]
+    assert "dentro" in plegadas and "cuerpo" in plegadas
+    assert not {"antes", "entre", "después", "fin"} & set(plegadas)
+    assert [d.a_fondo for d in doc.directivas] == [True, True, True, False]
+
+
+def test_cada_linea_de_un_cuerpo_sabe_de_quien_es():
+    doc = analiza(":::{repaso} Tres\n:class: x\nuna\ndos\n:::\nfuera\n")
+    repaso = doc.directivas[0]
+    dentro = [linea.texto for linea in doc.lineas if linea.directiva is repaso]
+    assert {"una", "dos"} <= set(dentro) and "fuera" not in dentro

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 import mutantes
-from mutantes import mide, muestra, mutantes_de, pruebas_de
+from mutantes import mide, mira, muestra, mutantes_de, pasan_por, pruebas_de
+from testigos import TODAS
 
 FUENTE = '''"""Docstring 1."""
 from x import y
@@ -64,7 +65,7 @@ def test_las_faltas_respetan_las_tildes():
         ("book/_ext/libro/huella.py", "tests/libro/test_huella.py", "tests/libro/test_huella.py"),
         (
             "book/_ext/libro/sitio.py",
-            "tests/libro/test_extension.py",
+            "tests/libro/test_piezas.py",
             "tests/libro/test_extension.py",
         ),
         (
@@ -99,7 +100,7 @@ def test_todo_lo_que_se_estropea_tiene_alguna_prueba():
 
 
 @pytest.fixture
-def proyecto(tmp_path):
+def proyecto(tmp_path, monkeypatch):
     """Un proyecto de juguete con una prueba que ve una falta y no ve otra."""
     for nombre, texto in {
         "tools/cosa.py": "def f(a):\n    return a > 2\n\n\ndef g():\n    return f(3) + 1\n",
@@ -111,6 +112,7 @@ def proyecto(tmp_path):
     }.items():
         (tmp_path / nombre).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / nombre).write_text(texto)
+    monkeypatch.setattr(mutantes, "GUARDADOS", tmp_path / "guardados")
     return tmp_path
 
 
@@ -121,7 +123,94 @@ def test_se_ve_lo_que_la_prueba_ve_y_nada_queda_estropeado(proyecto, capsys):
     assert [m.linea for m in faltas] == [2, 6] and [m.linea for m in vivos] == [6]
     assert (proyecto / "tools/cosa.py").read_text() == fuente
     dicho = capsys.readouterr().out
-    assert dicho.count("VIVA") == len(vivos) and dicho.count("vista") == len(faltas) - len(vivos)
+    assert dicho.count("NADIE") == len(vivos) and dicho.count("vista") == len(faltas) - len(vivos)
+
+
+PRUEBA_LENTA = """import subprocess, sys, time
+from cosa import f, g
+
+def test_lenta():
+    time.sleep(0.5)
+    assert f(3)
+
+def test_rapida():
+    assert f(3)
+
+def test_otra():
+    assert g()
+
+def test_aparte():
+    subprocess.run([sys.executable, "-c", ""], check=True, timeout=60)
+
+def test_ninguna():
+    assert True
+"""
+
+
+def test_los_testigos_son_las_pruebas_que_pasan_por_la_linea(proyecto):
+    (proyecto / "tests/maquinaria/test_cosa.py").write_text(PRUEBA_LENTA)
+    fichero = Path("tools/cosa.py")
+    fuente = (proyecto / fichero).read_text()
+    (en_f, en_g, importada) = (
+        next(m for m in mutantes_de(fuente + "\n\nX = [9]\n", fichero) if m.antes == antes)
+        for antes in ("a > 2", "1", "9")
+    )
+    visto = mira(proyecto, [fichero], ["tests/maquinaria/test_cosa.py"])
+
+    def nombres(falta):
+        return [t.partition("::")[2] for t in pasan_por(falta, visto)]
+
+    assert nombres(en_g) == ["test_otra", "test_aparte"]
+    assert set(nombres(en_f)[:2]) == {"test_rapida", "test_otra"}
+    assert nombres(en_f)[2:] == ["test_lenta", "test_aparte"]
+    assert nombres(importada) == ["test_aparte"]  # nadie pasa por una línea que no estaba
+    visto["lineas"][fichero.as_posix()][TODAS].append(importada.linea)
+    assert len(nombres(importada)) == 5  # lo que se ejecuta al importar lo ven todas
+
+
+def test_lo_mirado_se_guarda_hasta_que_cambia_algo(proyecto, monkeypatch):
+    veces = []
+    de_verdad = mutantes.pytest
+    monkeypatch.setattr(mutantes, "pytest", lambda *a, **k: veces.append(1) or de_verdad(*a, **k))
+    pedido = (proyecto, [Path("tools/cosa.py")], ["tests/maquinaria/test_cosa.py"])
+    assert mira(*pedido) == mira(*pedido) and len(veces) == 1
+    for nombre in ("tests/maquinaria/test_cosa.py", "tools/cosa.py"):
+        (proyecto / nombre).write_text((proyecto / nombre).read_text() + "\n")
+        mira(*pedido)
+    assert len(veces) == 3
+
+
+def test_lo_que_nadie_ejecuta_no_lo_ve_nadie(proyecto, capsys):
+    (proyecto / "tests/maquinaria/test_cosa.py").write_text(
+        "from cosa import f\ndef test_f():\n    assert f(3)\n"
+    )
+    fuente = (proyecto / "tools/cosa.py").read_text()
+    faltas = [m for m in mutantes_de(fuente, Path("tools/cosa.py")) if m.linea == 6]
+    assert mide(faltas, proyecto) == faltas and len(faltas) >= 3
+    assert capsys.readouterr().out.count("NADIE") == len(faltas)
+
+
+def test_los_equivalentes_existen_se_explican_y_no_se_plantan(monkeypatch):
+    sabidas = mutantes.equivalentes()
+    por_fichero = {}
+    for seña, porque in sabidas.items():
+        assert len(porque.split()) >= 5, f"{seña}: falta la razón"
+        por_fichero.setdefault(seña[0], set()).add(seña)
+    for fichero, señas in por_fichero.items():
+        sobran = señas - {m.seña for m in mutantes.todos(fichero)}
+        assert not sobran, f"ya no existen: {sobran}"
+    elegida = mutantes.todos("tools/procesos.py")[0]
+    monkeypatch.setattr(mutantes, "equivalentes", lambda: {elegida.seña: "una razón"})
+    plantadas = muestra(["tools/procesos.py"], 10_000, 0)
+    assert elegida.seña not in {m.seña for m in plantadas} and len(plantadas) > 10
+
+
+def test_la_instruccion_de_una_falta_es_la_mas_corta():
+    fuente = "def f(a):\n    return (\n        a\n        + 1\n    )\n\n\nx = 2\n"
+    uno = next(m for m in mutantes_de(fuente, Path("a.py")) if m.antes == "1")
+    dos = next(m for m in mutantes_de(fuente, Path("a.py")) if m.antes == "2")
+    assert uno.instruccion == range(2, 6) and dos.instruccion == range(8, 9)
+    assert dos.seña == ("a.py", "x = 2", "2", "3")
 
 
 def test_con_las_pruebas_rotas_no_se_mide(proyecto):

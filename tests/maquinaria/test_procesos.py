@@ -193,3 +193,15 @@ def test_las_herramientas_atienden_antes_de_importar_lo_demas():
             assert propias[:2] == ["__future__", "procesos"], ruta
             vistas += 1
     assert vistas > 5
+
+
+def test_un_error_que_no_es_ctrl_c_conserva_su_traza(monkeypatch, capsys):
+    import procesos
+
+    vistos = []
+    monkeypatch.setattr(sys, "__excepthook__", lambda *a: vistos.append(a))
+    error = ValueError("x")
+    procesos._sin_traza(ValueError, error, None)
+    assert vistos == [(ValueError, error, None)] and capsys.readouterr().err == ""
+    procesos._sin_traza(KeyboardInterrupt, KeyboardInterrupt(), None)
+    assert len(vistos) == 1 and procesos.LINEA in capsys.readouterr().err

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 import zipfile
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from lxml import html
+from lxml import etree, html
 
+import llevar
+import tomo as tomo_modulo
+import tomo_epub
+import tomo_pdf
 from paquete import empaqueta
-from tomo import Tomo, documento
-from tomo_epub import sin_variables
+from tomo import Pagina, Tomo, documento
+from tomo_epub import SVG, XHTML, Edicion, sin_variables
 from tomo_pdf import con_datos, numeros
 
 INDICE = (
@@ -149,3 +156,226 @@ def test_el_paquete_deja_fuera_lo_que_no_se_usa(sitio, tmp_path_factory):
             "libro/dos.html",
             "libro/intro.html",
         ]
+
+
+# --- El EPUB --------------------------------------------------------------------------------------
+
+MATH = "http://www.w3.org/1998/Math/MathML"
+
+
+def articulo(cuerpo: str, prefijo: str) -> str:
+    return f'<article xmlns="{XHTML}" id="{prefijo}">{cuerpo}</article>'
+
+
+@pytest.fixture
+def edicion(tomo) -> Edicion:
+    cuerpos = {
+        "p-intro": "<h1>Portada</h1>",
+        "p-a-uno": (
+            '<details class="a-fondo" open=""><summary>S</summary><p>y</p></details>'
+            "<details><p>z</p></details><span><p>dentro</p></span><p>suelto</p>"
+            '<a href="#p-dos--alli" data-x="1" tabindex="0">dos</a><a href="#p-dos">dos</a>'
+            '<a href="https://x.org/#p">fuera</a><li role="doc-biblioentry">b</li>'
+            f'<math xmlns="{MATH}"><mi>x</mi></math>'
+            '<p style="color:var(--atento-ink, red)">c</p><img src="_i/f.png" alt="f"/>'
+        ),
+        "p-dos": f'<svg xmlns="{SVG}"></svg><img src="_i/a.svg" alt="a"/><img src="_i/f.png"/>',
+    }
+    return Edicion(tomo, {p: articulo(c, p) for p, c in cuerpos.items()})
+
+
+def test_cada_pagina_se_adapta_a_lo_que_admite_epub(edicion):
+    uno = edicion.arboles["p-a-uno"]
+    assert [n.get("class") for n in uno.findall(f"{{{XHTML}}}div")] == [
+        "plegado a-fondo",
+        "plegado",
+        None,
+    ]
+    assert uno[0][0].tag == f"{{{XHTML}}}p" and uno[0][0].get("class") == "rotulo-plegado"
+    assert uno[3].tag == f"{{{XHTML}}}p" and uno[0].get("open") is None
+    enlaces = [dict(a.attrib) for a in uno.iter(f"{{{XHTML}}}a")]
+    assert enlaces == [
+        {"href": "p-dos.xhtml#p-dos--alli"},
+        {"href": "p-dos.xhtml"},
+        {"href": "https://x.org/#p"},
+    ]
+    assert uno.find(f"{{{XHTML}}}li").get("role") is None
+    ink = tomo_epub.colores()["--atento-ink"]
+    assert f"color:{ink}" in etree.tostring(uno, encoding="unicode") and ink.startswith("#")
+
+
+def test_el_paquete_dice_lo_que_hay_y_en_que_orden(edicion, tomo):
+    assert [edicion.propiedades(p) for p in tomo.paginas] == ["", "mathml", "svg"]
+    assert edicion.imagenes() == ["_i/a.svg", "_i/f.png"]
+    opf = etree.fromstring(tomo_epub.paquete(edicion, "https://p.org/", "2026-01-02").encode())
+    opf_ns = "{http://www.idpf.org/2007/opf}"
+    cosas = [dict(n.attrib) for n in opf.iter(f"{opf_ns}item")]
+    assert [(c["id"], c.get("properties")) for c in cosas] == [
+        ("nav", "nav"),
+        ("css", None),
+        ("p-intro", None),
+        ("p-a-uno", "mathml"),
+        ("p-dos", "svg"),
+        ("imagen-0", None),
+        ("imagen-1", None),
+    ]
+    assert [c["media-type"] for c in cosas][-2:] == ["image/svg+xml", "image/png"]
+    lomo = [n.get("idref") for n in opf.iter(f"{opf_ns}itemref")]
+    assert lomo == ["p-intro", "nav", "p-a-uno", "p-dos"]
+    textos = [n.text for n in opf.find(f"{opf_ns}metadata")]
+    assert "Portada" in textos and "2026-01-02" in textos and "https://p.org/" in textos
+    assert "urn:uuid:4f7ad5b7" not in textos[0] and textos[0].startswith("urn:uuid:")
+    assert textos.count("MathML") == 1 and textos.count("textual") == 2
+
+
+def test_el_indice_del_epub_va_por_partes_y_niveles(tmp_path):
+    def pagina(nombre, parte, nivel):
+        una = Pagina(f"{nombre}.html", parte, nivel, tmp_path)
+        una.titulo = nombre.upper()
+        return una
+
+    niveles = [("a", "I", 1), ("b", "I", 2), ("c", "I", 3), ("d", "I", 1), ("e", "II", 1)]
+    paginas = [pagina("intro", "", 0), *(pagina(*x) for x in niveles)]
+    nav = tomo_epub.navegacion(paginas)
+    lista = nav[nav.index("<ol>") : nav.rindex("</nav>")]
+
+    def li(nombre, dentro=""):
+        return f'<li><a href="p-{nombre}.xhtml">{nombre.upper()}</a>{dentro}</li>'
+
+    c = f"<ol>{li('c')}</ol>"
+    b = f"<ol>{li('b', c)}</ol>"
+    assert lista == (
+        f"<ol>{li('intro')}<li><span>I</span><ol>{li('a', b)}{li('d')}</ol></li>"
+        f"<li><span>II</span><ol>{li('e')}</ol></li></ol>"
+    )
+    assert nav.startswith("<?xml") and '<link rel="stylesheet"' in nav
+
+
+def test_el_epub_se_escribe_entero(edicion, tomo, tmp_path, monkeypatch):
+    cuerpos = {p: etree.tostring(a, encoding="unicode") for p, a in edicion.arboles.items()}
+    (tomo.sitio / "_i").mkdir()
+    for nombre in ("a.svg", "f.png"):
+        (tomo.sitio / "_i" / nombre).write_text(nombre)
+
+    @contextmanager
+    def pestana(tomo, estilo):
+        yield SimpleNamespace(evaluate=lambda guion: cuerpos)
+
+    monkeypatch.setattr(tomo_epub, "abierto", pestana)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    salida = tomo_epub.escribe(tomo, tmp_path / "nueva/libro.epub")
+    assert tomo_epub.escribe(tomo, salida) == salida
+    with zipfile.ZipFile(salida) as paquete:
+        nombres = paquete.namelist()
+        assert nombres[0] == "mimetype" and paquete.infolist()[0].compress_type == 0
+        assert paquete.infolist()[1].compress_type == zipfile.ZIP_DEFLATED
+        assert paquete.read("mimetype") == b"application/epub+zip"
+        assert b"1970-01-01T00:00:00Z" in paquete.read("OPS/libro.opf")
+        assert paquete.read("OPS/_i/a.svg") == b"a.svg"
+        assert b"<title>Uno</title>" in paquete.read("OPS/p-a-uno.xhtml")
+        hoja = paquete.read("OPS/libro.css").decode()
+        assert ".highlight .k" in hoja and "td.linenos" not in hoja
+    assert set(nombres) == {
+        "mimetype",
+        "META-INF/container.xml",
+        *(f"OPS/{x}" for x in ("libro.opf", "nav.xhtml", "libro.css", "_i/a.svg", "_i/f.png")),
+        *(f"OPS/{p.prefijo}.xhtml" for p in tomo.paginas),
+    }
+
+
+# --- El PDF y la orden ----------------------------------------------------------------------------
+
+
+def test_sin_chromium_se_dice_como_se_instala(monkeypatch):
+    monkeypatch.setattr(tomo_pdf.shutil, "which", lambda nombre: None)
+    with pytest.raises(SystemExit, match="make sistema"):
+        tomo_pdf.chromium()
+    monkeypatch.setattr(
+        tomo_pdf.shutil, "which", lambda nombre: "/x/chromium" if "browser" in nombre else None
+    )
+    assert tomo_pdf.chromium() == "/x/chromium"
+
+
+def test_cada_cosa_la_hace_quien_sabe(sitio, tmp_path, monkeypatch):
+    hechas = []
+    for modulo in (tomo_epub, tomo_pdf):
+        monkeypatch.setattr(
+            modulo,
+            "escribe",
+            lambda tomo, salida: hechas.append((tomo.publicado, salida)) or salida,
+        )
+    nombre = tmp_path / "el-transformer-linea-a-linea"
+    for que in ("epub", "pdf"):
+        assert llevar.haz(que, sitio, tmp_path, "https://p.org/") == nombre.with_suffix(f".{que}")
+    assert hechas == [("https://p.org", nombre.with_suffix(f".{x}")) for x in ("epub", "pdf")]
+    assert llevar.haz("paquete", sitio, tmp_path / "z", "").name == f"{nombre.name}.zip"
+
+
+def test_un_libro_con_enlaces_rotos_no_se_lleva(sitio):
+    assert llevar.tomo_de(sitio, "").rotos() == []
+    pagina = sitio / "dos.html"
+    pagina.write_text(pagina.read_text("utf-8").replace("alli", "otro"), "utf-8")
+    with pytest.raises(SystemExit, match="a/uno.html → #p-dos--alli"):
+        llevar.tomo_de(sitio, "")
+
+
+def test_la_orden_dice_donde_queda_y_cuanto_ocupa(sitio, tmp_path, monkeypatch, capsys):
+    salida = tmp_path / "fuera"
+    orden = ["llevar.py", "paquete", "--sitio", str(sitio), "--salida", str(salida)]
+    monkeypatch.setattr(llevar, "Libro", lambda: SimpleNamespace(sitio="https://p.org"))
+    monkeypatch.setattr(sys, "argv", orden)
+    (sitio / "gordo.bin").write_bytes(bytes(range(256)) * 1024)
+    with zipfile.ZipFile(sitio / "x.zip", "w") as paquete:
+        paquete.write(sitio / "gordo.bin")
+    llevar.main()
+    assert capsys.readouterr().out.strip().endswith("linea-a-linea.zip (0.0 MiB)")
+    monkeypatch.setattr(sys, "argv", [*orden[:3], str(tmp_path / "nada")])
+    with pytest.raises(SystemExit, match="make libro"):
+        llevar.main()
+
+
+@pytest.mark.navegador
+def test_el_pdf_de_un_sitio_de_juguete(sitio, tmp_path):
+    """Con números en el índice, enlaces de dentro y nada pedido fuera de la carpeta."""
+    from pypdf import PdfReader
+
+    uno = sitio / "dos.html"
+    uno.write_text(
+        uno.read_text("utf-8").replace("Aquí.", 'Aquí.<img src="https://ejemplo.org/x.png">'),
+        "utf-8",
+    )
+    tomo = Tomo(sitio, "https://publicado.org/")
+    hecho = tomo_pdf.escribe(tomo, tmp_path / "nueva/honda/libro.pdf")
+    assert hecho == tmp_path / "nueva/honda/libro.pdf"
+    lector = PdfReader(tomo_pdf.escribe(tomo, hecho))
+    assert lector.metadata.title == "Portada"
+    assert [m.title for m in lector.outline if not isinstance(m, list)][:1] == ["Portada"]
+    texto = "\n".join(p.extract_text() for p in lector.pages)
+    assert "Portada" in texto and "Dos" in texto
+    paginas = numeros(hecho.read_bytes())
+    assert 1 < paginas["p-a-uno"] <= paginas["p-dos"] <= len(lector.pages)
+    assert lector.root_object["/MarkInfo"]["/Marked"]
+    with tomo_pdf.abierto(tomo, "p { color: red }") as pestana:
+        assert pestana.evaluate("innerWidth") == tomo_pdf.ANCHO
+        assert pestana.evaluate("matchMedia('print').matches")
+        assert (
+            pestana.evaluate("getComputedStyle(document.querySelector('p')).color")
+            == "rgb(255, 0, 0)"
+        )
+        pedidos = "async (u) => (await fetch(u).then((r) => r.status, () => 'no'))"
+        assert pestana.evaluate(pedidos, "/dos.html") == 200
+        assert pestana.evaluate(pedidos, "/..%2f..%2fetc%2fhostname") == "no"
+        assert pestana.evaluate(pedidos, "https://ejemplo.org/dos.html") == "no"
+
+
+def test_cada_pagina_lleva_su_titulo_arriba(tomo):
+    assert "@page p-a-uno" in documento(tomo, "")
+    reglas = tomo_modulo._cabeceras(tomo.paginas).split("\n")
+    assert reglas == [
+        '@page p-intro { @top-right { content: "" } }',
+        "#p-intro { page: p-intro }",
+        '@page p-a-uno { @top-right { content: "Uno" } }',
+        "#p-a-uno { page: p-a-uno }",
+        '@page p-dos { @top-right { content: "Dos" } }',
+        "#p-dos { page: p-dos }",
+    ]

@@ -390,9 +390,6 @@ def faltas_de_espejo(modulos_: dict[str, Path], pruebas: Path) -> list[str]:
     return faltas
 
 
-AJENOS = {"plots", "explorers", "diagrams"}  # los dibujos siguen sus propias reglas
-
-
 def _fuentes(paquete: str) -> dict[str, str]:
     return {m: r.read_text(encoding="utf-8") for m, r in modulos(CODIGO / paquete).items()}
 
@@ -424,18 +421,13 @@ def test_mensajes_en_espanol() -> None:
     assert not faltas, informe(faltas)
 
 
-def _propias() -> dict[str, str]:
-    return {m: t for m, t in _fuentes("atento").items() if m.split(".")[0] not in AJENOS}
-
-
 def test_una_sola_mano() -> None:
-    faltas = faltas_de_forma(_propias())
+    faltas = faltas_de_forma(_fuentes("atento"))
     assert not faltas, informe(faltas)
 
 
 def test_las_pruebas_son_el_espejo() -> None:
-    propios = {m: r for m, r in modulos(CODIGO / "atento").items() if m.split(".")[0] not in AJENOS}
-    faltas = faltas_de_espejo(propios, RAIZ / "tests/atento")
+    faltas = faltas_de_espejo(modulos(CODIGO / "atento"), RAIZ / "tests/atento")
     assert not faltas, informe(faltas)
 
 

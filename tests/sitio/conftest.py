@@ -56,7 +56,8 @@ def paginas(sitio: Path) -> list[str]:
     return sorted(
         ruta.relative_to(sitio).as_posix()
         for ruta in sitio.rglob("*.html")
-        if not any(parte.startswith("_") for parte in ruta.relative_to(sitio).parts)
+        if ruta.name != "404.html"  # sus enlaces solo valen en la dirección publicada
+        and not any(parte.startswith("_") for parte in ruta.relative_to(sitio).parts)
         and 'http-equiv="refresh"' not in ruta.read_text("utf8")[:400].lower()
     )
 

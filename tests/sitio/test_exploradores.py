@@ -64,14 +64,23 @@ SOFTMAX = explorers.softmax(
     8 * normal(3, 5, semilla=7), PALABRAS, queries=PALABRAS[:3], d_k=64, name="softmax"
 )
 RELOJ = explorers.clock(8, places=40, position=5, other=8, name="reloj")
+CAMINOS = explorers.paths(
+    PALABRAS, kernel=2, goal=2, name="caminos", question="¿Con qué filtro?", answer="Con tres."
+)
+PINTADA = explorers.mask(
+    PALABRAS, normal(5, 5, semilla=9), padding=2, window=2, prefix=3, name="pintada"
+)
 TODOS = {
     "pasos": PASOS,
     "cabezas": PROYECTADO,
+    "unido": UNIDO,
     "ancho": ANCHO,
     "plano": PLANO,
     "envolvente": ENVOLVENTE,
     "softmax": SOFTMAX,
     "reloj": RELOJ,
+    "caminos": CAMINOS,
+    "pintada": PINTADA,
 }
 cada_uno = pytest.mark.parametrize("explorador", TODOS.values(), ids=TODOS)
 
@@ -99,8 +108,7 @@ def abrir(navegador, tmp_path: Path):
             f"<!doctype html><html lang=es data-theme={tema}><meta charset=utf-8><title>x</title>"
             f"<meta name=viewport content='width=device-width'><style>{plots.css()}"
             " body{margin:8px;"
-            "color:var(--atento-ink);background:var(--atento-paper)}</style>"
-            f"<body><main><h1>Prueba</h1>{cuerpo}"
+            f"color:var(--atento-ink);background:var(--atento-paper)}}</style><body><main><h1>Prueba</h1>{cuerpo}"
             "</main></html>",
             "utf8",
         )
@@ -140,7 +148,9 @@ PONER = """([id, [fila, cabeza, mascara, escala, calor]]) => {
 }"""
 
 
-@pytest.mark.parametrize("explorador", [PASOS, PROYECTADO], ids=["pasos", "proyectado"])
+@pytest.mark.parametrize(
+    "explorador", [PASOS, PROYECTADO, UNIDO], ids=["pasos", "proyectado", "unido"]
+)
 def test_el_paso_a_paso_calcula_lo_mismo_que_python(abrir, explorador):
     pagina, vistos = abrir(explorador), set()
     temperaturas, mascaras = (-1.0, -0.37, 0.0, 0.8), range(len(explorador.masks()))
@@ -155,6 +165,20 @@ def test_el_paso_a_paso_calcula_lo_mismo_que_python(abrir, explorador):
             _igual(visto["values"][paso], tabla)
         vistos.add(str(visto["values"]["weights"]))
     assert len(vistos) == 2 * len(explorador.masks()) * 8
+
+
+def test_las_cabezas_se_ven_juntas_y_se_unen(abrir):
+    pagina = abrir(UNIDO)
+    botones = pagina.get_by_role("radiogroup", name="Cabeza").get_by_role("radio")
+    assert [botones.nth(k).locator(".mini i").count() for k in range(2)] == [25, 25]
+    for k in range(2):
+        pesos = UNIDO.compute(head=k)["weights"]
+        color = botones.nth(k).locator(".mini i").nth(7).get_attribute("style")
+        assert f"{100 * pesos[1, 2]:.1f}%" in color
+    pagina.get_by_role("radio", name="unir").click()
+    suma = UNIDO.compute()["united"][UNIDO.initial["row"], 0].item()
+    assert base.number(suma) in pagina.locator(".sums").inner_text()
+    assert base.number(suma) in pagina.locator(".total").inner_text()
 
 
 def test_lo_escrito_es_lo_calculado(abrir):
@@ -340,7 +364,14 @@ def test_se_recorre_con_el_teclado(abrir):
         "puntuar",
     ]
     orden = []
-    for _ in range(8):
+    for _ in range(9):
+        orden.append(
+            pagina.evaluate(
+                "(document.activeElement.closest('[role=radiogroup]') ??"
+                " document.activeElement).getAttribute('aria-label') ?? document.activeElement.type"
+                " ?? document.activeElement.localName"
+            )
+        )
         pagina.keyboard.press("Tab")
         orden.append(
             pagina.evaluate(
@@ -574,3 +605,107 @@ def test_en_papel_quedan_los_numeros_y_no_los_mandos(abrir):
     assert not any(m.is_visible() for m in pagina.locator(".controls, .probe, .move").all())
     fondo = pagina.locator(".atento-exp").first.evaluate("e => getComputedStyle(e).backgroundColor")
     assert fondo == "rgb(255, 255, 255)"
+
+
+# --- Los caminos ----------------------------------------------------------------------------------
+
+
+def test_los_caminos_son_los_de_python_con_todas_las_palabras(abrir):
+    pagina = abrir(CAMINOS)
+    for inicio, fin, filtro in [(0, 4, 2), (1, 4, 3), (0, 1, 5), (2, 4, 2), (0, 3, 4)]:
+        visto = pagina.evaluate(
+            """([id, inicio, fin, filtro]) => {
+              const raiz = document.getElementById(id), grupo = (nombre, i) =>
+                raiz.querySelector(`[aria-label="${nombre}"]`).children[i].click();
+              grupo("Desde", inicio); grupo("Hasta", fin); grupo("Desde", inicio);
+              const mando = raiz.querySelector("[type=range]");
+              mando.value = filtro; mando.dispatchEvent(new Event("input"));
+              return raiz.atento;
+            }""", [CAMINOS.element_id, inicio, fin, filtro],
+        )  # fmt: skip
+        assert visto["state"] == {"start": inicio, "end": fin, "kernel": filtro}
+        caminos = CAMINOS.route(inicio, fin, filtro)
+        assert {nombre: visto["values"][nombre] for nombre in caminos} == caminos
+        assert visto["values"]["reached"] == CAMINOS.reached(inicio, fin, filtro)
+
+
+def test_la_pregunta_de_los_caminos_se_contesta_con_el_teclado(abrir):
+    pagina = abrir(CAMINOS)
+    mando = pagina.get_by_role("slider")
+    mando.focus()
+    assert "✓" not in pagina.locator(".verdict").inner_text()
+    mando.press("ArrowRight")
+    assert (
+        _leer(pagina, CAMINOS)["values"]["reached"]
+        and "✓" in pagina.locator(".verdict").inner_text()
+    )
+    pagina.get_by_role("radiogroup", name="Hasta").get_by_role(
+        "radio"
+    ).first.click()  # no se cruzan
+    estado = _leer(pagina, CAMINOS)["state"]
+    assert (estado["start"], estado["end"]) == (0, 1)
+
+
+def _igual_pintada(pagina, allowed: torch.Tensor) -> dict:
+    """La página tiene esa máscara y ha contado lo mismo que Python."""
+    visto = _leer(pagina, PINTADA)
+    assert visto["state"]["allowed"] == allowed.tolist()
+    pasos = PINTADA.steps(allowed)
+    _igual(visto["values"]["weights"], PINTADA.weights(allowed))
+    assert visto["values"]["steps"] == pasos.tolist()
+    assert visto["values"]["reach"] == ((pasos >= 0) & (pasos <= visto["state"]["layers"])).tolist()
+    assert visto["values"]["dead"] == PINTADA.dead(allowed)
+    assert pagina.locator(".alarm").is_visible() == bool(PINTADA.dead(allowed))
+    return visto
+
+
+def test_la_mascara_pintada_calcula_lo_mismo_que_python(abrir):
+    pagina = abrir(PINTADA)
+    azar = torch.Generator().manual_seed(1)
+    for nombre, partida in PINTADA.presets().items():
+        pagina.get_by_role("radio", name=nombre, exact=True).click()
+        _igual_pintada(pagina, partida)
+        allowed = partida.clone()
+        for casilla in torch.randperm(25, generator=azar)[:9].tolist():
+            pagina.get_by_role("gridcell").nth(casilla).click()
+            allowed.view(-1)[casilla] ^= True
+        pagina.get_by_role("slider").fill(str(1 + casilla % 4))
+        visto = _igual_pintada(pagina, allowed)
+        assert visto["state"]["view"] == "qué sabe"
+        pagina.get_by_role("radio", name="los pesos").click()
+        escritos = pagina.locator(".paint tbody td").all_inner_texts()
+        assert escritos == [f"{w:.2f}" for w in PINTADA.weights(allowed).flatten().tolist()]
+
+
+def test_la_mascara_se_pinta_con_teclado_con_raton_y_con_el_dedo(abrir):
+    pagina, allowed = abrir(PINTADA), PINTADA.presets()["causal"].clone()
+    pagina.get_by_role("gridcell").nth(20).focus()
+    for tecla, toca in (
+        ("ArrowUp", None),
+        ("End", None),
+        (" ", (3, 4)),
+        ("ArrowLeft", None),
+        ("Enter", (3, 3)),
+    ):
+        pagina.keyboard.press(tecla)
+        if toca:
+            allowed[toca] ^= True
+    _igual_pintada(pagina, allowed)
+    pagina.mouse.move(*_centro(pagina, pagina.get_by_role("gridcell").nth(5)))
+    pagina.mouse.down()
+    for casilla in (6, 7, 8):
+        pagina.mouse.move(*_centro(pagina, pagina.get_by_role("gridcell").nth(casilla)), steps=4)
+    pagina.mouse.up()
+    pagina.mouse.move(*_centro(pagina, pagina.get_by_role("gridcell").nth(9)))
+    allowed[1, :4] = False  # la primera estaba pintada: se borra todo lo que se recorre
+    _igual_pintada(pagina, allowed)
+    assert "«banco»" in pagina.locator(".alarm").inner_text()
+    movil = abrir(PINTADA, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    causal = PINTADA.presets()["causal"].clone()
+    movil.get_by_role("gridcell").nth(4).tap()
+    causal[0, 4] = True
+    _igual_pintada(movil, causal)
+    medidas = movil.locator(".paint tbody td").evaluate_all(
+        "celdas => celdas.map(c => c.getBoundingClientRect()).map(r => [r.width, r.height])"
+    )
+    assert min(min(medida) for medida in medidas) >= 43.5

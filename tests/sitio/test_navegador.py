@@ -122,6 +122,30 @@ def test_el_termino_ensena_su_definicion(pestana, direccion, visitas):
     assert nota.is_visible() and termino.get_attribute("aria-describedby") == "definicion-emergente"
 
 
+@pytest.mark.parametrize(
+    ("selector", "dentro"),
+    [
+        ("a[href*='04-'][href*='#equation-']", "mjx-container"),
+        ("a[href^='#equation-']", "mjx-container"),
+        ("a[href^='#teo-']", ".admonition-title"),
+        ("a[href*='referencias.html#']", "p"),
+    ],
+    ids=["ecuación de otra página", "ecuación", "teorema", "cita"],
+)
+def test_lo_que_se_cita_se_ensena_sin_irse(pestana, direccion, visitas, selector, dentro):
+    capitulo = next(v.pagina for v in visitas if "/05-" in v.pagina)
+    pestana.goto(f"{direccion}/{capitulo}", wait_until="load")
+    pestana.evaluate("() => window.MathJax.startup.promise.then(() => true)")
+    enlace = pestana.locator(f"article {selector}:visible").first
+    enlace.focus()
+    nota = pestana.locator("#definicion-emergente")
+    nota.locator(dentro).first.wait_for()
+    assert nota.is_visible() and len(nota.inner_text()) > 5
+    assert not enlace.get_attribute("title"), "el aviso del navegador taparía la nota"
+    assert nota.evaluate("e => e.scrollWidth <= e.clientWidth"), "la nota no cabe en su recuadro"
+    assert not nota.locator("[id], a[href]").count()
+
+
 def test_el_termino_se_toca(navegador, direccion, visitas):
     capitulo = next(v.pagina for v in visitas if "/04-" in v.pagina)
     contexto = navegador.new_context(viewport={"width": 390, "height": 800}, has_touch=True)

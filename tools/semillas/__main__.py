@@ -2,9 +2,8 @@
 
 Uso: ``python tools/semillas [capítulo …]`` (sin argumentos, todos). Cada capítulo con ejecuciones
 guardadas tiene aquí su ``capNN.py``, con una función ``chapter`` que devuelve lo que se guarda.
-Escribe
-``code/atento/datos/semillas-NN.json`` con la orden, la fecha, la máquina y las versiones. Un hilo,
-para que los segundos de procesador se puedan comparar.
+Escribe ``code/atento/datos/semillas-NN.json`` con la orden, la fecha, la máquina y las versiones.
+Un hilo, para que los segundos de procesador se puedan comparar.
 """
 
 from __future__ import annotations

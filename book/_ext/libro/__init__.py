@@ -19,6 +19,7 @@ Cada módulo hace una cosa y tiene su ``setup``:
 - :mod:`libro.buscador`   índice de la búsqueda y definiciones del glosario
 - :mod:`libro.mapa`       el mapa del libro
 - :mod:`libro.temario`, :mod:`libro.soluciones`  los apéndices que se escriben solos
+- :mod:`libro.publicacion`  canónica, mapa del sitio, 404 y novedades, si hay dirección
 - :mod:`libro.sitio`       fórmulas, colores, botones de cada página
 
 Importar ``libro`` no importa Sphinx: los guiones usan :func:`huella` y :func:`ruta_cache`.
@@ -47,6 +48,7 @@ def setup(app) -> dict:
         mapa,
         numeracion,
         plegado,
+        publicacion,
         sitio,
         soluciones,
         temario,
@@ -67,6 +69,7 @@ def setup(app) -> dict:
         citas,
         docstrings,
         sitio,
+        publicacion,
         tipografia,
         mapa,
         buscador,

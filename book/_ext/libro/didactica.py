@@ -122,7 +122,6 @@ class Figura(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        self.assert_has_content()
         figura = nodes.figure(classes=["figura"], **{"libro-figura": self.arguments[0]})
         self.set_source_info(figura)
         cuerpo = nodes.Element()

@@ -130,9 +130,9 @@ class Ejercicio(ExerciseDirective):
         repositorio = self.config.html_theme_options.get("repository_url", "")
         rama = self.config.html_theme_options.get("repository_branch", "main")
         entrega = self._parrafo(
-            f"El esqueleto de `{ejercicio.nombre}` está en"
-            f" [`{esqueleto}`]({repositorio}/blob/{rama}/{esqueleto}). Para ver la nota y las"
-            " pistas:",
+            f"El esqueleto de `{ejercicio.nombre}` está en "
+            f"[`{esqueleto}`]({repositorio}/blob/{rama}/{esqueleto}). "
+            "Para ver la nota y las pistas:",
             "entrega",
         )
         orden = f"atento calificar {ejercicio.id}"

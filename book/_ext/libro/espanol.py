@@ -126,9 +126,9 @@ def _traducir_guiones(app, fallo) -> None:
         clave = re.escape(json.dumps(ingles))
         texto = re.sub(
             rf"({clave}: )(\"(?:[^\"\\]|\\.)*\"|\[[^\]]*\])",
-            lambda m: m[1] + json.dumps(espanol),
+            lambda m, espanol=espanol: m[1] + json.dumps(espanol),
             texto,
-        )  # noqa: B023
+        )
     traducciones.write_text(texto, "utf8")
 
 

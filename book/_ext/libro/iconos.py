@@ -57,9 +57,9 @@ def dibujar(pagina: str) -> str:
         clases = " ".join(["icono", *(c for c in encaje[2].split() if not c.startswith("fa-"))])
         modo = re.search(r'data-mode="\w+"', encaje[3])
         return (
-            f'<svg class="{clases}" viewBox="0 0 24 24"'
-            f' aria-hidden="true"{" " + modo[0] if modo else ""}>{RELLENO.get(nombre, "")}<path'
-            f' d="{TRAZOS[nombre]}"/></svg>'
+            f'<svg class="{clases}" viewBox="0 0 24 24" aria-hidden="true"'
+            f"{' ' + modo[0] if modo else ''}>"
+            f'{RELLENO.get(nombre, "")}<path d="{TRAZOS[nombre]}"/></svg>'
         )
 
     return _ICONO.sub(icono, _BIBLIOTECA.sub("", pagina))

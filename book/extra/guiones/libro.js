@@ -160,10 +160,39 @@
   };
   window.addEventListener("DOMContentLoaded", seguirLectura);
 
-  // ---------- Definiciones: al pasar, al enfocar y al tocar un término del glosario ----------
-  const prepararDefiniciones = () => {
-    const enlaces = todos("a.reference[href*='glosario'][href*='#term-'], a.reference[href^='#term-']")
-      .filter((enlace) => window.GLOSARIO?.[decodeURIComponent(enlace.hash.slice(1))]);
+  // ---------- Avances: al pasar, al enfocar y al tocar un término, una ecuación, un enunciado o una cita ----------
+  const copiaDe = (destino) => {
+    const copia = destino.cloneNode(true);
+    for (const nodo of copia.querySelectorAll(".headerlink")) nodo.remove();
+    for (const nodo of [copia, ...copia.querySelectorAll("[id]")]) nodo.removeAttribute("id");
+    for (const nodo of copia.querySelectorAll("a[href]")) nodo.removeAttribute("href");
+    return copia.outerHTML;
+  };
+  const avances = () => JSON.parse(document.getElementById("avances")?.textContent ?? "{}");
+  // Qué enseña un enlace: una función que lo escribe, o nada si lleva a otra clase de sitio.
+  const loQueEnsena = (enlace, deOtras) => {
+    const direccion = enlace.getAttribute("href") ?? "", id = decodeURIComponent(enlace.hash.slice(1));
+    if (/#term-/.test(direccion) && window.GLOSARIO?.[id]) {
+      const [termino, definicion] = window.GLOSARIO[id];
+      return () => `<p><strong>${termino}</strong> ${definicion}</p>`;
+    }
+    if (deOtras[direccion]) return () => deOtras[direccion];
+    if (enlace.title && /referencias\.html#/.test(enlace.href)) {
+      const parrafo = document.createElement("p");
+      parrafo.textContent = enlace.title;
+      enlace.removeAttribute("title");   // el aviso del navegador diría lo mismo encima
+      return () => parrafo.outerHTML;
+    }
+    const destino = direccion.startsWith("#") && id ? document.getElementById(id) : null;
+    return destino?.matches("div.math, div.proof") ? () => copiaDe(destino) : null;
+  };
+  const prepararAvances = () => {
+    const deOtras = avances(), escribe = new Map();
+    for (const enlace of todos("article a.reference")) {
+      const contenido = loQueEnsena(enlace, deOtras);
+      if (contenido) escribe.set(enlace, contenido);
+    }
+    const enlaces = [...escribe.keys()];
     if (!enlaces.length) return;
     const nota = document.createElement("div");
     nota.className = "definicion";
@@ -183,23 +212,25 @@
       if (suyo === enlace) return;
       cerrar();
       suyo = enlace;
-      const [termino, definicion] = window.GLOSARIO[decodeURIComponent(enlace.hash.slice(1))];
-      nota.innerHTML = `<p><strong>${termino}</strong> ${definicion}</p>`;
+      nota.innerHTML = escribe.get(enlace)();
       nota.hidden = false;
-      if (nota.querySelector(".math")) window.MathJax?.typesetPromise?.([nota]);
       enlace.setAttribute("aria-describedby", nota.id);
       const lugar = enlace.getClientRects()[0], margen = 12;
-      nota.style.maxWidth = `${Math.min(380, innerWidth - 2 * margen)}px`;
+      // Una fórmula se parte según el ancho que encuentra: se le da uno.
+      const conFormula = nota.querySelector("div.math"), ancho = Math.min(conFormula ? 560 : 380, innerWidth - 2 * margen);
+      nota.style.width = conFormula ? `${ancho}px` : "";
+      nota.style.maxWidth = `${ancho}px`;
       nota.style.left = `${Math.max(margen, Math.min(lugar.left, innerWidth - nota.offsetWidth - margen)) + scrollX}px`;
       const arriba = lugar.bottom + nota.offsetHeight + margen > innerHeight && lugar.top > nota.offsetHeight + margen;
       nota.style.top = `${(arriba ? lugar.top - nota.offsetHeight - 6 : lugar.bottom + 6) + scrollY}px`;
+      if (nota.querySelector(".math:not(:has(mjx-container))")) window.MathJax?.typesetPromise?.([nota]);
     };
     for (const enlace of enlaces) {
       enlace.addEventListener("pointerenter", (s) => s.pointerType === "mouse" && abrir(enlace));
       enlace.addEventListener("pointerleave", (s) => s.pointerType === "mouse" && cerrarPronto());
       enlace.addEventListener("focus", () => abrir(enlace));
       enlace.addEventListener("blur", cerrarPronto);
-      // Con el dedo, el primer toque enseña la definición y el segundo lleva al glosario.
+      // Con el dedo, el primer toque enseña el avance y el segundo lleva a su sitio.
       enlace.addEventListener("pointerdown", (s) => { tocado = s.pointerType !== "mouse" && suyo !== enlace; });
       enlace.addEventListener("click", (s) => {
         if (!tocado) return;
@@ -215,5 +246,5 @@
       if (!nota.contains(s.target) && !s.target.closest?.("a.reference")) cerrar();
     });
   };
-  window.addEventListener("DOMContentLoaded", prepararDefiniciones);
+  window.addEventListener("DOMContentLoaded", prepararAvances);
 })();

@@ -1,6 +1,7 @@
 """La puerta de :mod:`atento.attention`: tensores, máscara, escala, caché y puntos de extensión."""
 
 from collections.abc import Callable
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -173,11 +174,12 @@ def forward(
     alone = key is None
     if key is None and value is not None:
         raise ValueError("value: llegó value sin key; da también key, o ninguno de los dos.")
-    key = query if key is None else key
-    value = key if value is None else value
-    if is_enabled() or not _alike(query, key, value):
-        _require_inputs(query, key, value)
-    _require_width(self, query, key, value)
+    if hasattr(key, "key"):  # una memoria ya proyectada
+        _require_memory(self, query, key, value, cache)
+        key = key.key
+    else:
+        key = query if key is None else key
+        _require_states(self, query, key, key if value is None else value)
     if cache is not None and not hasattr(cache, "joined"):
         raise TypeError(f"cache: se esperaba un KVCache; llegó {type(cache).__name__}.")
     stored = 0 if cache is None else len(cache)
@@ -187,6 +189,49 @@ def forward(
     if mask is not None:
         goal = (*query.shape[:-2], self.n_heads, query.shape[-2], n_keys)
         _require_head_mask(mask, query, goal)
+
+
+def remember(
+    self: nn.Module,
+    key: Tensor,
+    value: Tensor | None = None,
+    *,
+    key_positions: Tensor | None = None,
+) -> None:
+    """Lanza si ``key``, ``value``, ``(…, key, d_model)``, y las posiciones no casan."""
+    _require_states(self, key, key, key if value is None else value)
+    if key_positions is not None:
+        n = key.shape[-2]
+        require_places(key_positions, tuple(key.shape[:-2]), n, key, "key_positions")
+
+
+def _require_states(self: nn.Module, query: Tensor, key: Tensor, value: Tensor) -> None:
+    if is_enabled() or not _alike(query, key, value):
+        _require_inputs(query, key, value)
+    _require_width(self, query, key, value)
+
+
+def _require_memory(
+    self: nn.Module, query: Tensor, memory: Any, value: Tensor | None, cache: Any | None
+) -> None:
+    for name, extra in (("value", value), ("cache", cache)):
+        if extra is not None:
+            raise ValueError(
+                f"{name}: no se esperaba, porque key es una memoria ya proyectada, que no crece; "
+                f"llegó {type(extra).__name__}."
+            )
+    require_floating(query, name="query")
+    if query.ndim < 2:
+        raise ValueError(f"query: se esperaba la forma (…, query, d); llegó {tuple(query.shape)}.")
+    _require_width(self, query, query, query)
+    goal = (*query.shape[:-2], self.n_kv_heads, memory.key.shape[-2], self.d_head)
+    for tensor in memory:
+        if tuple(tensor.shape) != goal:
+            raise ValueError(
+                f"key: se esperaba una memoria (…, head, key, d_head) = {goal}, según query y el "
+                f"constructor; llegó {tuple(tensor.shape)}."
+            )
+    require_same_kind(memory.key, query, name="key", reference_name="query")
 
 
 def _require_width(self: nn.Module, query: Tensor, key: Tensor, value: Tensor) -> None:
@@ -254,3 +299,9 @@ def require_turned(turned: Tensor, x: Tensor, *, name: str) -> None:
             f"{name}: se esperaba que devolviera la forma que recibe, {tuple(x.shape)}; devolvió "
             f"{tuple(turned.shape)}."
         )
+
+
+def watching(model: nn.Module) -> None:
+    """Lanza ``TypeError`` si ``model`` no es un módulo."""
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model: se esperaba un nn.Module; llegó {type(model).__name__}.")

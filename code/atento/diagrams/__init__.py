@@ -8,16 +8,14 @@ legible en un teléfono. Los rótulos admiten índices:
 en todas; los pesos de atención, el violeta del libro.
 
 ``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas ·
-``arcs``, ``shuffle``,
-``triangle``: quién atiende a quién · ``blocks``, ``phases``, ``encoder_decoder``,
-``recurrent_cell``: piezas y cables ·
-``timeline``, ``history``, ``clocks``: tiempo y agujas · ``roles``, ``room``, ``histograms``:
-escenas.
+``arcs``, ``reach``, ``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``,
+``encoder_decoder``, ``recurrent_cell``: piezas y cables · ``timeline``, ``history``, ``clocks``:
+tiempo y agujas · ``roles``, ``room``, ``histograms``: escenas.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
 from atento.diagrams.clocks import clocks
-from atento.diagrams.links import arcs, shuffle, triangle
+from atento.diagrams.links import arcs, reach, shuffle, triangle
 from atento.diagrams.mixtures import mixture
 from atento.diagrams.recurrent import encoder_decoder, recurrent_cell
 from atento.diagrams.scenes import Person, histograms, roles, room
@@ -38,6 +36,7 @@ __all__ = [
     "mixture",
     "phases",
     "product",
+    "reach",
     "recurrent_cell",
     "roles",
     "room",

@@ -253,7 +253,18 @@ class _Blocks:
         self.canvas.arrow(points, color=COLORS[self.roles.get(one, "ink")])
         if label:
             at = (y0 + middle) / 2 if abs(x0 - x1) > 1 else middle
-            self.canvas.text(x0 + 6, at, label, ha="left", size=SHAPE, color=MUTED)
+            self._beside(x0, at, label)
+
+    def _beside(self, x: float, y: float, label: str) -> None:
+        """El rótulo de una flecha vertical: a su derecha o, si se saldría de la hoja, a su
+        izquierda.
+        """
+        width, ha = measure(label, SHAPE), "left"
+        if x + 6 + width > PAGE - 2:
+            ha = "right"
+            if not self.canvas.free((x - 6 - width, y - SHAPE / 2, x - 6, y + SHAPE / 2)):
+                raise ValueError(f"arrows: «{label}» no cabe junto a su flecha; conviene acortarlo")
+        self.canvas.text(x + (6 if ha == "left" else -6), y, label, ha=ha, size=SHAPE, color=MUTED)
 
     @staticmethod
     def _anchor(box: Box, toward: Box) -> float:

@@ -284,12 +284,7 @@ class Canvas:
                 fill=color,
                 alpha=0.07 if role == "ink" else TINT,
             )
-        inner = [[(x + j * w, y), (x + j * w, y + rows * h)] for j in range(1, cols)]
-        inner += [[(x, y + i * h), (x + cols * w, y + i * h)] for i in range(1, rows)]
-        if inner:
-            self.path(
-                Path.make_compound_path(*map(Path, inner)), color=color, width=0.6, edge_alpha=0.4
-            )
+        self._rules(x, y, rows, cols, cell, color)
         self.rect(x, y, cols * w, rows * h, color=color, width=1.2, dash=DASHES.get(role, "-"))
         if spec is not None and values is not None:
             for (i, j), value in np.ndenumerate(np.asarray(values, float)):
@@ -297,6 +292,15 @@ class Canvas:
                 self.text(
                     x + (j + 0.5) * w, y + (i + 0.5) * h, number(value, spec), size=SMALL, color=ink
                 )
+
+    def _rules(self, x: float, y: float, rows: int, cols: int, cell: Point, color: str) -> None:
+        """Las rayas finas que separan las celdas."""
+        w, h = cell
+        inner = [[(x + j * w, y), (x + j * w, y + rows * h)] for j in range(1, cols)]
+        inner += [[(x, y + i * h), (x + cols * w, y + i * h)] for i in range(1, rows)]
+        if inner:
+            lines = Path.make_compound_path(*map(Path, inner))
+            self.path(lines, color=color, width=0.6, edge_alpha=0.4)
 
     def _shades(self, x: float, y: float, values: np.ndarray, cell: Point, role: str) -> None:
         top = 1.0 if role == "weight" else max(float(np.abs(values).max()), 1e-9) / 0.55

@@ -187,17 +187,9 @@ def _threads(
     head = 22.0 if labels[0] else 4.0
     y_up = head + (0.8 * max(map(measure, names)) + 8 if turn_up else 18)
     y_down = y_up + 96
-    for i, j in sorted(
-        np.argwhere(table > threshold).tolist(), key=lambda pair: table[tuple(pair)]
-    ):
-        weight, lit = float(table[i, j]), row in (None, i)
-        color = WEIGHT if lit else MUTED
-        path = Path(
-            [(upper[i], y_up), (upper[i], y_up + 42), (lower[j], y_down - 42), (lower[j], y_down)],
-            [1, 4, 4, 4],
-        )
-        alpha = round((0.25 + 0.75 * weight) * (1 if lit else 0.4), 2)
-        canvas.path(path, color=color, width=0.8 + 4.2 * weight, edge_alpha=alpha, order=1 + weight)
+    pairs = np.argwhere(table > threshold).tolist()
+    for i, j in sorted(pairs, key=lambda pair: table[tuple(pair)]):
+        _thread(canvas, (upper[i], y_up), (lower[j], y_down), float(table[i, j]), row in (None, i))
     for index, (name, x) in enumerate(zip(names, upper, strict=True)):
         angle = {"rotation": 50, "ha": "left"} if turn_up else {}
         canvas.text(
@@ -216,6 +208,19 @@ def _threads(
     if labels[1]:
         canvas.text(6, bottom + 8, labels[1], ha="left", size=SMALL, color=MUTED)
     return canvas.finish(bottom + (18 if labels[1] else 2))
+
+
+def _thread(canvas: Canvas, start: Point, end: Point, weight: float, lit: bool) -> None:
+    """Un hilo de arriba abajo: grosor y opacidad según el peso; gris si no es de la fila dicha."""
+    path = Path([start, (start[0], start[1] + 42), (end[0], end[1] - 42), end], [1, 4, 4, 4])
+    alpha = round((0.25 + 0.75 * weight) * (1 if lit else 0.4), 2)
+    canvas.path(
+        path,
+        color=WEIGHT if lit else MUTED,
+        width=0.8 + 4.2 * weight,
+        edge_alpha=alpha,
+        order=1 + weight,
+    )
 
 
 def shuffle(items: Sequence[str], order: Sequence[int], *, middle: str = "atención") -> Figure:
@@ -244,25 +249,10 @@ def shuffle(items: Sequence[str], order: Sequence[int], *, middle: str = "atenci
         4 + 2.5 * wide + 0.73 * room,
         4 + 3.5 * wide + room,
     ]
-    columns = [[names[i] for i in range(len(names))], [names[i] for i in order]]
+    mixed = [names[i] for i in order]
     bottom = top + step * len(names)
-    for k, (x, rows) in enumerate(
-        zip(xs, [columns[0], columns[1], columns[1], columns[0]], strict=True)
-    ):
-        color = INK if k < 2 else WEIGHT
-        for index, name in enumerate(rows):
-            y = top + step * index
-            canvas.rect(
-                x - wide / 2,
-                y - 11,
-                wide,
-                22,
-                color=color,
-                fill=color,
-                alpha=0.07 if k < 2 else 0.18,
-                radius=4,
-            )
-            canvas.text(x, y, name if k < 2 else f"{name}′")
+    for k, (x, rows) in enumerate(zip(xs, [names, mixed, mixed, names], strict=True)):
+        _column(canvas, x, [top + step * i for i in range(len(names))], rows, wide, after=k >= 2)
     for start, end, flip in ((0, 1, False), (2, 3, True)):
         for new, old in enumerate(order):
             a, b = (new, old) if flip else (old, new)
@@ -280,6 +270,17 @@ def shuffle(items: Sequence[str], order: Sequence[int], *, middle: str = "atenci
     for x, title in zip(xs, ("filas", "barajadas", "salidas", "en orden"), strict=True):
         canvas.text(x, 14, title, size=SMALL, color=MUTED)
     return canvas.finish(bottom + 14)
+
+
+def _column(
+    canvas: Canvas, x: float, heights: list[float], rows: list[str], wide: float, *, after: bool
+) -> None:
+    """Una columna de filas en su caja; después de la operación, en violeta y con prima."""
+    color, alpha = (WEIGHT, 0.18) if after else (INK, 0.07)
+    for y, name in zip(heights, rows, strict=True):
+        box = (x - wide / 2, y - 11, wide, 22)
+        canvas.rect(*box, color=color, fill=color, alpha=alpha, radius=4)
+        canvas.text(x, y, f"{name}′" if after else name)
 
 
 def triangle(
@@ -370,3 +371,79 @@ def _edge(
     sign = 1 if bend else -1
     x, y = (x0 + x1) / 2 + sign * side * nx, (y0 + y1) / 2 + sign * side * ny
     canvas.text(x, y, text, color=color, bold=color == WEIGHT)
+
+
+def _routes(words: int, start: int, end: int, kernel: int) -> dict[str, list[int]]:
+    """Por qué posiciones pasa lo que va de ``start`` a ``end``: en una recurrencia, una convolución
+    y una atención.
+
+    words: cuántas hay; la convolución mira, en cada capa, la propia palabra y las ``kernel − 1`` de
+    delante.
+
+    Errores: ``ValueError`` si ``start`` no va antes que ``end`` o si ``kernel`` es menor que 2.
+    """
+    if not 0 <= start < end < words:
+        raise ValueError(
+            f"start: llegó {start}, con end = {end}; se esperaba 0 ≤ start < end < {words}"
+        )
+    if kernel < 2:
+        raise ValueError(f"kernel: llegó {kernel}; se esperaba un entero mayor o igual que 2")
+    jumps = [start]
+    while jumps[-1] < end:
+        jumps.append(min(jumps[-1] + kernel - 1, end))
+    return {
+        "recurrencia": list(range(start, end + 1)),
+        "convolución": jumps,
+        "atención": [start, end],
+    }
+
+
+def reach(words: Sequence[str], start: int, end: int, *, kernel: int = 3) -> Figure:
+    """De una palabra a otra por tres caminos: de mano en mano, de vecindad en vecindad y de una
+    vez.
+
+    words: (n) palabras; start, end: de cuál a cuál; kernel: cuántas palabras abarca el filtro de la
+    convolución.
+
+    Errores: ``ValueError`` si los índices no valen o las palabras no caben.
+    Ejemplo: ``diagrams.reach(["la", "llave", "del", "cajón", "está", "oxidada"], 1, 5)``.
+    """
+    names = as_words(words, "words")
+    lanes = _routes(len(names), start, end, kernel)
+    centers, turned = _spots(names)
+    canvas, y = Canvas(), 12.0
+    for lane, path in lanes.items():
+        canvas.text(4, y, f"{lane}: {_jumps(lane, len(path) - 1)}", ha="left", bold=True)
+        y += 40
+        for index, x in enumerate(centers):
+            lit = index in path
+            canvas.ellipse(
+                x,
+                y,
+                4.2,
+                4.2,
+                color=WEIGHT if lit else MUTED,
+                fill=WEIGHT if lit else PAPER,
+                order=3,
+            )
+        for a, b in zip(path, path[1:], strict=False):
+            lift = 8 + 18 * (b - a) / (end - start)
+            points = [
+                (centers[a], y - 6),
+                (centers[a], y - lift - 6),
+                (centers[b], y - lift - 6),
+                (centers[b], y - 6),
+            ]
+            canvas.arrow(points, curved=True, color=WEIGHT, width=1.4, head=6)
+        y += 22
+    for index, (name, x) in enumerate(zip(names, centers, strict=True)):
+        style = {"color": INK if index in (start, end) else MUTED, "bold": index in (start, end)}
+        canvas.text(x + 4 if turned else x, y, name, ha="right" if turned else "center",
+                    rotation=50 if turned else 0, **style)  # fmt: skip
+    return canvas.finish(y + (0.8 * max(map(measure, names)) + 6 if turned else 14))
+
+
+def _jumps(lane: str, count: int) -> str:
+    """«9 pasos», «5 capas», «1 paso»."""
+    one, many = ("capa", "capas") if lane == "convolución" else ("paso", "pasos")
+    return f"{count} {one if count == 1 else many}"

@@ -61,13 +61,13 @@ def encoder_decoder(
     return canvas.finish(y - 20)
 
 
-def _slots(words: list[str]) -> tuple[list[float], float]:
+def _slots(words: list[str], name: str) -> tuple[list[float], float]:
     """Centros y ancho de las celdas de una fila."""
     slot = (PAGE - 12) / len(words)
     wide = min(max(max(map(measure, words)) + 10, 34.0), slot - 8)
     if max(map(measure, words)) > slot - 4:
         raise ValueError(
-            f"«{max(words, key=len)}»: no cabe; conviene una frase más corta ({len(words)}"
+            f"{name}: «{max(words, key=len)}» no cabe; conviene una frase más corta ({len(words)}"
             " palabras)"
         )
     pitch = min(slot, wide + 34)
@@ -87,7 +87,7 @@ def _panel(
     """Un panel: salidas, decodificador, lo que los une, codificador y entradas."""
     canvas.text(4, y + 10, title, ha="left", bold=True)
     top, bottom = y + 58, y + 162
-    (up, up_wide), (down, down_wide) = _slots(outputs), _slots(inputs)
+    (up, up_wide), (down, down_wide) = _slots(outputs, "target"), _slots(inputs, "source")
     lit = step if table is not None else None
     _chain(canvas, up, top, up_wide, outputs, above=True, lit=lit)
     _chain(canvas, down, bottom, down_wide, inputs, above=False)

@@ -91,16 +91,7 @@ def _role(
     x0, y0, center, y, cell, out = geometry
     color, (d, wide) = COLORS[role], matrix.shape
     left, half = center - wide * cell / 2, d * cell / 2
-    if abs(y - y0) < 2:
-        canvas.arrow([(x0, y0), (left - 4, y)], color=color, width=1.6)
-    else:
-        reach = (left - 4 - x0) * 0.55
-        canvas.arrow(
-            [(x0, y0), (x0 + reach, y0), (left - 4 - reach, y), (left - 4, y)],
-            curved=True,
-            color=color,
-            width=1.6,
-        )
+    _branch(canvas, (x0, y0), (left - 4, y), color)
     canvas.grid(left, y - half, d, wide, (cell, cell), role=role, values=matrix, shade=True)
     canvas.text(center, y - half - 14, f"W^{LETTERS[role]}", size=14, bold=True, color=color)
     start, to = center + wide * cell / 2 + 4, PAGE - 8 - wide * out
@@ -121,6 +112,16 @@ def _role(
     canvas.marker(PAGE - 8 - measure(letter, 14, True) - 13, y - 25, role)
     canvas.text(PAGE - 8, y - 25, letter, ha="right", size=14, bold=True, color=color)
     canvas.text(PAGE - 8, y + 22, caption, ha="right", size=SMALL)
+
+
+def _branch(canvas: Canvas, start: Point, end: Point, color: str) -> None:
+    """La flecha de la fila a una matriz: recta, o en curva si no está a su altura."""
+    if abs(end[1] - start[1]) < 2:
+        canvas.arrow([start, end], color=color, width=1.6)
+        return
+    reach = (end[0] - start[0]) * 0.55
+    points = [start, (start[0] + reach, start[1]), (end[0] - reach, end[1]), end]
+    canvas.arrow(points, curved=True, color=color, width=1.6)
 
 
 @dataclass(frozen=True)
@@ -212,14 +213,7 @@ def _person(
 ) -> None:
     """Una persona: cabeza y hombros, nombre, ficha y, si cabe, su tarjeta."""
     (x, y), middle = spot, center[1]
-    canvas.ellipse(x, y - 5, 6, 6, fill=PAPER, width=1.4, order=4)
-    canvas.line(
-        [(x - 11, y + 13), (x - 8, y + 4), (x + 8, y + 4), (x + 11, y + 13), (x - 11, y + 13)],
-        fill=PAPER,
-        width=1.4,
-        order=4,
-        radius=4,
-    )
+    _bust(canvas, x, y)
     if chips:
         side = x - 21 if x < center[0] - 1 else x + 21
         canvas.marker(side, y + 5, "value", 8, alpha=0.18)
@@ -230,11 +224,28 @@ def _person(
         half = measure(person.name, SMALL) / 2
         if half > 44:
             raise ValueError(
-                f"«{person.name}»: el nombre no cabe junto a la mesa; conviene acortarlo"
+                f"tables: «{person.name}» no cabe junto a la mesa; conviene acortar el nombre"
             )
         place = min(max(x, half + 2), PAGE - half - 2)
         canvas.text(place, y - 20 if y < middle else y + 23, person.name, size=SMALL)
         return
+    _badge(canvas, x, y - 74 if y < middle else y + 34, person)
+
+
+def _bust(canvas: Canvas, x: float, y: float) -> None:
+    """Cabeza y hombros."""
+    canvas.ellipse(x, y - 5, 6, 6, fill=PAPER, width=1.4, order=4)
+    canvas.line(
+        [(x - 11, y + 13), (x - 8, y + 4), (x + 8, y + 4), (x + 11, y + 13), (x - 11, y + 13)],
+        fill=PAPER,
+        width=1.4,
+        order=4,
+        radius=4,
+    )
+
+
+def _badge(canvas: Canvas, x: float, top: float, person: Person) -> None:
+    """La tarjeta: lo que busca, lo que es y lo que da."""
     lines = [
         ("query", "busca", person.seeks),
         ("key", "es", person.offers),
@@ -243,10 +254,9 @@ def _person(
     wide = max(measure(f"{verb} {text}") for _, verb, text in lines) + 28
     if wide > 150:
         raise ValueError(
-            f"«{person.name}»: su tarjeta no cabe; conviene acortar lo que busca, es o da"
+            f"tables: la tarjeta de «{person.name}» no cabe; conviene acortar lo que busca, es o da"
         )
     left = min(max(x - wide / 2, 3), PAGE - wide - 3)
-    top = y - 74 if y < middle else y + 34
     canvas.text(left + wide / 2, top - 9, person.name, bold=True)
     canvas.rect(left, top, wide, 54, radius=6, color=MUTED, fill=PAPER, width=0.9)
     for index, (role, verb, text) in enumerate(lines):
@@ -280,13 +290,8 @@ def histograms(
         raise ValueError(
             f"scores: los títulos son {', '.join(scores)}; se esperaban {', '.join(samples)}"
         )
-    drawn = {
-        title: as_matrix(np.ravel(array(values))[None], title, (1, None))[0]
-        for title, values in samples.items()
-    }
-    edge = limit or _nice(
-        max(float(np.quantile(np.abs(values), 0.999)) for values in drawn.values())
-    )
+    drawn = {title: _flat(values, title) for title, values in samples.items()}
+    edge = limit or _nice(max(float(np.quantile(np.abs(v), 0.999)) for v in drawn.values()))
     canvas, gap = Canvas(), 16.0
     wide = (PAGE - 12 - gap * (len(drawn) - 1)) / len(drawn)
     for index, (title, values) in enumerate(drawn.items()):
@@ -295,11 +300,7 @@ def histograms(
         _histogram(canvas, (left, 26.0, wide, 96.0), values, edge, bins)
         if not softmax:
             continue
-        few = (
-            values[:8]
-            if scores is None
-            else as_matrix(np.ravel(array(scores[title]))[None], title, (1, None))[0]
-        )
+        few = values[:8] if scores is None else _flat(scores[title], title)
         powers = np.exp(few - few.max())
         _softmax(canvas, (left, 190.0, wide, 82.0), powers / powers.sum())
     canvas.text(PAGE / 2, 156, xlabel, size=SMALL, color=MUTED)
@@ -307,6 +308,11 @@ def histograms(
         return canvas.finish(166)
     canvas.text(PAGE / 2, 286, "softmax de unas pocas puntuaciones", size=SMALL, color=WEIGHT)
     return canvas.finish(296)
+
+
+def _flat(values: Any, name: str) -> np.ndarray:
+    """Los números, seguidos y comprobados."""
+    return as_matrix(np.ravel(array(values))[None], name, (1, None))[0]
 
 
 def _nice(value: float) -> float:

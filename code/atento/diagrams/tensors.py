@@ -332,7 +332,8 @@ def product(
     for one, other in zip(factors, factors[1:], strict=False):
         if one.shape[1] != other.shape[0]:
             raise ValueError(
-                f"{one.name} {one.shape} y {other.name} {other.shape}: las formas no encadenan"
+                f"factors: las formas no encadenan: {one.name} {one.shape} y {other.name}"
+                f" {other.shape}"
             )
     outer = (factors[0].shape[0], factors[-1].shape[1])
     if tuple(result.shape) != outer:

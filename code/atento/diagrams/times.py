@@ -49,7 +49,8 @@ def timeline(
         for label, start, end in steps:
             if not 0 <= start < end:
                 raise ValueError(
-                    f"«{lane}», «{label}»: va de {start} a {end}; se esperaba 0 ≤ inicio < fin"
+                    f"lanes: «{label}», de «{lane}», va de {start} a {end}; se esperaba 0 ≤ inicio"
+                    " < fin"
                 )
     canvas, last = Canvas(), max(end for steps in lanes.values() for _, _, end in steps)
     scale, y = (PAGE - 16) / last, 10.0

@@ -81,7 +81,8 @@ def _pair(value: Any, name: str) -> Point:
     pair = np.asarray(array(value), dtype=float)
     if pair.shape != (2,) or not np.isfinite(pair).all():
         raise ValueError(
-            f"«{name}»: llegó {np.asarray(array(value)).tolist()}; se esperaban dos números finitos"
+            f"arrows: llegó «{name}» = {np.asarray(array(value)).tolist()}; se esperaban dos"
+            " números finitos"
         )
     return float(pair[0]), float(pair[1])
 
@@ -229,7 +230,8 @@ class _Plane:
                 best = min(best or (math.inf, (x, y)), (cost, (x, y)))
         if best is None:
             raise ValueError(
-                f"«{text}»: no hay sitio para su rótulo; conviene dar más height o menos vectores"
+                f"arrows: no hay sitio para el rótulo «{text}»; conviene dar más height o menos"
+                " vectores"
             )
         self.canvas.text(*best[1], text, color=color, bold=bold)
 

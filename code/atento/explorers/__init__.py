@@ -4,9 +4,11 @@ Cada función recibe números que el capítulo ha calculado y devuelve un objeto
 mostrar:
 
 - :func:`stepper`: la atención paso a paso sobre una frase, con sus números.
+- :func:`paths`: de una palabra a otra, por una recurrencia, una convolución y una atención.
 - :func:`plane`: vectores en un plano que se mueven con la mano.
 - :func:`softmax`: de puntuaciones a pesos, con temperatura y escala.
 - :func:`clock`: las agujas de una posición, con las sinusoides.
+- :func:`mask`: se pinta quién puede mirar a quién; pesos y alcance tras varias capas.
 
 Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una
 tabla con el estado inicial.
@@ -14,11 +16,25 @@ tabla con el estado inicial.
 
 from atento.explorers.base import Explorer, deduplicate
 from atento.explorers.clock import ClockExplorer, clock
+from atento.explorers.mask import MaskExplorer, mask
+from atento.explorers.paths import PathsExplorer, paths
 from atento.explorers.plane import PlaneExplorer, plane
 from atento.explorers.softmax import SoftmaxExplorer, softmax
 from atento.explorers.stepper import StepperExplorer, stepper
 
 __all__ = [
-    "ClockExplorer", "Explorer", "PlaneExplorer", "SoftmaxExplorer", "StepperExplorer",
-    "clock", "deduplicate", "plane", "softmax", "stepper",
-]  # fmt: skip
+    "ClockExplorer",
+    "Explorer",
+    "MaskExplorer",
+    "PathsExplorer",
+    "PlaneExplorer",
+    "SoftmaxExplorer",
+    "StepperExplorer",
+    "clock",
+    "deduplicate",
+    "mask",
+    "paths",
+    "plane",
+    "softmax",
+    "stepper",
+]

@@ -156,7 +156,7 @@
   // ---- Piezas que se repiten ------------------------------------------------------------------------------------
   /* Una celda pintada con un peso de 0 a 1, con la tinta que se lee encima. */
   function heat(weight) {
-    const on = weight < 0.62 ? "low" : weight < 0.71 ? "mid" : "high";
+    const on = weight < 0.62 ? "low" : weight < 0.72 ? "mid" : "high";
     return `background:color-mix(in srgb,var(--attention) ${(100 * weight).toFixed(1)}%,var(--paper));color:var(--on-${on})`;
   }
 

@@ -87,10 +87,10 @@ class Explorer:
         )
         return (
             f'<div id="{self.element_id}" class="atento-exp" data-atento-explorer="{self.kind}"'
-            f' role="group" aria-label="{html.escape(self.title)}"'
-            f' lang="es">\n{self._heading()}<div'
-            f' class="quiet">{self.static()}</div>\n{self._folded_answer()}<script'
-            f' type="application/json">{_json(self.data())}</script>\n</div>\n'
+            f' role="group" aria-label="{html.escape(self.title)}" lang="es">\n'
+            f'{self._heading()}<div class="quiet">{self.static()}</div>\n'
+            f"{self._folded_answer()}"
+            f'<script type="application/json">{_json(self.data())}</script>\n</div>\n'
             + "\n".join((*parts, *scripts))
             + "\n<script>window.atentoExplorers.mount()</script>"
         )
@@ -140,21 +140,36 @@ def _part(tag: str, name: str, text: str) -> str:
 
 
 def _read(name: str) -> str:
-    """El fichero sin sangrías ni comentarios que empiecen línea: la fuente se lee y la página no
+    """El fichero sin sangrías ni comentarios ni saltos que sobren: la fuente se lee y la página no
     carga con ellos.
     """
     text = resources.files("atento.explorers").joinpath(name).read_text(encoding="utf-8")
     text = re.sub(r"^\s*(/\*(?!@)(.|\n)*?\*/\s*$|// .*$)", "", text, flags=re.MULTILINE)
+    text = re.sub(r"(?<=[;,{]) // .*$", "", text, flags=re.MULTILINE)
     text = re.sub(r"\n\s*", "\n", text).lstrip()
     if name.endswith(".css"):
         return _squeezed(text)
-    return re.sub(r"^((?:(?!//).)*[({\[,])\n", r"\1", text, flags=re.MULTILINE)
+    text = re.sub(r"^((?:(?!//).)*[({\[,;])\n", r"\1", text, flags=re.MULTILINE)
+    text = re.sub(r"\n(?=[)}\]?:&|])", "", text)  # una línea no acaba antes de estos signos
+    return re.sub(r" (=>|===|&&|\?\?) |((?:const|let) \w+) = ", _tight, text)
+
+
+def _tight(found: re.Match[str]) -> str:
+    return found[1] or f"{found[2]}="
+
+
+_ROOT = ".atento-exp "
 
 
 def _squeezed(css: str) -> str:
     """La hoja sin los espacios, los ceros y los puntos y coma que sobran."""
     css = re.sub(r"(?<=[;{,])\s+|\s+(?=[{}])|(?<=: )0(?=\.\d)|(?<= )0(?=\.\d)", "", css)
-    return re.sub(r"(?<=[\w-]): ", ":", css).replace(";}", "}")
+    css = re.sub(r"(?<=[\w-]): ", ":", css).replace(";}", "}")
+    selectors = re.findall(r"(?:^|[{}])\s*([^{};@]+)(?={)", css)
+    parts = [part for rule in selectors for part in re.split(r",(?![^(]*\))", rule)]
+    if not all(part.strip().startswith(_ROOT) for part in parts):
+        return css
+    return f"{_ROOT.strip()}{{{css.replace(_ROOT, '')}}}"  # anidadas: el nombre de la raíz, una vez
 
 
 def _base_js() -> str:

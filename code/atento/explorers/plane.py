@@ -154,49 +154,52 @@ def plane(
     """Devuelve el explorador de vectores en un plano.
 
     ``query`` ``(2,)`` es la consulta de ``query_word``; ``key`` ``(key, 2)``, las claves de
-    ``words``; ``value``
-    ``(key, 2)``, sus valores. Sin ``value``, cada palabra tiene un solo vector que hace de clave y
-    de valor. Con
-    ``self_index``, la consulta es además el vector de esa palabra, y se mueven juntos.
+    ``words``; ``value`` ``(key, 2)``, sus valores. Sin ``value``, cada palabra tiene un solo vector
+    que hace de clave y de valor. Con ``self_index``, la consulta es además el vector de esa
+    palabra, y se mueven juntos.
 
     ``move`` dice qué se arrastra: ``query``, ``key``, ``value``. ``hull`` pinta la envolvente
-    convexa de los valores.
-    ``controls``: ``words`` (quitar y poner palabras de la frase; ``present`` dice cuáles están al
-    principio) y
-    ``temperature``. ``scale`` divide entre ``√2``. ``limits`` es ``(x_min, x_max, y_min, y_max)``,
-    un cuadrado; sin él se calcula. ``axes`` nombra las dos componentes. ``question`` se lee arriba
-    y ``answer`` queda plegada.
+    convexa de los valores. ``controls``: ``words`` (quitar y poner palabras de la frase;
+    ``present`` dice cuáles están al principio) y ``temperature``. ``scale`` divide entre ``√2``.
+    ``limits`` es ``(x_min, x_max, y_min, y_max)``, un cuadrado; sin él se calcula. ``axes`` nombra
+    las dos componentes. ``question`` se lee arriba y ``answer`` queda plegada.
 
     Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o fuera
     de ``limits``.
     """
+    vectors = _vectors(query, key, value, self_index)
+    count = len(vectors["key"])
+    return PlaneExplorer(
+        **vectors,
+        words=check_labels(words, "words", count, "clave"),
+        query_word=check_labels([query_word], "query_word", 1, "consulta")[0],
+        present=_present(present, count),
+        move=_some(move, "move", _MOVABLE[: 2 if value is None else 3]),
+        hull=bool(hull),
+        scale=bool(scale),
+        temperature=_temperature(temperature),
+        limits=_limits(limits, vectors),
+        axes=_axes(axes),
+        controls=_some(controls, "controls", ("words", "temperature")),
+        title=title,
+        question=question,
+        answer=answer,
+        name=check_name(name),
+    )
+
+
+def _vectors(query: Any, key: Any, value: Any, self_index: int | None) -> dict[str, Any]:
+    """Los vectores comprobados, si los valores son las claves y de qué palabra es la consulta."""
     query, key, values = _tables(query, key, value)
-    words = check_labels(words, "words", len(key), "clave")
     _check_self(self_index, query, key)
+    tied = value is None
+    return {"query": query, "key": key, "value": values, "tied": tied, "self_index": self_index}
+
+
+def _temperature(temperature: float) -> float:
     if not 0.1 <= temperature <= 10:
         raise ValueError(f"temperature: llegó {temperature}; se esperaba un número de 0.1 a 10")
-    points = torch.cat([query[None], key, values])
-    return PlaneExplorer(
-        words,
-        check_labels([query_word], "query_word", 1, "consulta")[0],
-        query,
-        key,
-        values,
-        value is None,
-        self_index,
-        _present(present, len(key)),
-        _some(move, "move", _MOVABLE[: 2 if value is None else 3]),
-        bool(hull),
-        bool(scale),
-        float(temperature),
-        _limits(limits, points),
-        _axes(axes),
-        _some(controls, "controls", ("words", "temperature")),
-        title,
-        question,
-        answer,
-        check_name(name),
-    )
+    return float(temperature)
 
 
 def _tables(query: Any, key: Any, value: Any) -> tuple[Tensor, Tensor, Tensor]:
@@ -243,8 +246,9 @@ def _some(chosen: Sequence[str], name: str, known: tuple[str, ...]) -> tuple[str
     return tuple(item for item in known if item in chosen)
 
 
-def _limits(limits: Any, points: Tensor) -> tuple[float, float, float, float]:
+def _limits(limits: Any, vectors: dict[str, Any]) -> tuple[float, float, float, float]:
     """Un cuadrado con todos los puntos y el origen dentro."""
+    points = torch.cat([vectors["query"][None], vectors["key"], vectors["value"]])
     if limits is None:
         low, high = points.amin().clamp(max=0).item(), points.amax().clamp(min=0).item()
         margin = 0.25 * (high - low) or 1.0

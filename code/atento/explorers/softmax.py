@@ -140,9 +140,8 @@ def softmax(
     ``scores`` tiene forma ``(key,)`` o ``(query, key)``; ``keys`` y ``queries`` son los rótulos de
     cada clave y de cada consulta (con más de una se elige). La casilla de la página divide entre
     ``√d_k``. La pregunta es a qué temperatura el peso mayor vale ``target``; todas las filas la
-    contestan, la página lo dice al llegar y
-    ``solution(row, scaled)`` da el número. ``name`` entra en el identificador: letras, cifras y
-    guiones.
+    contestan, la página lo dice al llegar y ``solution(row, scaled)`` da el número. ``name`` entra
+    en el identificador: letras, cifras y guiones.
 
     Errores: ``ValueError`` si los rótulos no casan con las formas, si hay puntuaciones no finitas,
     si ``d_k`` es menor que 1, si ``name`` no sirve o si alguna fila no puede alcanzar ``target``

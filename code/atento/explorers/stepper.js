@@ -19,8 +19,9 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
     vector,
   } = window.atentoExplorers;
   const {words, queries, features} = data;
-  const STEPS = ["proyectar", "puntuar", "escalar", "enmascarar", "normalizar", "promediar"].slice(
+  const STEPS = ["proyectar", "puntuar", "escalar", "enmascarar", "normalizar", "promediar", "unir"].slice(
     data.projections ? 0 : 1,
+    data.output ? 7 : 6,
   );
   const MASK_NAMES = {none: "sin máscara", causal: "causal", given: data.maskLabel};
   const NAMED = 3.6; // ancho de una celda con nombre encima
@@ -28,20 +29,22 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
   const state = {...data.initial};
 
   // ---- Las cuentas ----------------------------------------------------------------------------------------------
-  const ofHead = (tensor) => tensor[Math.min(state.head, tensor.length - 1)];
+  const ofHead = (tensor, k = state.head) => tensor[Math.min(k, tensor.length - 1)];
   const heads = Math.max(
     ...data.inputs.map((t) => t.length),
     ...(data.projections ?? []).map((t) => t.length),
   );
-  const project = (i) =>
-    data.projections ? matmul(ofHead(data.inputs[i]), ofHead(data.projections[i])) : ofHead(data.inputs[i]);
+  const project = (i, k) =>
+    data.projections
+      ? matmul(ofHead(data.inputs[i], k), ofHead(data.projections[i], k))
+      : ofHead(data.inputs[i], k);
 
   function allowed(i, j) {
     if (state.mask === "causal") return j <= i;
     return state.mask === "given" ? Boolean(data.mask[i][j]) : true;
   }
-  function compute() {
-    const [query, key, value] = [project(0), project(1), project(2)];
+  function attend(k) {
+    const [query, key, value] = [project(0, k), project(1, k), project(2, k)];
     const root = Math.sqrt(query[0].length);
     const divisor = (state.scaled ? root : 1) * state.temperature;
     const scores = query.map((q) => key.map((k) => dot(q, k)));
@@ -49,6 +52,12 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
     const masked = scaled.map((line, i) => line.map((score, j) => (allowed(i, j) ? score : -Infinity)));
     const weights = masked.map(softmax);
     const output = weights.map((line) => mix(line, value));
+    return {query, key, value, root, divisor, scores, scaled, masked, weights, output};
+  }
+  function compute() {
+    const all = Array.from({length: heads}, (_, k) => attend(k));
+    const v = all[Math.min(state.head, heads - 1)];
+    const {query, key, value} = v;
     const draw = (table, name) => (values, options) =>
       vector(values, name, {
         digits: digitsOf(table),
@@ -60,9 +69,13 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
       query: draw(query, "query"),
       key: draw(key, "key"),
       value: draw(value, "value"),
-      output: draw(output, "value"),
+      output: draw(v.output, "value"),
     };
-    return {query, key, value, show, root, divisor, scores, scaled, masked, weights, output};
+    if (!data.output) return {...v, all, show};
+    const joined = queries.map((_, i) => all.flatMap((one) => one.output[i]));
+    const united = matmul(joined, data.output);
+    show.united = draw(united, "plain");
+    return {...v, all, show, joined, united};
   }
 
   // ---- Lo que se dice en cada paso ------------------------------------------------------------------------------
@@ -85,6 +98,8 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
         : `Lo que ${asker()} no puede mirar pasa a −∞; lo demás no cambia.`,
     normalizar: () => "La softmax convierte cada fila en pesos: ninguno negativo y, entre todos, suman 1.",
     promediar: () => `Cada valor cuenta según su peso. La suma es lo que recibe ${asker()}.`,
+    unir: () =>
+      `Lo que ha recibido ${asker()} por cada cabeza se pone en fila y se multiplica por la matriz de salida.`,
   };
   const READ = {
     proyectar: (v) =>
@@ -99,9 +114,11 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
       v.weights[state.row].some((w) => w > 0)
         ? `${asker()} atiende sobre todo a ${top(v.weights)}.`
         : `${asker()} no puede atender a nadie: todos sus pesos son 0.`,
-    promediar: (v) =>
-      `${asker()} recibe ${v.output[state.row].map((x, c) => `${features[c] ? `${features[c]} ` : ""}${number(x)}`).join(", ")}.`,
+    promediar: (v) => `${asker()} recibe ${told(v.output[state.row], features)}.`,
+    unir: (v) => `De todas las cabezas, ${asker()} se lleva ${told(v.united[state.row], data.outputFeatures)}.`,
   };
+  const told = (values, names) =>
+    values.map((x, c) => `${names[c] ? `${names[c]} ` : ""}${number(x)}`).join(", ");
   const listed = (values) => `(${values.map((x) => number(x)).join(", ")})`;
   function top(table) {
     const line = table[state.row],
@@ -174,6 +191,21 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
           equals(result),
         ),
       ),
+    unir: (v, i) =>
+      v.united[i].map((result, c) => {
+        const used = v.joined[i].map((_, r) => r).filter((r) => data.output[r][c]);
+        return line(
+          data.outputFeatures[c] ?? `salida ${c + 1}`,
+          products(
+            used.map((r) => v.joined[i][r]),
+            "value",
+            used.map((r) => data.output[r][c]),
+            "plain",
+          ),
+          " ",
+          equals(result),
+        );
+      }),
   };
   const pair = (i, j) => `${queries[i]} → ${words[j]}`;
 
@@ -320,6 +352,7 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
       }),
     },
   };
+  CONTENT.unir = CONTENT.promediar;
 
   function drawBoard(v) {
     const {row: i, column} = state,
@@ -346,22 +379,22 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
       links[j].style.strokeWidth = `${!seen ? 0 : weighted ? 0.6 + 11 * v.weights[i][j] : 1.5}px`;
       links[j].setAttribute("class", weighted ? "weight" : j === column ? "chosen" : "");
     });
+    const united = state.step === "unir";
     footer.replaceChildren(
-      ...(state.step === "promediar"
-        ? [h("span", {class: "sum"}, `recibe ${asker()}`), v.show.output(v.output[i])]
-        : []),
+      h("span", {class: "sum"}, `recibe ${asker()}`),
+      ...(united
+        ? [v.all.map((one) => v.show.output(one.output[i])), "→", v.show.united(v.united[i])].flat()
+        : [v.show.output(v.output[i])]),
     );
-    footer.hidden = state.step !== "promediar";
+    footer.hidden = !united && state.step !== "promediar";
   }
 
+  const tableOf = (v) => {
+    const before = {proyectar: null, puntuar: v.scores, escalar: v.scaled, enmascarar: v.masked};
+    return state.step in before ? before[state.step] : v.weights;
+  };
   function tipOf(v, i, j) {
-    const table = {
-      puntuar: v.scores,
-      escalar: v.scaled,
-      enmascarar: v.masked,
-      normalizar: v.weights,
-      promediar: v.weights,
-    }[state.step];
+    const table = tableOf(v);
     const what =
       {puntuar: "puntuación", escalar: "puntuación escalada", enmascarar: "tras la máscara"}[state.step] ??
       "peso";
@@ -403,13 +436,7 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
 
   function drawMatrix(v) {
     const step = state.step;
-    const table = {
-      puntuar: v.scores,
-      escalar: v.scaled,
-      enmascarar: v.masked,
-      normalizar: v.weights,
-      promediar: v.weights,
-    }[step];
+    const table = tableOf(v);
     const isWeight = table === v.weights;
     const widest = Math.max(1e-9, ...v.scores.flat().map(Math.abs));
     caption.textContent = !table
@@ -448,23 +475,45 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
   const back = h("button", {type: "button", onclick: () => move(-1)}, "← Atrás");
   const next = h("button", {type: "button", class: "next", onclick: () => move(1)}, "Siguiente →");
 
+  /* Los mapas de todas las cabezas, pequeños y en los propios botones: se comparan y se elige. */
+  const minis = Array.from({length: heads}, () => queries.map(() => words.map(() => h("i"))));
+  function drawMinis(v) {
+    minis.forEach((table, k) =>
+      table.forEach((line, i) =>
+        line.forEach((cell, j) => {
+          cell.style.cssText = heat(v.all[k].weights[i][j]);
+          cell.className = i === state.row ? "mine" : "";
+        }),
+      ),
+    );
+  }
+
   const wants = (name) => data.controls.includes(name);
   /* Al tocar un mando se salta al paso en que se nota, si aún no se había llegado. */
   const reach = (step) => STEPS[Math.max(STEPS.indexOf(state.step), STEPS.indexOf(step))];
   const named = (label, control) => h("div", {class: "named"}, h("span", null, label), control.node);
-  const controls = h(
-    "div",
-    {class: "controls"},
+  const choosing =
     heads > 1 &&
+    h(
+      "div",
+      {class: "controls"},
       named(
         "Cabeza",
         choice({
           label: "Cabeza",
           value: state.head,
           onchange: (i) => update({head: i}),
-          options: Array.from({length: heads}, (_, i) => String(i + 1)),
+          options: minis.map((cells, k) => [
+            h("span", null, data.headNames[k] ?? String(k + 1)),
+            h("span", {class: "mini", style: `--n:${words.length}`, "aria-hidden": "true"}, cells.flat()),
+          ]),
+          describe: (k) => `cabeza ${k + 1} ${data.headNames[k] ?? ""}`,
         }),
       ),
+    );
+  const controls = h(
+    "div",
+    {class: "controls"},
     wants("mask") &&
       data.masks.length > 1 &&
       named(
@@ -499,6 +548,7 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
     sum = h("div", {class: "sums"}),
     read = reading();
   stage.append(
+    choosing || "",
     h("div", {class: "bar-of-steps"}, steps.node),
     h("div", {class: "move"}, back, explain, next),
     h("div", {class: "scene"}, board, matrix, sum),
@@ -518,9 +568,10 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
     explain.textContent = EXPLAIN[state.step](v);
     drawBoard(v);
     drawMatrix(v);
+    drawMinis(v);
     sum.replaceChildren(...ARITHMETIC[state.step](v, state.row, state.column));
     read.say(READ[state.step](v));
-    const {show, ...values} = v;
+    const {show, all, ...values} = v;
     root.atento = {state: {...state}, values};
   }
   update({});

@@ -1,8 +1,9 @@
 """El paso a paso: puntuar → escalar → enmascarar → normalizar → promediar sobre una frase con
 números de verdad.
 
-Con proyecciones empieza un paso antes, en proyectar; con un eje ``head`` delante aparece un mando
-para elegir cabeza.
+Con proyecciones empieza un paso antes, en proyectar. Con un eje ``head`` delante aparece un mando
+que enseña el mapa de cada cabeza y deja elegirla; con la matriz de salida, además, hay un último
+paso, unir.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from atento.explorers.base import (
 
 __all__ = ["STEPS", "StepperExplorer", "stepper"]
 
-STEPS = ("proyectar", "puntuar", "escalar", "enmascarar", "normalizar", "promediar")
-"""Los pasos, con los nombres de todo el libro. «proyectar» solo aparece si hay proyecciones."""
+STEPS = ("proyectar", "puntuar", "escalar", "enmascarar", "normalizar", "promediar", "unir")
+"""Los pasos, con los nombres de todo el libro. «proyectar» pide proyecciones, y «unir», la
+matriz de salida."""
 
 _MASKS = ("none", "causal", "given")
 _Mask = Literal["none", "causal", "given"]
@@ -54,6 +56,9 @@ class StepperExplorer(Explorer):
     mask: Tensor | None
     mask_label: str
     features: tuple[str, ...]
+    output_matrix: Tensor | None
+    output_features: tuple[str, ...]
+    head_names: tuple[str, ...]
     initial: dict[str, Any]
     controls: tuple[str, ...]
     title: str
@@ -64,7 +69,8 @@ class StepperExplorer(Explorer):
     @property
     def steps(self) -> tuple[str, ...]:
         """Los nombres de los pasos que tiene este explorador."""
-        return STEPS if self.projections is not None else STEPS[1:]
+        steps = STEPS if self.projections is not None else STEPS[1:]
+        return steps if self.output_matrix is not None else steps[:-1]
 
     def masks(self) -> tuple[str, ...]:
         """Las máscaras que se pueden elegir: ``none``, ``causal`` (si es cuadrada) y ``given`` (si
@@ -99,8 +105,20 @@ class StepperExplorer(Explorer):
         ``scores``, ``scaled``, ``masked`` y ``weights`` son ``(query, key)``; ``output``, ``(query,
         d_value)``.
         ``scaled`` divide entre ``√d_k``; ``temperature`` divide además entre sí misma. Una fila con
-        todo tapado da pesos y salida 0, como en :mod:`atento.attention`.
+        todo tapado da pesos y salida 0, como en :mod:`atento.attention`. Con la matriz de salida,
+        ``joined`` ``(query, head · d_value)`` son las salidas de todas las cabezas, una tras otra,
+        y ``united`` ``(query, d_model)``, su producto por ella.
         """
+        values = self._attend(head, scaled, mask, temperature)
+        if self.output_matrix is None:
+            return values
+        every = (self._attend(one, scaled, mask, temperature) for one in range(len(self.query)))
+        joined = torch.cat([one["output"] for one in every], dim=-1)
+        return values | {"joined": joined, "united": joined @ self.output_matrix}
+
+    def _attend(
+        self, head: int, scaled: bool, mask: _Mask, temperature: float
+    ) -> dict[str, Tensor]:
         scores = self.query[head] @ self.key[head].T
         divided = scores / ((math.sqrt(self.query.shape[-1]) if scaled else 1.0) * temperature)
         masked = divided.masked_fill(~self.allowed(mask), -math.inf)
@@ -128,6 +146,9 @@ class StepperExplorer(Explorer):
             "maskLabel": self.mask_label,
             "masks": self.masks(),
             "features": self.features,
+            "output": None if self.output_matrix is None else self.output_matrix.tolist(),
+            "outputFeatures": self.output_features,
+            "headNames": self.head_names,
             "initial": self.initial,
             "controls": self.controls,
         }
@@ -152,9 +173,32 @@ class StepperExplorer(Explorer):
                 self.queries, values["weights"].tolist(), values["output"].tolist(), strict=True
             )
         ]
-        return first + static_table(
+        table = static_table(
             "Pesos de cada palabra y lo que recibe", ["", *self.words, "promediar"], every
         )
+        return first + table + self._static_heads(row)
+
+    def _static_heads(self, row: int) -> str:
+        """La fila inicial en todas las cabezas, si hay varias."""
+        if len(self.query) == 1:
+            return ""
+        options = {name: self.initial[name] for name in ("scaled", "mask", "temperature")}
+        names = self.head_names or [f"cabeza {head + 1}" for head in range(len(self.query))]
+        rows = []
+        for head, name in enumerate(names):
+            values = self.compute(head=head, **options)
+            rows.append(
+                [
+                    name,
+                    *map(number, values["weights"][row]),
+                    " · ".join(map(number, values["output"][row])),
+                ]
+            )
+        if self.output_matrix is not None:
+            united = " · ".join(map(number, values["united"][row]))
+            rows.append(["unir", *[""] * len(self.words), united])
+        title = f"«{self.queries[row]}» en cada cabeza"
+        return static_table(title, ["", *self.words, "promediar"], rows)
 
     def summary(self) -> str:
         """Una línea para la terminal."""
@@ -181,6 +225,9 @@ def stepper(
     scale: bool = True,
     temperature: float = 1.0,
     features: Sequence[str] | None = None,
+    output: Tensor | None = None,
+    output_features: Sequence[str] | None = None,
+    head_names: Sequence[str] | None = None,
     row: int = 0,
     step: str | None = None,
     head: int = 0,
@@ -194,52 +241,57 @@ def stepper(
 
     ``query`` ``(query, d_k)``, ``key`` ``(key, d_k)`` y ``value`` ``(key, d_v)``, o las tres con un
     eje ``head`` delante: entonces se puede elegir cabeza. Con ``projections = (W_Q, W_K, W_V)``,
-    cada una ``(d_model, d)`` o
-    ``(head, d_model, d)``, las tres tablas son las entradas ``(posiciones, d_model)`` y hay un
-    primer paso, proyectar.
+    cada una ``(d_model, d)`` o ``(head, d_model, d)``, las tres tablas son las entradas
+    ``(posiciones, d_model)`` y hay un primer paso, proyectar.
 
     ``words`` rotula las claves y ``queries`` las consultas (si no se dan, son las mismas). ``mask``
-    es ``None``,
-    ``"causal"`` o una tabla booleana ``(query, key)`` con ``True`` donde se puede atender;
-    ``mask_label`` dice cómo se llama esa tabla en el mando. ``features`` rotula las componentes de
-    los valores. ``scale``, ``temperature``,
-    ``row``, ``step`` y ``head`` son el estado inicial, y ``controls``, los mandos que se ofrecen.
-    ``question`` se lee arriba y ``answer`` queda plegada.
+    es ``None``, ``"causal"`` o una tabla booleana ``(query, key)`` con ``True`` donde se puede
+    atender; ``mask_label`` dice cómo se llama esa tabla en el mando. ``features`` rotula las
+    componentes de los valores y ``head_names``, las cabezas. ``output``, ``(head · d_v,
+    d_model)``, es la matriz de salida: con ella hay un último paso, unir, y ``output_features``
+    rotula sus columnas. ``scale``, ``temperature``, ``row``, ``step`` y
+    ``head`` son el estado inicial, y ``controls``, los mandos que se ofrecen. ``question`` se lee
+    arriba y ``answer`` queda plegada.
 
     Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o si el
     estado inicial no existe.
     """
-    inputs, matrices, (q, k, v) = _projected((query, key, value), projections)
-    words = check_labels(words, "words", k.shape[1], "clave")
-    queries = _queries(queries, words, q.shape[1])
-    given, start = _mask(mask, (len(queries), len(words)))
-    features = check_labels(
-        features or (), "features", v.shape[2] if features else 0, "componente de value"
-    )
+    tables = _projected((query, key, value), projections)
+    labels = _labels(words, queries, features, tables)
+    labels["head_names"] = _optional(head_names, "head_names", len(tables["query"]), "cabeza")
+    matrix, united = _output(output, tables["value"], output_features)
+    given, start = _mask(mask, (len(labels["queries"]), len(labels["words"])))
     initial = {"scaled": bool(scale), "mask": start, "temperature": _temperature(temperature)}
     explorer = StepperExplorer(
-        words,
-        queries,
-        q,
-        k,
-        v,
-        inputs,
-        matrices,
-        given,
-        str(mask_label),
-        features,
-        initial | {"row": row, "head": head, "step": step},
-        _controls(controls),
-        title,
-        question,
-        answer,
-        check_name(name),
+        **labels,
+        **tables,
+        output_matrix=matrix,
+        output_features=united,
+        mask=given,
+        mask_label=str(mask_label),
+        initial=initial | {"row": row, "head": head, "step": step},
+        controls=_controls(controls),
+        title=title,
+        question=question,
+        answer=answer,
+        name=check_name(name),
     )
-    _settle(explorer, row, head, step)
-    return explorer
+    return _settled(explorer, row, head, step)
 
 
-def _projected(tables: tuple[Any, ...], projections: Any) -> tuple[Any, Any, tuple[Tensor, ...]]:
+def _labels(words: Any, queries: Any, features: Any, tables: dict[str, Any]) -> dict[str, Any]:
+    """Los rótulos de las claves, de las consultas y de las componentes de los valores."""
+    words = check_labels(words, "words", tables["key"].shape[1], "clave")
+    return {
+        "words": words,
+        "queries": _queries(queries, words, tables["query"].shape[1]),
+        "features": _optional(
+            features, "features", tables["value"].shape[2], "componente de value"
+        ),
+    }
+
+
+def _projected(tables: tuple[Any, ...], projections: Any) -> dict[str, Any]:
     """Las entradas, las matrices (si las hay) y consultas, claves y valores con su eje ``head``."""
     inputs = _inputs(*tables, with_projections=projections is not None)
     if projections is None:
@@ -248,7 +300,8 @@ def _projected(tables: tuple[Any, ...], projections: Any) -> tuple[Any, Any, tup
         matrices = _projections(projections, inputs)
         projected = tuple(table @ matrix for table, matrix in zip(inputs, matrices, strict=True))
     _check_projected(*projected)
-    return inputs, matrices, projected
+    named = dict(zip(("query", "key", "value"), projected, strict=True))
+    return named | {"inputs": inputs, "projections": matrices}
 
 
 def _queries(queries: Sequence[str] | None, words: tuple[str, ...], count: int) -> tuple[str, ...]:
@@ -303,8 +356,8 @@ def _check_projected(query: Tensor, key: Tensor, value: Tensor) -> None:
         )
     if not len(query) == len(key) == len(value):
         raise ValueError(
-            f"query, key y value: llegaron {len(query)}, {len(key)} y {len(value)} cabezas; deben"
-            " coincidir"
+            f"query: con key y value, llegaron {len(query)}, {len(key)} y {len(value)} cabezas;"
+            " deben coincidir"
         )
 
 
@@ -328,6 +381,26 @@ def _mask(mask: Any, shape: tuple[int, int]) -> tuple[Tensor | None, _Mask]:
     return table.cpu(), "given"
 
 
+def _optional(labels: Sequence[str] | None, name: str, count: int, what: str) -> tuple[str, ...]:
+    """Los rótulos, comprobados; o ninguno, si no se dieron."""
+    return check_labels(labels, name, count, what) if labels else ()
+
+
+def _output(output: Any, value: Tensor, features: Any) -> tuple[Tensor | None, tuple[str, ...]]:
+    """La matriz de salida y los rótulos de sus columnas: tiene tantas filas como componentes reúnen
+    las cabezas.
+    """
+    if output is None:
+        return None, _optional(features, "output_features", 0, "columna de output")
+    matrix, rows = (
+        check_table(output, "output", "(head · d_v, d_model)", (2,)),
+        len(value) * value.shape[2],
+    )
+    if len(matrix) != rows:
+        raise ValueError(f"output: llegaron {len(matrix)} filas; se esperaban head · d_v = {rows}")
+    return matrix, _optional(features, "output_features", matrix.shape[1], "columna de output")
+
+
 def _temperature(temperature: float) -> float:
     if not 0.1 <= temperature <= 10:
         raise ValueError(f"temperature: llegó {temperature}; se esperaba un número de 0.1 a 10")
@@ -343,7 +416,7 @@ def _controls(controls: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in known if name in controls)
 
 
-def _settle(explorer: StepperExplorer, row: int, head: int, step: str | None) -> None:
+def _settled(explorer: StepperExplorer, row: int, head: int, step: str | None) -> StepperExplorer:
     """Comprueba el estado inicial y pone nombre al primer paso si no se dijo."""
     if not 0 <= row < len(explorer.queries):
         raise ValueError(
@@ -358,3 +431,4 @@ def _settle(explorer: StepperExplorer, row: int, head: int, step: str | None) ->
         raise ValueError(f"step: llegó {step!r}; se esperaba uno de {', '.join(explorer.steps)}")
     explorer.initial["step"] = step
     explorer.initial["column"] = int((explorer.query[head, row] @ explorer.key[head].T).argmax())
+    return explorer

@@ -2,9 +2,9 @@
 
 Las figuras se dibujan con matplotlib y salen como SVG dentro de la página. Los colores que se pasan
 a matplotlib (:data:`INK`, :data:`QUERY`, …) son centinelas: :func:`show` los cambia por variables
-CSS con valor de reserva,
-``var(--atento-ink, #1b1f24)``, y así la misma figura sirve en modo claro, en modo oscuro y en un
-cuaderno sin hoja de estilo. Los valores de cada color, claro y oscuro, están solo en
+CSS con valor de reserva, ``var(--atento-ink, #1b1f24)``, y así la misma figura sirve en modo claro,
+en modo oscuro y en un cuaderno sin hoja de estilo. Los valores de cada color, claro y oscuro, están
+solo en
 :data:`TOKENS`; :func:`css` los escribe para el sitio.
 
 Las letras son texto (nunca trazos) y ninguna baja de 11 px cuando la figura se ve a 358 px de

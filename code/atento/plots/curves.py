@@ -64,8 +64,8 @@ def curves(
     gris.
     """
     _need_axis_names(xlabel, ylabel)
-    _check_series(series, {*(band or {}), *(colors or {})})
     x, band, colors = np.asarray(array(x), dtype=float), band or {}, colors or {}
+    _check_series(series, band=band, colors=colors)
     if ax is None:
         _, ax = figure(height=height)
     ax.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
@@ -97,10 +97,7 @@ def bars(
     highlight: la barra que se explica va en tinta y las demás en gris; sin él, todas en tinta.
     """
     _need_axis_names(xlabel, "categorías")
-    if not values:
-        raise ValueError("bars necesita al menos un valor")
-    if highlight is not None and highlight not in values:
-        raise ValueError(f"«{highlight}» no es una de las barras: {', '.join(values)}")
+    _check_bars(values, highlight)
     words = [textwrap.fill(label, 20) for label in values]
     if ax is None:
         lines = max(word.count("\n") for word in words) + 1
@@ -116,36 +113,50 @@ def bars(
     ax.spines["left"].set_visible(min(numbers) >= 0)
     _number_ticks(ax.xaxis, "linear")
     for row, number, tint in zip(rows, numbers, tints, strict=True):
-        side = 1 if number >= 0 else -1
-        ax.annotate(
-            format_number(number, spec),
-            (number, row),
-            (5 * side, 0),
-            textcoords="offset points",
-            ha="left" if side > 0 else "right",
-            va="center_baseline",
-            color=tint,
-            annotation_clip=False,
-        )
+        _bar_value(ax, row, number, format_number(number, spec), tint)
     return ax
+
+
+def _bar_value(ax: Axes, row: int, number: float, text: str, tint: str) -> None:
+    """El valor de una barra, escrito junto a su extremo."""
+    side = 1 if number >= 0 else -1
+    ax.annotate(
+        text,
+        (number, row),
+        (5 * side, 0),
+        textcoords="offset points",
+        ha="left" if side > 0 else "right",
+        va="center_baseline",
+        color=tint,
+        annotation_clip=False,
+    )
+
+
+def _check_bars(values: Mapping[str, float], highlight: str | None) -> None:
+    if not values:
+        raise ValueError("values: llegó vacío; se esperaba al menos un valor")
+    if highlight is not None and highlight not in values:
+        raise ValueError(f"highlight: «{highlight}» no es una de las barras, {', '.join(values)}")
 
 
 def _need_axis_names(*names: str) -> None:
     if not all(isinstance(name, str) and name.strip() for name in names):
         raise ValueError(
-            "los ejes necesitan nombre en español y unidad: xlabel e ylabel no pueden estar vacíos"
+            "xlabel: con ylabel, da a los ejes nombre en español y unidad; no pueden estar vacíos"
         )
 
 
-def _check_series(series: Mapping[str, Any], mentioned: set[str]) -> None:
+def _check_series(series: Mapping[str, Any], **mentioned: Mapping[str, Any]) -> None:
     if not series:
-        raise ValueError("curves necesita al menos una serie")
+        raise ValueError("series: llegó vacío; se esperaba al menos una serie")
     if len(series) > len(_SERIES):
         raise ValueError(
-            f"caben {len(_SERIES)} series en una figura y hay {len(series)}: conviene repartirlas"
+            f"series: llegaron {len(series)} y en una figura caben {len(_SERIES)}: conviene"
+            " repartirlas"
         )
-    for unknown in sorted(mentioned - set(series)):
-        raise ValueError(f"«{unknown}» no es una de las series: {', '.join(series)}")
+    for name, labels in mentioned.items():
+        for unknown in sorted(set(labels) - set(series)):
+            raise ValueError(f"{name}: «{unknown}» no es una de las series, {', '.join(series)}")
 
 
 def _draw_series(
@@ -163,9 +174,9 @@ def _draw_series(
         band = band or (y.min(axis=0), y.max(axis=0))
         y = y.mean(axis=0)
     if y.shape != x.shape:
-        raise ValueError(f"la serie «{label}» tiene {y.size} puntos y x tiene {x.size}")
+        raise ValueError(f"series: «{label}» tiene {y.size} puntos y x tiene {x.size}")
     if not np.isfinite(y).any():
-        raise ValueError(f"la serie «{label}» no tiene ningún valor finito")
+        raise ValueError(f"series: «{label}» no tiene ningún valor finito")
     if band is not None:
         low, high = (np.asarray(array(edge), dtype=float) for edge in band)
         ax.fill_between(x, low, high, facecolor=color, alpha=0.16, linewidth=0)

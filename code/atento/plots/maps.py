@@ -54,21 +54,15 @@ def attention_map(
     frame_row: fila que se enmarca porque es la que se explica.
     mask: (query, key) booleana, ``True`` = puede atender; las celdas con ``False`` se rayan.
 
-    Lanza ``ValueError`` si las formas no casan, si hay pesos fuera de [0, 1] o si hay NaN.
+    Errores: ``ValueError`` si las formas no casan, si hay pesos fuera de [0, 1] o si hay NaN.
     """
     weights = _attention_weights(weights)
     n_rows, n_cols = weights.shape
     queries = _labels(queries, n_rows, "queries", "filas")
     keys = _labels(keys, n_cols, "keys", "columnas")
-    allowed = (
-        np.ones_like(weights, dtype=bool) if mask is None else _matrix(mask, "mask").astype(bool)
-    )
-    if allowed.shape != weights.shape:
-        raise ValueError(
-            f"mask debe tener la forma de weights, {weights.shape}, y tiene {allowed.shape}"
-        )
+    allowed = _allowed(mask, weights)
     if frame_row is not None and not -n_rows <= frame_row < n_rows:
-        raise ValueError(f"frame_row={frame_row} no es una de las {n_rows} filas")
+        raise ValueError(f"frame_row: llegó {frame_row}; se esperaba una de las {n_rows} filas")
 
     ax = ax or _map_figure(queries, keys, ylabel)
     _map_axes(ax, n_rows, n_cols, xlabel, ylabel)
@@ -87,10 +81,24 @@ def attention_map(
     return ax
 
 
+def _allowed(mask: Any, weights: np.ndarray) -> np.ndarray:
+    """Dónde se puede atender, (query, key); sin máscara, en todas partes."""
+    if mask is None:
+        return np.ones_like(weights, dtype=bool)
+    allowed = _matrix(mask, "mask").astype(bool)
+    if allowed.shape != weights.shape:
+        raise ValueError(
+            f"mask: llegó la forma {allowed.shape}; se esperaba la de weights, {weights.shape}"
+        )
+    return allowed
+
+
 def _matrix(value: Any, name: str) -> np.ndarray:
     matrix = np.asarray(array(value), dtype=float)
     if matrix.ndim != 2 or 0 in matrix.shape:
-        raise ValueError(f"{name} debe ser una matriz (query, key) y tiene forma {matrix.shape}")
+        raise ValueError(
+            f"{name}: llegó la forma {matrix.shape}; se esperaba una matriz (query, key)"
+        )
     return matrix
 
 
@@ -99,18 +107,18 @@ def _labels(labels: Sequence[str] | None, count: int, name: str, what: str) -> l
         return [str(index) for index in range(count)]
     labels = [str(label) for label in labels]
     if len(labels) != count:
-        raise ValueError(f"{name} tiene {len(labels)} palabras y weights tiene {count} {what}")
+        raise ValueError(f"{name}: llegaron {len(labels)} palabras y weights tiene {count} {what}")
     return labels
 
 
 def _attention_weights(weights: Any) -> np.ndarray:
     weights = _matrix(weights, "weights")
     if np.isnan(weights).any():
-        raise ValueError("weights contiene NaN: ¿hay una fila con todas las claves enmascaradas?")
+        raise ValueError("weights: contiene NaN: ¿hay una fila con todas las claves enmascaradas?")
     if weights.min() < -1e-6 or weights.max() > 1 + 1e-6:
         raise ValueError(
-            f"weights debe tener valores de 0 a 1 y va de {weights.min():.3g} a"
-            f" {weights.max():.3g}: ¿son puntuaciones sin normalizar?"
+            f"weights: llegaron valores de {weights.min():.3g} a {weights.max():.3g}; se esperaban"
+            " de 0 a 1: ¿son puntuaciones sin normalizar?"
         )
     return weights.clip(0.0, 1.0)
 

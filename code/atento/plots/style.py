@@ -155,8 +155,8 @@ def format_number(value: Any, spec: str = "") -> str:
     secuencia («(4, 8)»). spec: formato de Python: ``".3f"``, ``".1%"`` («12.5 %»), ``".1e"`` («3.2
     × 10⁻⁷»), …
 
-    Lanza ``ValueError`` si es NaN o si es un decimal largo sin ``spec``: cuántas cifras se dicen es
-    una decisión.
+    Errores: ``ValueError`` si es NaN o si es un decimal largo sin ``spec``: cuántas cifras se dicen
+    es una decisión.
     """
     if hasattr(value, "detach"):
         value = value.detach().cpu()
@@ -170,16 +170,17 @@ def format_number(value: Any, spec: str = "") -> str:
         return f"({', '.join(format_number(item, spec) for item in value)})"
     if not isinstance(value, numbers.Real):
         raise TypeError(
-            f"se esperaba un número, un texto o una secuencia y llegó {type(value).__name__}"
+            f"value: llegó {type(value).__name__}; se esperaba un número, un texto o una secuencia"
         )
     if math.isnan(value):
-        raise ValueError("el valor es NaN: no hay número que escribir")
+        raise ValueError("value: es NaN: no hay número que escribir")
     if math.isinf(value):
         return f"{_MINUS if value < 0 else ''}∞"
     if not spec and isinstance(value, float):
         if float(f"{value:.6g}") != value:
             raise ValueError(
-                f"{value!r} tiene demasiadas cifras: hay que decir cuántas, por ejemplo spec='.3f'"
+                f"value: {value!r} tiene demasiadas cifras: hay que decir cuántas, por ejemplo"
+                " spec='.3f'"
             )
         spec = ".6g"
     return _typeset(format(value, spec))

@@ -26,8 +26,8 @@ def show(fig: Figure, *, name: str, alt: str) -> None:
     name: nombre de la figura, ``fig-…``, único en el libro.
     alt: texto alternativo; da el dato que la figura enseña (40 caracteres o más).
 
-    Lanza ``ValueError`` si falta el texto alternativo, si alguna letra no se leería en un teléfono
-    o si hay un color que no está en :data:`TOKENS`.
+    Errores: ``ValueError`` si falta el texto alternativo, si alguna letra no se leería en un
+    teléfono o si hay un color que no está en :data:`TOKENS`.
     """
     markup = render(fig, name=name, alt=alt)
     text = f"Figura: {alt} [huella {fingerprint(fig)}]"
@@ -44,9 +44,7 @@ def show(fig: Figure, *, name: str, alt: str) -> None:
 def render(fig: Figure, *, name: str, alt: str) -> str:
     """El HTML que muestra :func:`show`. El mismo dibujo da siempre el mismo texto."""
     if not re.fullmatch(r"fig-[a-z0-9]+(-[a-z0-9]+)*", name or ""):
-        raise ValueError(
-            f"name={name!r}: el nombre de una figura es «fig-» y minúsculas, cifras y guiones"
-        )
+        raise ValueError(f"name: llegó {name!r}; se esperaba «fig-» y minúsculas, cifras y guiones")
     alt = _checked_alt(alt)
     for ax in fig.axes:
         getattr(ax, "_atento_settle", lambda: None)()
@@ -136,15 +134,15 @@ def _checked_alt(alt: str) -> str:
     alt = " ".join((alt or "").split())
     if not alt:
         raise ValueError(
-            "falta alt: el texto alternativo que da el dato de la figura a quien no la ve"
+            "alt: falta el texto alternativo, que da el dato de la figura a quien no la ve"
         )
     if _FILE_NAME.search(alt) or (" " not in alt):
         raise ValueError(
-            f"alt={alt!r} parece un nombre de fichero: debe dar el dato que enseña la figura"
+            f"alt: {alt!r} parece un nombre de fichero: debe dar el dato que enseña la figura"
         )
     if len(alt) < 40:
         raise ValueError(
-            f"alt tiene {len(alt)} caracteres y hacen falta al menos 40: ¿qué dato enseña la"
+            f"alt: tiene {len(alt)} caracteres y hacen falta al menos 40: ¿qué dato enseña la"
             " figura?"
         )
     return alt
@@ -158,7 +156,7 @@ def _crop(fig: Figure, width: float, height: float) -> tuple[float, float]:
     box = fig.get_tightbbox()
     if 72 * box.x0 < -6 or 72 * box.x1 > width + 6:
         raise ValueError(
-            "la figura se sale por los lados: conviene acortar etiquetas o separar los ejes"
+            "fig: se sale por los lados: conviene acortar etiquetas o separar los ejes"
         )
     top, bottom = height - 72 * box.y1 - 3, height - 72 * box.y0 + 3
     return top, bottom - top
@@ -176,7 +174,7 @@ def _check_letters(root: ET.Element, width: float) -> None:
             if pixels < MIN_LETTER - 0.05:
                 words = "".join(text.itertext()).strip()
                 raise ValueError(
-                    f"«{words}» se vería a {pixels:.1f} px en un teléfono y el mínimo es"
+                    f"fig: «{words}» se vería a {pixels:.1f} px en un teléfono y el mínimo es"
                     f" {MIN_LETTER:g}: conviene una figura más estrecha (width={WIDTH:g}), letra"
                     " mayor o quitar subíndices"
                 )
@@ -233,8 +231,8 @@ def _variable(match: re.Match[str]) -> str:
     color = match[0].lower()
     if color not in SENTINELS:
         raise ValueError(
-            f"el color {color} no es del libro: se usan plots.INK, MUTED, PAPER, QUERY, KEY, VALUE"
-            " y POSITION"
+            f"fig: el color {color} no es del libro: se usan plots.INK, MUTED, PAPER, QUERY, KEY,"
+            " VALUE y POSITION"
         )
     name = SENTINELS[color]
     return f"var(--atento-{name}, {TOKENS[name]['light']})"

@@ -143,6 +143,10 @@ def alibi_slopes(n_heads: int, *, dtype: torch.dtype | None = None) -> Float[Ten
     return torch.exp2(-exponents).to(dtype or torch.get_default_dtype())
 
 
+def _distances(query: Tensor, key: Tensor, dtype: torch.dtype) -> tuple[Tensor]:
+    return (relative_positions.unchecked(query, key).abs().to(dtype),)
+
+
 class Alibi(nn.Module):
     """ALiBi: resta a cada puntuación la distancia por la pendiente de la cabeza; no aprende nada.
 
@@ -159,6 +163,7 @@ class Alibi(nn.Module):
         self.n_heads = n_heads
         powers = -torch.tensor(_exponents(n_heads)).view(-1, 1, 1)  # (head, 1, 1)
         self.register_buffer("powers", powers, persistent=False)
+        self._memory = Memory()
 
     @typed(validate=checks.bias)
     def forward(
@@ -168,9 +173,11 @@ class Alibi(nn.Module):
 
         Errores: ``TypeError`` o ``ValueError`` si no son números reales o sus lotes no casan.
         """
-        distance = relative_positions.unchecked(query_positions, key_positions).abs()
         slopes = torch.exp2(self.powers)  # exactas en cualquier tipo: se guarda el exponente
-        return -slopes * distance.unsqueeze(-3).to(slopes.dtype)  # (…, head, query, key)
+        (distance,) = self._memory.recall(
+            _distances, query_positions, key_positions, dtype=slopes.dtype
+        )
+        return -slopes * distance.unsqueeze(-3)  # (…, head, query, key)
 
     def extra_repr(self) -> str:
         return f"n_heads={self.n_heads}"
@@ -182,11 +189,11 @@ class Alibi(nn.Module):
 class ShawRelative(nn.Module):
     """Posición relativa de Shaw: suma a cada clave un vector aprendido de su distancia.
 
-    La puntuación es ``q · (k + a) / √d_head``, con un vector ``a`` por distancia ``clave -
-    consulta``, recortada a ``[-max_distance, max_distance]`` y común a las cabezas. Como depende de
-    la consulta, pide verla (``needs_query``): ``MultiHeadAttention(..., score_bias=ShawRelative(
-    d_head, max_distance))``. No incluye los vectores que el artículo suma también a los valores:
-    su tabla 3 mide que quitarlos no cuesta nada.
+    La puntuación es ``q · (k + a) / √d_head``, con un vector ``a`` por distancia
+    ``clave - consulta``, recortada a ``[-max_distance, max_distance]`` y común a las cabezas. Se
+    usa como ``MultiHeadAttention(..., score_bias=ShawRelative(d_head, max_distance))``; como
+    depende de la consulta, pide verla (``needs_query``). No incluye los vectores que el artículo
+    suma también a los valores: según su tabla 3, quitarlos no cuesta nada.
 
     Errores: ``TypeError`` o ``ValueError`` si ``d_head`` o ``max_distance`` no son enteros
     positivos.

@@ -203,9 +203,8 @@ def nace(
     No vuelve.
 
     Solo vale antes de leer el registro o una solución: el hijo hereda la memoria. También hereda,
-    fuera de
-    ``os.environ``, las variables de quien lo lanzó: es para corregirse uno mismo, no para entregas
-    ajenas.
+    fuera de ``os.environ``, las variables de quien lo lanzó: es para corregirse uno mismo, no para
+    entregas ajenas.
     """
     try:
         nulo = os.open(os.devnull, os.O_RDWR)

@@ -359,16 +359,17 @@ def _bloque(indice: int, notas: list[Corregida]) -> str:
     cuenta = Counter(r.puntos for r in resultados)
     uno = resultados[0]
     barras = "".join(
-        f'<tr><td class="n">{p}</td><td class="n">{cuenta[p]}</td><td><span class="barra"'
-        f' style="width:{20 * cuenta[p] / len(resultados):.2f}rem"></span></td></tr>'
+        f'<tr><td class="n">{p}</td><td class="n">{cuenta[p]}</td><td>'
+        f'<span class="barra" style="width:{20 * cuenta[p] / len(resultados):.2f}rem"></span>'
+        "</td></tr>"
         for p in range(uno.maximo + 1)
         if cuenta[p]
     )
     pistas = Counter(r.pista for r in resultados if r.pista).most_common(3)
     return (
         f"<h3>{escape(uno.id)} · <code>{escape(uno.nombre)}</code></h3>"
-        "<table><thead><tr><th>puntos (de"
-        f" {uno.maximo})</th><th>entregas</th><th>proporción</th></tr></thead>"
+        f"<table><thead><tr><th>puntos (de {uno.maximo})</th><th>entregas</th>"
+        "<th>proporción</th></tr></thead>"
         f"<tbody>{barras}</tbody></table>" + _lista([f"{c} veces: {p}" for p, c in pistas])
     )
 

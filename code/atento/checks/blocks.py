@@ -1,0 +1,139 @@
+"""La puerta de :mod:`atento.blocks`: piezas de la misma anchura y una memoria por bloque."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor, nn
+
+from atento.checks.layers import require_option
+from atento.checks.positions import require_places
+from atento.numbers import require_probability
+from atento.shapes import require_axis, require_floating
+
+
+def encoder_block(
+    self: nn.Module,
+    attention: nn.Module,
+    feed_forward: nn.Module,
+    *,
+    norm: str = "pre",
+    normalization: str = "layer",
+    dropout: float = 0.0,
+) -> None:
+    """Lanza si las piezas no son módulos de la misma anchura o una opción no existe."""
+    _require_parts(attention=attention, feed_forward=feed_forward)
+    _require_options(norm, normalization, dropout)
+
+
+def decoder_block(
+    self: nn.Module,
+    attention: nn.Module,
+    cross_attention: nn.Module,
+    feed_forward: nn.Module,
+    *,
+    norm: str = "pre",
+    normalization: str = "layer",
+    dropout: float = 0.0,
+) -> None:
+    """Lanza si las piezas no son módulos de la misma anchura o una opción no existe."""
+    _require_parts(attention=attention, cross_attention=cross_attention, feed_forward=feed_forward)
+    if cross_attention is attention:
+        raise ValueError(
+            "cross_attention: se esperaba otra atención, con sus propias matrices; llegó la misma "
+            "que en attention."
+        )
+    _require_options(norm, normalization, dropout)
+
+
+def _require_parts(**parts: nn.Module) -> None:
+    for name, part in parts.items():
+        if not isinstance(part, nn.Module):
+            raise TypeError(f"{name}: se esperaba un nn.Module; llegó {type(part).__name__}.")
+    width = getattr(parts["attention"], "d_model", None)
+    if width is None:
+        raise TypeError(
+            f"attention: se esperaba una atención con d_model, como MultiHeadAttention; llegó "
+            f"{type(parts['attention']).__name__}."
+        )
+    for name, part in parts.items():
+        other = getattr(part, "d_model", width)  # una red ajena puede no decir su anchura
+        if other != width:
+            raise ValueError(
+                f"{name}: se esperaba d_model = {width}, como attention; llegó {other}."
+            )
+
+
+def _require_options(norm: str, normalization: str, dropout: float) -> None:
+    require_option(norm, ("pre", "post"), name="norm")
+    require_option(normalization, ("layer", "rms"), name="normalization")
+    require_probability(dropout, name="dropout")
+
+
+def encode(
+    self: nn.Module,
+    x: Tensor,
+    mask: Tensor | None = None,
+    *,
+    positions: Tensor | None = None,
+    cache: Any | None = None,
+) -> None:
+    """Lanza si ``x`` no es ``(…, n, d_model)``; lo demás lo mira la atención."""
+    _require_states(self, x)
+    _require_all_places(x, positions, cache)
+
+
+def decode(
+    self: nn.Module,
+    x: Tensor,
+    memory: Any,
+    mask: Tensor | None = None,
+    memory_mask: Tensor | None = None,
+    *,
+    positions: Tensor | None = None,
+    memory_positions: Tensor | None = None,
+    cache: Any | None = None,
+) -> None:
+    """Lanza si ``x`` no es ``(…, n, d_model)`` o falta la memoria; lo demás lo mira la atención."""
+    _require_states(self, x)
+    if memory is None:
+        raise TypeError("memory: se esperaba la salida del codificador; llegó None.")
+    _require_all_places(x, positions, cache)
+
+
+def _require_all_places(x: Tensor, positions: Tensor | None, cache: Any | None) -> None:
+    if positions is not None:
+        n = x.shape[-2] + (0 if cache is None else len(cache))
+        require_places(positions, tuple(x.shape[:-2]), n, x, "positions")
+
+
+def _require_states(self: nn.Module, x: Tensor) -> None:
+    require_floating(x, name="x")
+    if x.ndim < 2:
+        raise ValueError(f"x: se esperaba la forma (…, n, d_model); llegó {tuple(x.shape)}.")
+    width = self.attention.d_model
+    require_axis(x, -1, width, name="x", label="d_model", like="el constructor")
+
+
+def stack(
+    self: nn.Module, blocks: Sequence[nn.Module], final_norm: nn.Module | None = None
+) -> None:
+    """Lanza si ``blocks`` no es una lista de módulos con al menos uno."""
+    if not isinstance(blocks, (list, tuple, nn.ModuleList)):
+        raise TypeError(f"blocks: se esperaba una lista; llegó {type(blocks).__name__}.")
+    if not len(blocks):
+        raise ValueError("blocks: se esperaba al menos un bloque; no llegó ninguno.")
+    for position, block in enumerate(blocks):
+        if not isinstance(block, nn.Module):
+            raise TypeError(
+                f"blocks[{position}]: se esperaba un nn.Module; llegó {type(block).__name__}."
+            )
+
+
+def one_each(values: Sequence[Any] | None, blocks: Sequence[nn.Module], *, name: str) -> list:
+    """Devuelve una lista con un valor por bloque (``None`` en todos si no hay valores), o lanza."""
+    values = [None] * len(blocks) if values is None else list(values)
+    if len(values) != len(blocks):
+        raise ValueError(
+            f"{name}: se esperaba uno por bloque, {len(blocks)}; llegaron {len(values)}."
+        )
+    return values

@@ -1,0 +1,101 @@
+/* Tres maneras de llegar de una palabra a otra. La cuenta tiene su gemelo en paths.py. */
+window.atentoExplorers.register("paths", (stage, data, root) => {
+  const {h, svg, choice, slider, reading} = window.atentoExplorers;
+  const {words, goal} = data,
+    last = words.length - 1;
+  const state = {start: data.start, end: data.end, kernel: data.kernel};
+  const LANES = ["recurrencia", "convolución", "atención"];
+
+  function route({start, end, kernel}) {
+    const every = (step) => {
+      const path = [];
+      for (let i = start; i < end; i += step) path.push(i);
+      return [...path, end];
+    };
+    return {recurrencia: every(1), convolución: every(kernel - 1), atención: [start, end]};
+  }
+  const count = (lane, jumps) =>
+    `${jumps} ${lane === "convolución" ? "capa" : "paso"}${jumps === 1 ? "" : "s"}`;
+
+  // ---- Las tres calles --------------------------------------------------------------------------------------------
+  const GAP = 40,
+    HEIGHT = 62,
+    BASE = 48,
+    across = (i) => GAP * (i + 0.5);
+  const lanes = LANES.map((lane) => {
+    const label = h("p", {class: "lane"}),
+      jumps = svg("g", {class: "jumps"});
+    const dots = words.map((_, i) => svg("circle", {cx: across(i), cy: BASE, r: 7}));
+    const drawing = svg(
+      "svg",
+      {viewBox: `0 0 ${GAP * words.length} ${HEIGHT}`, role: "img", class: "row"},
+      jumps,
+      dots,
+    );
+    return {lane, label, jumps, dots, drawing, node: h("div", null, label, drawing)};
+  });
+  function arc(from, to) {
+    const tall = 8 + 30 * ((to - from) / Math.max(1, state.end - state.start));
+    const [a, b, y] = [across(from), across(to), BASE - 9];
+    return svg("path", {d: `M${a} ${y}C${a} ${y - tall} ${b} ${y - tall} ${b} ${y}`});
+  }
+
+  // ---- Mandos ---------------------------------------------------------------------------------------------------------
+  const pick = (label, end) =>
+    choice({label, options: words, value: state[end], onchange: (i) => move(end, i)});
+  const from = pick("Desde", "start"),
+    to = pick("Hasta", "end");
+  const width = slider({
+    label: "El filtro abarca",
+    min: 2,
+    max: words.length,
+    step: 1,
+    value: state.kernel,
+    text: (k) => `${k} palabras`,
+    oninput: (kernel) => update({kernel}),
+  });
+  /* Las dos palabras no se cruzan: quien se mueve empuja a la otra. */
+  function move(end, i) {
+    if (end === "start") update({start: Math.min(i, last - 1), end: Math.max(state.end, Math.min(i, last - 1) + 1)});
+    else update({end: Math.max(i, 1), start: Math.min(state.start, Math.max(i, 1) - 1)});
+  }
+  const verdict = h("p", {class: "verdict"}),
+    read = reading();
+  stage.append(
+    h("div", {class: "controls named"}, h("span", null, "Desde"), from.node),
+    h("div", {class: "controls named"}, h("span", null, "Hasta"), to.node),
+    ...lanes.map((lane) => lane.node),
+    h("div", {class: "controls"}, width.node),
+    verdict,
+    read.node,
+  );
+
+  function reached() {
+    const layers = (kernel) => route({...state, kernel}).convolución.length - 1;
+    return goal !== null && layers(state.kernel) <= goal && (state.kernel === 2 || layers(state.kernel - 1) > goal);
+  }
+  function update(change) {
+    Object.assign(state, change);
+    from.pick(state.start);
+    to.pick(state.end);
+    const paths = route(state);
+    for (const {lane, label, jumps, dots, drawing} of lanes) {
+      const path = paths[lane];
+      label.textContent = `${lane}: ${count(lane, path.length - 1)}`;
+      drawing.setAttribute("aria-label", path.map((i) => words[i]).join(", "));
+      jumps.replaceChildren(...path.slice(1).map((i, k) => arc(path[k], i)));
+      dots.forEach((dot, i) => dot.classList.toggle("on", path.includes(i)));
+    }
+    const done = reached();
+    verdict.hidden = goal === null;
+    verdict.className = `verdict ${done ? "reached" : ""}`;
+    verdict.textContent = done
+      ? `✓ Conseguido: con un filtro de ${state.kernel} bastan ${count("convolución", paths.convolución.length - 1)}, y con uno menor no.`
+      : `La convolución necesita ${count("convolución", paths.convolución.length - 1)}. Se piden ${goal}, con el filtro más pequeño posible.`;
+    read.say(
+      `De «${words[state.start]}» a «${words[state.end]}»: ${LANES.map((lane) => `${lane}, ${count(lane, paths[lane].length - 1)}`).join("; ")}.`,
+    );
+    root.atento = {state: {...state}, values: {...paths, reached: done}};
+  }
+  update({});
+});

@@ -1,0 +1,168 @@
+"""Piso 6: el Transformer de una sola pila, que lee y puntúa una secuencia.
+
+Con ``causal=True`` cada posición ve solo lo anterior y puntúa la palabra siguiente (solo
+decodificador, como GPT); sin ella lo ve todo y puntúa la que hay en cada sitio (solo codificador,
+como BERT). El bloque es el mismo: la diferencia está en la máscara.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from atento.attention import MultiHeadAttention
+from atento.blocks import Encoder, EncoderBlock
+from atento.cache import KVCache
+from atento.checks import language as checks
+from atento.decoding import greedy
+from atento.layers import NORMALIZATIONS, FeedForward, TokenEmbedding
+from atento.masks import causal_mask, combine, padding_mask
+from atento.models.positioning import added, attention_options, consecutive
+from atento.shapes import typed
+from atento.training import cross_entropy, evaluating
+
+
+@dataclass(frozen=True)
+class LanguageConfig:
+    """Todo lo que define un :class:`LanguageModel`.
+
+    Los campos son los de :class:`~atento.models.seq2seq.Seq2SeqConfig`; con ``tying``, la matriz de
+    salida es la de los embeddings, y ``pad_id=None`` dice que no hay relleno.
+
+    Errores: ``TypeError`` o ``ValueError`` si un campo no es lo que su nombre dice: el mensaje lo
+    nombra.
+    """
+
+    vocab: int
+    d_model: int = 64
+    n_heads: int = 4
+    d_ff: int = 256
+    n_layers: int = 2
+    causal: bool = True
+    dropout: float = 0.0
+    attention_dropout: float = 0.0
+    activation_dropout: float = 0.0
+    activation: str = "relu"
+    normalization: str = "layer"
+    norm_first: bool = True
+    final_norm: bool = True
+    attention_bias: bool = True
+    tying: bool = False
+    positions: str = "sinusoidal"
+    max_len: int = 512
+    pad_id: int | None = 0
+
+    def __post_init__(self) -> None:
+        checks.fields(self)
+
+
+class LanguageModel(nn.Module):
+    """Una pila: ``forward(ids)`` da puntuaciones (batch, n, vocab).
+
+    El relleno va al final y nunca cambia un resultado, ni tampoco las demás frases del lote.
+
+    Errores: ``TypeError`` si ``config`` no es de su clase.
+    Fuente: Radford et al. (2018), § 3.1, y Devlin et al. (2019), § 3; Phuong y Hutter (2022),
+    algoritmos 9 y 10.
+    """
+
+    @typed(validate=checks.model)
+    def __init__(self, config: LanguageConfig) -> None:
+        super().__init__()
+        c = self.config = config
+        place = added(c.positions, d_model=c.d_model, max_len=c.max_len)
+        self.embed = TokenEmbedding(c.vocab, c.d_model, positions=place, dropout=c.dropout)
+        sizes = {"d_head": c.d_model // c.n_heads, "n_heads": c.n_heads, "max_len": c.max_len}
+        options = attention_options(c.positions, **sizes, causal=c.causal)
+        norm = NORMALIZATIONS[c.normalization](c.d_model) if c.final_norm else None
+        self.encoder = Encoder([self._block(options) for _ in range(c.n_layers)], norm)
+        self.project = nn.Linear(c.d_model, c.vocab, bias=False)
+        nn.init.xavier_uniform_(self.project.weight)
+        if c.tying:
+            self.project.weight = self.embed.tokens.weight
+
+    @typed(validate=checks.forward)
+    def encode(
+        self, ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "..."] | None = None
+    ) -> Float[Tensor, "batch n d_model"]:
+        """El estado de cada posición, antes de puntuar palabras.
+
+        ``mask``, si se da, se difunde hasta (batch, head, query, key) y se añade a las propias.
+
+        Errores: ``TypeError`` o ``ValueError`` si ``ids`` no son números del vocabulario,
+        (batch, n), con el relleno al final.
+        """
+        x = self.embed(ids)  # (batch, n, d_model)
+        return self.encoder(x, combine(self._mask(ids), mask))
+
+    @typed(validate=checks.forward)
+    def forward(
+        self, ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "..."] | None = None
+    ) -> Float[Tensor, "batch n vocab"]:
+        """Puntuaciones de cada palabra: la siguiente si es causal, la de cada sitio si no.
+
+        Errores: los de :meth:`encode`.
+        """
+        return self.project(type(self).encode.unchecked(self, ids, mask))
+
+    @typed(validate=checks.step)
+    def step(
+        self, ids: Int[Tensor, "batch length"], state: tuple[KVCache, ...] | None = None
+    ) -> tuple[Float[Tensor, "batch vocab"], tuple[KVCache, ...]]:
+        """Un paso de generación: puntuaciones de la palabra que sigue a ``ids`` y estado nuevo.
+
+        Solo se calculan las columnas que ``state`` no ha visto; ``None`` es no haber visto nada. El
+        estado que llega no cambia.
+
+        Errores: ``TypeError`` o ``ValueError`` si ``ids`` no son números del vocabulario,
+        (batch, length), con alguna columna nueva, o el modelo no es causal.
+        """
+        fresh = [KVCache() for _ in self.encoder.blocks]
+        caches = fresh if state is None else [cache.copy() for cache in state]
+        seen, where = len(caches[0]), consecutive(ids)
+        x = self.embed(ids[:, seen:], where[seen:])  # (batch, new, d_model)
+        mask = causal_mask(ids.shape[1], device=ids.device)[seen:]  # (new, length)
+        x = self.encoder(x, mask, positions=where, caches=caches)
+        return self.project(x[:, -1]), tuple(caches)
+
+    def generate(
+        self, start: Int[Tensor, "batch start"], *, eos_id: int, max_length: int = 64
+    ) -> Int[Tensor, "batch length"]:
+        """Sigue cada comienzo con la palabra más probable; devuelve solo lo nuevo, (batch, length).
+
+        Errores: los de :meth:`step` y los de :func:`atento.decoding.greedy`.
+        """
+        checks.step(self, start)
+        pad_id = eos_id if self.config.pad_id is None else self.config.pad_id
+        with evaluating(self):
+            return greedy(self.step, start, eos_id=eos_id, max_length=max_length, pad_id=pad_id)
+
+    def _mask(self, ids: Tensor) -> Tensor | None:
+        """Quién puede atender a quién: lo anterior, si es causal, y nunca al relleno."""
+        past = causal_mask(ids.shape[1], device=ids.device) if self.config.causal else None
+        if self.config.pad_id is None or self.config.causal:  # lo de delante no ve el relleno
+            return past
+        return padding_mask(ids, self.config.pad_id)
+
+    def _block(self, options: dict[str, Any]) -> EncoderBlock:
+        c = self.config
+        options = {"bias": c.attention_bias, "dropout": c.attention_dropout, **options}
+        dense = FeedForward(
+            c.d_model, c.d_ff, activation=c.activation, dropout=c.activation_dropout
+        )
+        norm = {"norm": "pre" if c.norm_first else "post", "normalization": c.normalization}
+        attention = MultiHeadAttention(c.d_model, c.n_heads, **options)
+        return EncoderBlock(attention, dense, dropout=c.dropout, **norm)
+
+
+@typed(validate=checks.loss)
+def next_token_loss(
+    model: nn.Module, ids: Int[Tensor, "batch n"], *, smoothing: float = 0.0
+) -> Float[Tensor, ""]:
+    """Entropía cruzada media de predecir cada palabra de ``ids`` con las anteriores, sin relleno.
+
+    Errores: ``TypeError`` o ``ValueError`` si ``ids`` no sirve o no tiene al menos dos columnas.
+    """
+    logits = model(ids[:, :-1])  # (batch, n - 1, vocab)
+    return cross_entropy(logits, ids[:, 1:], pad_id=model.config.pad_id, smoothing=smoothing)

@@ -1,0 +1,185 @@
+"""Las directivas y los roles, en un libro de una página que Sphinx lee sin salir del proceso."""
+
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+
+# Las piezas que no necesitan MyST-NB ni el resto del libro.
+from libro import demostraciones, didactica, mapa, plegado, tiempos
+from sphinx.application import Sphinx
+
+PIEZAS = (didactica, plegado, tiempos, mapa, demostraciones)
+PAGINA = """\
+# Un capítulo
+
+:::{objetivos}
+:requisitos: saber *leer*
+- Contar.
+:::
+
+::::{prediccion}
+¿Sube?
+
+:::{respuesta}
+Sube.
+:::
+::::
+
+:::{respuesta} Otro título
+Baja.
+:::
+
+:::{repaso} Con título `propio`
+Una.
+:::
+
+:::{procedencia}
+De una orden.
+:::
+
+```{empezar}
+Y esto.
+```
+
+Lo {en}`key`.
+
+## «Todo baja» {refutacion}`R-002`
+
+No.
+
+```{fuente} atento.masks.causal_mask
+:sin-docstring:
+```
+
+:::{a-fondo} Por qué `sube`
+:label: af-uno
+:::
+
+Dentro.
+
+```{fin-a-fondo}
+```
+
+:::{a-fondo} Con cuerpo
+Cuerpo.
+:::
+
+```{figura} fig-nada
+El pie.
+
+La leyenda.
+```
+
+```{mapa-libro}
+```
+
+```{semanas}
+4 | Se sabe *todo*.
+```
+
+```{prf:proof}
+Se ve.
+```
+
+Ver {ref}`af-uno` y {ref}`err-R-002`.
+"""
+
+
+@pytest.fixture(scope="module")
+def construida(tmp_path_factory) -> tuple[BeautifulSoup, str, dict]:
+    """La página, los avisos y lo que la extensión guardó de ella."""
+    carpeta = tmp_path_factory.mktemp("directivas")
+    (carpeta / "04-prueba.md").write_text(PAGINA, "utf-8")
+    (carpeta / "mapa.yml").write_text("- parte: Una\n  capitulos: {4: [Cuatro, Idea]}\n", "utf-8")
+    (carpeta / "tiempos.json").write_text('{"04": 3.0}', "utf-8")
+    avisos = (carpeta / "avisos.txt").open("w+", encoding="utf-8")
+    salida = carpeta / "html"
+    aplicacion = Sphinx(
+        carpeta,
+        None,
+        salida,
+        carpeta / "doctrees",
+        "html",
+        confoverrides={
+            "extensions": ["myst_parser", "sphinx_proof", *(p.__name__ for p in PIEZAS)],
+            "myst_enable_extensions": ["colon_fence"],
+            "root_doc": "04-prueba",
+            "html_theme": "basic",
+            "language": "es",
+        },
+        status=None,
+        warning=avisos,
+    )
+    aplicacion.build()
+    avisos.seek(0)
+    pagina = BeautifulSoup((salida / "04-prueba.html").read_text("utf-8"), "lxml")
+    return pagina, avisos.read(), dict(aplicacion.env.libro_tiempos)
+
+
+@pytest.fixture
+def pagina(construida) -> BeautifulSoup:
+    return construida[0]
+
+
+def test_solo_avisa_de_la_figura_que_falta(construida):
+    avisos = [x for x in construida[1].splitlines() if "WARNING" in x]
+    assert len(avisos) == 1 and "figura «fig-nada»" in avisos[0], avisos
+
+
+def test_los_recuadros_llevan_su_titulo_y_lo_suyo(pagina):
+    titulos = {
+        clase: pagina.select_one(f".admonition.{clase} > .admonition-title, div.{clase} > p")
+        for clase in ("objetivos", "prediccion", "repaso", "procedencia")
+    }
+    assert {k: v.get_text() for k, v in titulos.items()} == {
+        "objetivos": "Qué aprenderás",
+        "prediccion": "Predice antes de seguir",
+        "repaso": "Con título propio",
+        "procedencia": "De dónde salen estos datos",
+    }
+    assert titulos["repaso"].code.get_text() == "propio"
+    requisitos = pagina.select_one(".objetivos .requisitos")
+    assert requisitos.get_text() == "Hace falta: saber leer" and requisitos.em and requisitos.strong
+    assert "Ejecutarlo: 3 s" in pagina.select_one(".objetivos .tiempos").get_text()
+
+
+def test_lo_plegado(pagina):
+    respuestas = pagina.select("details.respuesta")
+    assert [r.summary.get_text() for r in respuestas] == ["Ver la respuesta", "Otro título"]
+    assert [r.div.get_text(strip=True) for r in respuestas] == ["Sube.", "Baja."]
+    marcas, cuerpo = pagina.select("details.a-fondo")
+    assert marcas["id"] == "af-uno" and marcas.div.get_text(strip=True) == "Dentro."
+    assert marcas.summary.get_text() == "A fondo Por qué sube" and marcas.summary.code
+    assert cuerpo.get_text(" ", strip=True) == "A fondo Con cuerpo Cuerpo."
+    enlaces = pagina.find_all("p")[-1].find_all("a") or pagina.select("p a.internal")[-2:]
+    assert [a["href"] for a in enlaces[-2:]] == ["#af-uno", "#err-R-002"]
+
+
+def test_lo_demas_que_se_escribe(pagina):
+    empezar = pagina.select_one(".entrega.empezar")
+    assert empezar.pre.get_text(strip=True) == "atento empezar 4"
+    assert empezar.p.get_text() == "Para copiar los esqueletos de este capítulo a mis-ejercicios/:"
+    assert empezar.find_all("p")[-1].get_text() == "Y esto."
+    assert pagina.select_one("em[lang=en]").get_text() == "key"
+    assert pagina.select_one("#err-R-002").get_text() == "Error frecuente"
+    assert pagina.select_one("section section > h2").get_text(strip=True).startswith("«Todo baja»")
+    codigo = pagina.select_one(".fuente")
+    assert "def " in codigo.get_text()
+    assert re.search(
+        r"Código de atento\.masks\.causal_mask", pagina.select_one(".pie-fuente").get_text()
+    )
+    figura = pagina.select_one("figure#fig-nada")
+    assert figura.select_one(".caption-text").get_text() == "El pie."
+    assert figura.select_one(".legend").get_text(strip=True) == "La leyenda."
+    assert pagina.select_one(".mapa-libro .escrito").get_text(" ", strip=True) == "4. Cuatro Idea"
+    prueba = pagina.select_one(".demostracion")
+    assert prueba.p.get_text() == "Demostración. Se ve." and prueba.strong
+
+
+def test_la_tabla_del_curso_lleva_los_tiempos_de_la_pagina(construida):
+    pagina, _, guardados = construida
+    celdas = [c.get_text().strip() for c in pagina.select("table.semanas tbody td")]
+    assert celdas[:3] == ["1", "4", "Se sabe todo."] and celdas[3].endswith("h")
+    assert pagina.select_one("table.semanas tbody em")
+    assert list(guardados) == ["04-prueba"] and guardados["04-prueba"].ejecutar == 3.0
