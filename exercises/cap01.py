@@ -35,7 +35,7 @@ weights_by_hand = {"llave": None, "cajon": None, "gender": None}
 
 # %%
 def look_at_all(askers: Tensor, words: Tensor) -> Tensor:
-    """Lo que se lleva cada una que pregunta, ``(…, m, d)``. askers ``(…, m, d)``, words ``(…, n,
+    """Lo que se lleva cada una que pregunta, ``(…, n, d)``. askers ``(…, n, d)``, words ``(…, m,
     d)``.
     """
     raise NotImplementedError("Ejercicio 1.2")

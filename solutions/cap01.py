@@ -22,15 +22,14 @@ from torch import Tensor
 # %% [markdown]
 # ## 1.1 Cuatro pesos con lápiz
 #
-# Al preguntar con (1, 0) solo cuenta el primer número de cada palabra: 0, 2, 0 y 1. El género no se
-# pregunta y, aun así,
-# sale algo en el segundo: viaja con las palabras que ganan.
+# Al preguntar con (1, 1) cuentan los dos números de cada palabra: los parecidos son 1, 3, −1 y 0.
+# El género que se trae se suma al metal, y «llave» gana por mucho más que antes.
 
 
 # %%
 def weights_by_hand() -> dict[str, float]:
     """Las respuestas, calculadas."""
-    query = (1, 0)
+    query = (1, 1)
     words = {"La": (0, 1), "llave": (2, 1), "vecino": (0, -1), "cajon": (1, -1)}
     scores = {name: query[0] * x + query[1] * y for name, (x, y) in words.items()}
     total = sum(math.exp(score) for score in scores.values())
@@ -48,8 +47,8 @@ def weights_by_hand() -> dict[str, float]:
 
 # %%
 def look_at_all(askers: Tensor, words: Tensor) -> Tensor:
-    """Lo que se lleva cada una que pregunta, ``(…, m, d)``."""
-    likeness = askers @ words.mT  # (…, m, n)
+    """Lo que se lleva cada una que pregunta, ``(…, n, d)``."""
+    likeness = askers @ words.mT  # (…, n, m)
     weights = likeness.softmax(dim=-1)  # cada fila suma 1
     return weights @ words
 

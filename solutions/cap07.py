@@ -46,7 +46,8 @@ def masked_by_hand() -> dict[str, float]:
 #
 # La «d» normaliza con el futuro dentro del denominador. La «b» resta un millón: su exponencial es 0
 # exacto en
-# `float64`. La «c» suma solo lo permitido.
+# `float64`. La «c» suma solo lo permitido; con puntuaciones de 1000 desbordaría, y por eso se dice
+# que son del orden de 1.
 
 
 # %%
@@ -110,8 +111,8 @@ def reach_by_hand() -> dict[str, int]:
 # %% [markdown]
 # ## 7.5 Las tres máscaras de un traductor
 #
-# El relleno se mira en las claves. En la atención cruzada las claves son de la fuente, aunque
-# pregunte lo escrito.
+# La máscara de relleno se construye con la secuencia de las claves. En la atención cruzada las
+# claves son de la fuente, aunque pregunte lo escrito.
 
 
 # %%

@@ -91,7 +91,7 @@ class RMSNorm(nn.Module):
     Fuente: Zhang y Sennrich (2019), ec. 4.
     """
 
-    @typed(validate=checks.norm)
+    @typed(validate=checks.root_norm)
     def __init__(self, d_model: int, *, eps: float = 1e-6) -> None:
         super().__init__()
         self.d_model, self.eps = d_model, eps

@@ -195,7 +195,7 @@ class SkipGram(nn.Module):
         nn.init.uniform_(self.center.weight, -0.5 / d_model, 0.5 / d_model)
         nn.init.zeros_(self.context.weight)
 
-    @typed(validate=checks.forward)
+    @typed(validate=checks.skipgram)
     def forward(
         self, center: Int[Tensor, " batch"], context: Int[Tensor, "batch ..."]
     ) -> Float[Tensor, "batch ..."]:
@@ -301,7 +301,7 @@ class GloVe(nn.Module):
         for table in (self.center_bias, self.context_bias):
             nn.init.zeros_(table.weight)
 
-    @typed(validate=checks.forward)
+    @typed(validate=checks.glove)
     def forward(
         self, row: Int[Tensor, " batch"], column: Int[Tensor, " batch"]
     ) -> Float[Tensor, " batch"]:

@@ -249,7 +249,7 @@ def test_the_last_step_joins_the_heads_as_the_library_does():
         assert torch.allclose(values["weights"], weights[head], atol=1e-12)
         assert torch.allclose(values["united"], output, atol=1e-12)
     page = explorer._repr_html_()
-    assert page.count("<table>") == 3
+    assert page.count("<table>") == 4
     assert " · ".join(base.number(number) for number in output[0].tolist()) in page
 
 
@@ -273,7 +273,7 @@ def test_cross_attention_has_its_own_words_and_no_causal_mask():
 def test_without_javascript_the_stepper_is_its_tables():
     explorer = make_stepper(row=1)
     values, page = explorer.compute(), explorer._repr_html_()
-    assert page.count("<table>") == 3  # una más que con una cabeza sola: la fila en todas
+    assert page.count("<table>") == 4  # una más que con una cabeza sola: la fila en todas
     for step in ("scores", "scaled", "weights"):
         assert all(f"<td>{base.number(number)}</td>" in page for number in values[step][1])
 
@@ -423,6 +423,8 @@ def test_the_routes_are_the_shortest_by_search(start, end, kernel):
 def test_the_goal_asks_for_the_smallest_filter():
     explorer = explorers.paths(list("abcdefghijk"), start=1, end=10, goal=3, name="meta")
     assert [k for k in range(2, 12) if explorer.reached(1, 10, k)] == [4]
+    other = [(a, b) for a in range(11) for b in range(a + 1, 11) if (a, b) != (1, 10)]
+    assert not any(explorer.reached(a, b, k) for a, b in other for k in range(2, 12))
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from functools import cache
 
 import pytest
+import torch
 from banco import respuestas, triviales
 from verdades import VERDADES
 
@@ -16,7 +18,10 @@ from calificador import carga
 from calificador.correccion.compara import Contestacion
 from calificador.correccion.examen import prepara, sesion_cargada
 from calificador.correccion.oraculo import Corrector, Interrogatorio, problemas_de, puntua, verifica
+from calificador.correccion.pistas import SEMILLAS_MENUDAS, examenes_menudos
 from calificador.correccion.semillas import VACIA, faltas
+from calificador.generadores import menudo
+from calificador.registro import Caso
 
 SEMILLAS = range(25)
 POCAS = range(3)
@@ -149,6 +154,43 @@ def test_un_error_desconocido_se_dice_con_la_propiedad_y_el_caso_mas_pequeno():
     assert "query = [[" in resultado.caso and "bandwidth = 0.0" in resultado.caso
     assert "llegó = " in resultado.caso and "se esperaba = " in resultado.caso
     assert len(resultado.caso.splitlines()) < 30
+
+
+@pytest.mark.parametrize("ejercicio", DEL_LIBRO, ids=lambda e: e.id)
+def test_la_referencia_contesta_todos_los_casos_menudos(ejercicio):
+    """Con los tamaños menores y los números redondeados los casos siguen siendo válidos."""
+    if ejercicio.casos is None:
+        return
+    tandas = [[ejercicio.ejemplo()]] if ejercicio.ejemplo else []
+    tandas += [
+        ejercicio.genera(menudo(semilla), **ejercicio.variante)
+        for semilla in range(SEMILLAS_MENUDAS)
+    ]
+    for casos in tandas:
+        prepara(LIBRO, ejercicio, "menudo", casos=casos)
+    assert len(examenes_menudos(LIBRO, ejercicio, None)) == len(tandas)
+
+
+def test_un_caso_menudo_en_el_que_falla_la_referencia_se_descarta_y_hay_nota():
+    ejercicio = LIBRO.ejercicios["1.4"]
+    rota = Caso("de tres", (torch.ones(1, 2).long(), torch.tensor([[0, 2]])), {"reach": 3})
+
+    def con_rota(rng, **opciones):
+        menudos = [rota] if getattr(rng, "menudo", False) else []
+        return menudos + ejercicio.casos(rng, **opciones)
+
+    mezclado = replace(ejercicio, casos=con_rota)
+    codigo = next(c for id_, que, c in MALAS if id_ == "1.4" and "alguna" in que)
+    with pytest.raises(carga.CursoRoto, match="falla"):
+        prepara(LIBRO, mezclado, "menudo", casos=[rota])
+    examenes = examenes_menudos(LIBRO, mezclado, None)
+    assert not any(caso is rota for examen in examenes for caso in examen.casos)
+    assert len(examenes) == 1 + SEMILLAS_MENUDAS
+    resultado = verifica(mezclado, codigo, "practica", del_curso=LIBRO, con_caso=True)
+    assert resultado.puntos < ejercicio.puntos
+    assert "lit = " in resultado.caso
+    solo_rotos = replace(ejercicio, ejemplo=None, casos=lambda rng, **opciones: [rota])
+    assert examenes_menudos(LIBRO, solo_rotos, None) == []
 
 
 def test_las_pistas_van_de_la_vaga_a_la_explicita():

@@ -37,6 +37,11 @@ PROYECTADO = explorers.stepper(
     projections=tuple(normal(2, 4, d, semilla=d) for d in (3, 3, 2)),
     name="cabezas",
 )
+UNIDO = explorers.stepper(
+    PALABRAS, *[normal(5, 4)] * 3, projections=tuple(normal(2, 4, d, semilla=d) for d in (3, 3, 2)),
+    output=normal(4, 6, semilla=9), head_names=["sujeto", "objeto"],
+    output_features=list("abcdef"), name="unido",
+)  # fmt: skip
 ANCHO = explorers.stepper(
     ["La", "desafortunada", "investigadora", "perdió", "todos", "sus", "cuadernos", "ayer"],
     *[normal(8, 8, semilla=s) for s in (1, 2, 3)], name="ancho",
@@ -363,6 +368,7 @@ def test_se_recorre_con_el_teclado(abrir):
         "puntuar",
         "puntuar",
     ]
+    pagina.keyboard.press("Shift+Tab")  # las cabezas se eligen antes que el paso
     orden = []
     for _ in range(9):
         orden.append(
@@ -373,17 +379,11 @@ def test_se_recorre_con_el_teclado(abrir):
             )
         )
         pagina.keyboard.press("Tab")
-        orden.append(
-            pagina.evaluate(
-                "(document.activeElement.closest('[role=radiogroup]') ??"
-                " document.activeElement).getAttribute('aria-label') ?? document.activeElement.type"
-                " ?? document.activeElement.localName"
-            )
-        )
-    assert orden[1:] == [
+    assert orden[:2] + orden[3:] == [
+        "Cabeza",
+        "Paso",
         "Palabra que consulta",
         "Clave de la que se ve la cuenta",
-        "Cabeza",
         "Máscara",
         "checkbox",
         "Temperatura",
@@ -519,12 +519,8 @@ def test_ninguna_clase_es_del_tema_del_sitio():
     ajenas |= _clases(
         (Path(__file__).resolve().parents[2] / "book" / "_static" / "libro.css").read_text("utf8")
     )
-    propias = set().union(
-        *(
-            _clases(base._read(f"{nombre}.css"))
-            for nombre in ("base", "stepper", "plane", "softmax", "clock")
-        )
-    )
+    carpeta = Path(base.__file__).parent
+    propias = set().union(*(_clases(base._read(hoja.name)) for hoja in carpeta.glob("*.css")))
     assert "row" in ajenas and "probe" in propias
     assert not propias & ajenas
 
@@ -644,6 +640,39 @@ def test_la_pregunta_de_los_caminos_se_contesta_con_el_teclado(abrir):
     ).first.click()  # no se cruzan
     estado = _leer(pagina, CAMINOS)["state"]
     assert (estado["start"], estado["end"]) == (0, 1)
+    assert "✓" not in pagina.locator(".verdict").inner_text()  # no son las palabras de la pregunta
+    assert "La pregunta es de" in pagina.locator(".verdict").inner_text()
+
+
+def _veredictos(pagina, maximo: int) -> list[str]:
+    mando, dichos = pagina.get_by_role("slider"), []
+    mando.focus()
+    for _ in range(maximo - 1):
+        dichos.append(pagina.locator(".verdict").inner_text())
+        mando.press("ArrowRight")
+    return dichos
+
+
+def test_el_veredicto_de_los_caminos_concuerda_y_dice_si_hay_un_filtro_menor(abrir):
+    una = explorers.paths(PALABRAS, kernel=2, goal=1, name="una")
+    pagina = abrir(una)
+    dichos = _veredictos(pagina, 5)
+    assert "basta 1 capa" in dichos[-1] and "Se pide 1" in dichos[0]
+    dos = explorers.paths(PALABRAS, start=0, end=1, kernel=2, goal=1, name="dos")
+    pagina = abrir(dos)
+    dichos = _veredictos(pagina, 3)
+    assert dichos[0].endswith("basta 1 capa.") and "uno menor" not in dichos[0]
+    assert "hay un filtro menor" in dichos[1] and "✓" not in dichos[1]
+
+
+def test_los_caminos_nombran_sus_puntas_y_dicen_si_se_empuja_la_otra(abrir):
+    pagina = abrir(explorers.paths(PALABRAS, start=2, kernel=2, name="puntas"))
+    assert pagina.locator(".ends").first.locator("text").all_text_contents() == [
+        PALABRAS[2], PALABRAS[4]
+    ]  # fmt: skip
+    assert pagina.locator("path.head").count() == 2 + 2 + 1
+    pagina.get_by_role("radiogroup", name="Hasta").get_by_role("radio").first.click()
+    assert "«Desde» pasa a" in pagina.locator("main").inner_text()
 
 
 def _igual_pintada(pagina, allowed: torch.Tensor) -> dict:

@@ -102,7 +102,7 @@ class Dense(nn.Module):
     def __init__(self, width: int = 256) -> None:
         super().__init__()
         self.layers = nn.Sequential(
-            nn.Flatten(), nn.Linear(N * 49, width), nn.ReLU(), nn.Linear(width, 2 * N)
+            nn.Flatten(), nn.Linear(N * 49, width), nn.Tanh(), nn.Linear(width, 2 * N)
         )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -121,13 +121,22 @@ MODELS = {
     "recurrencia": lambda: Reader(Chain(23), 23),
     "atención": lambda: Reader(Everyone(41), 41),
     "convolución de 16": lambda: Reader(Neighbours(11, 16), 11),
+    "convolución de 16, ancha": lambda: Reader(Neighbours(42, 16), 42),
+    "recurrencia, tasa 0.01": lambda: Reader(Chain(23), 23),
+    "atención, tasa 0.002": lambda: Reader(Everyone(41), 41),
     "atención sin posición": lambda: NoPlace(Everyone(41), 41),
     "densa": Dense,
 }
+RATES = {"recurrencia, tasa 0.01": 1e-2, "atención, tasa 0.002": 2e-3}
 CONTROLS = [
     ("convolución de 16", "al lado", 32),
     ("convolución de 16", "en orden", 256),
     ("convolución de 16", "por contenido", 256),
+    ("convolución de 16, ancha", "al lado", 32),
+    ("convolución de 16, ancha", "en orden", 256),
+    ("convolución de 16, ancha", "por contenido", 256),
+    ("recurrencia, tasa 0.01", "por contenido", 512),
+    ("atención, tasa 0.002", "en orden", 512),
     ("atención sin posición", "al lado", 512),
     ("atención sin posición", "por contenido", 256),
     *(("densa", relation, 512) for relation in RELATIONS),
@@ -162,7 +171,7 @@ def run_01(name: str, relation: str, rows: int, seed: int, steps: int = 300) -> 
         some = torch.randint(rows, (RECIPE_01["batch_size"],), generator=generator)
         return x[some], answers[relation][some]
 
-    optimizer = partial(torch.optim.AdamW, lr=RECIPE_01["rate"])
+    optimizer = partial(torch.optim.AdamW, lr=RATES.get(name, RECIPE_01["rate"]))
     fit(
         model,
         batch,

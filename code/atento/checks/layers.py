@@ -54,6 +54,12 @@ def norm(self: nn.Module, d_model: int, *, eps: float = 1e-5) -> None:
     require_positive(eps, name="eps")
 
 
+def root_norm(self: nn.Module, d_model: int, *, eps: float = 1e-6) -> None:
+    """Lanza si ``d_model`` o ``eps`` no son positivos."""
+    require_size(d_model, name="d_model")
+    require_positive(eps, name="eps")
+
+
 def position_wise(self: nn.Module, x: Tensor) -> None:
     """Lanza si ``x`` no es ``(…, d_model)``, del tipo y en el dispositivo de los pesos."""
     _require_last_axis(x)

@@ -100,11 +100,18 @@ def module(self: nn.Module, vocab: int, d_model: int) -> None:
     require_size(d_model, name="d_model")
 
 
-def forward(self: nn.Module, first: Tensor, second: Tensor) -> None:
+def skipgram(self: nn.Module, center: Tensor, context: Tensor) -> None:
     """Lanza si los números no son palabras del vocabulario o los lotes no casan."""
-    vocab, names = self.center.num_embeddings, ("center", "context")
-    if hasattr(self, "center_bias"):
-        names = ("row", "column")
+    _pairs(self, ("center", "context"), center, context)
+
+
+def glove(self: nn.Module, row: Tensor, column: Tensor) -> None:
+    """Lanza si los números no son palabras del vocabulario o los lotes no casan."""
+    _pairs(self, ("row", "column"), row, column)
+
+
+def _pairs(self: nn.Module, names: tuple[str, str], first: Tensor, second: Tensor) -> None:
+    vocab = self.center.num_embeddings
     for name, value in zip(names, (first, second), strict=True):
         require_integer(value, name=name)
         if value.numel() and not 0 <= int(value.min()) <= int(value.max()) < vocab:

@@ -39,13 +39,15 @@ class PathsExplorer(Explorer):
         return dict(zip(_LANES, (list(range(start, end + 1)), jumps, [start, end]), strict=True))
 
     def reached(self, start: int, end: int, kernel: int) -> bool:
-        """Si la convolución llega en las capas de la pregunta y, con un filtro menor, no
-        llegaría."""
+        """Si, entre las dos palabras de la pregunta, la convolución llega en las capas pedidas y,
+        con un filtro menor, no llegaría.
+        """
         layers = [
             len(self.route(start, end, k)["convolución"]) - 1 for k in (kernel, max(kernel - 1, 2))
         ]
         return (
             self.goal is not None
+            and (start, end) == (self.start, self.end)
             and layers[0] <= self.goal
             and (kernel == 2 or layers[1] > self.goal)
         )

@@ -9,7 +9,7 @@ paso, unir.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -167,35 +167,45 @@ class StepperExplorer(Explorer):
         ]
         head = ["clave", "puntuar", "escalar", "enmascarar", "normalizar"]
         first = static_table(f"Lo que calcula «{self.queries[row]}», paso a paso", head, lines)
-        every = [
-            [word, *map(number, weights), " · ".join(map(number, output))]
-            for word, weights, output in zip(
-                self.queries, values["weights"].tolist(), values["output"].tolist(), strict=True
-            )
-        ]
-        table = static_table(
-            "Pesos de cada palabra y lo que recibe", ["", *self.words, "promediar"], every
-        )
-        return first + table + self._static_heads(row)
+        return first + self._static_weights() + self._static_heads(row)
+
+    def _names(self) -> Sequence[str]:
+        return self.head_names or [f"cabeza {head + 1}" for head in range(len(self.query))]
+
+    def _static_weights(self) -> str:
+        """Los pesos de todas las filas y lo que recibe cada una, cabeza a cabeza."""
+        options = {name: self.initial[name] for name in ("scaled", "mask", "temperature")}
+        tables = []
+        for head, name in enumerate(self._names()):
+            values = self.compute(head=head, **options)
+            rows = [
+                [word, *map(number, weights), _labelled(output, self.features)]
+                for word, weights, output in zip(
+                    self.queries, values["weights"].tolist(), values["output"].tolist(), strict=True
+                )
+            ]
+            which = "" if len(self.query) == 1 else f" ({name})"
+            title = f"Pesos de cada palabra y lo que recibe{which}"
+            tables.append(static_table(title, ["", *self.words, "promediar"], rows))
+        return "".join(tables)
 
     def _static_heads(self, row: int) -> str:
         """La fila inicial en todas las cabezas, si hay varias."""
         if len(self.query) == 1:
             return ""
         options = {name: self.initial[name] for name in ("scaled", "mask", "temperature")}
-        names = self.head_names or [f"cabeza {head + 1}" for head in range(len(self.query))]
         rows = []
-        for head, name in enumerate(names):
+        for head, name in enumerate(self._names()):
             values = self.compute(head=head, **options)
             rows.append(
                 [
                     name,
                     *map(number, values["weights"][row]),
-                    " · ".join(map(number, values["output"][row])),
+                    _labelled(values["output"][row], self.features),
                 ]
             )
         if self.output_matrix is not None:
-            united = " · ".join(map(number, values["united"][row]))
+            united = _labelled(values["united"][row], self.output_features)
             rows.append(["unir", *[""] * len(self.words), united])
         title = f"«{self.queries[row]}» en cada cabeza"
         return static_table(title, ["", *self.words, "promediar"], rows)
@@ -207,6 +217,14 @@ class StepperExplorer(Explorer):
             f"Atención paso a paso: {len(self.queries)} consultas y {len(self.words)} claves, "
             f"d_k = {self.query.shape[-1]}, d_v = {self.value.shape[-1]}{heads}"
         )
+
+
+def _labelled(numbers: Iterable[float], labels: Sequence[str]) -> str:
+    """Los números separados por puntos, cada uno tras su rótulo si lo hay."""
+    shown = [number(one) for one in numbers]
+    if labels:
+        shown = [f"{label} {one}" for label, one in zip(labels, shown, strict=True)]
+    return " · ".join(shown)
 
 
 # --- Construir ------------------------------------------------------------------------------------
@@ -257,30 +275,26 @@ def stepper(
     estado inicial no existe.
     """
     tables = _projected((query, key, value), projections)
-    labels = _labels(words, queries, features, tables)
-    labels["head_names"] = _optional(head_names, "head_names", len(tables["query"]), "cabeza")
-    matrix, united = _output(output, tables["value"], output_features)
-    given, start = _mask(mask, (len(labels["queries"]), len(labels["words"])))
-    initial = {"scaled": bool(scale), "mask": start, "temperature": _temperature(temperature)}
+    parts = tables | _labels(words, queries, features, head_names, tables)
+    given, start = _mask(mask, (len(parts["queries"]), len(parts["words"])))
+    initial = {"row": row, "head": head, "step": step, "mask": start, "scaled": bool(scale)}
+    texts = {"title": title, "question": question, "answer": answer, "name": check_name(name)}
     explorer = StepperExplorer(
-        **labels,
-        **tables,
-        output_matrix=matrix,
-        output_features=united,
+        **parts,
+        **_output(output, tables["value"], output_features),
+        **texts,
         mask=given,
         mask_label=str(mask_label),
-        initial=initial | {"row": row, "head": head, "step": step},
+        initial=initial | {"temperature": _temperature(temperature)},
         controls=_controls(controls),
-        title=title,
-        question=question,
-        answer=answer,
-        name=check_name(name),
     )
     return _settled(explorer, row, head, step)
 
 
-def _labels(words: Any, queries: Any, features: Any, tables: dict[str, Any]) -> dict[str, Any]:
-    """Los rótulos de las claves, de las consultas y de las componentes de los valores."""
+def _labels(
+    words: Any, queries: Any, features: Any, head_names: Any, tables: dict[str, Any]
+) -> dict[str, Any]:
+    """Los rótulos de claves, consultas, componentes de los valores y cabezas."""
     words = check_labels(words, "words", tables["key"].shape[1], "clave")
     return {
         "words": words,
@@ -288,6 +302,7 @@ def _labels(words: Any, queries: Any, features: Any, tables: dict[str, Any]) -> 
         "features": _optional(
             features, "features", tables["value"].shape[2], "componente de value"
         ),
+        "head_names": _optional(head_names, "head_names", len(tables["query"]), "cabeza"),
     }
 
 
@@ -386,19 +401,21 @@ def _optional(labels: Sequence[str] | None, name: str, count: int, what: str) ->
     return check_labels(labels, name, count, what) if labels else ()
 
 
-def _output(output: Any, value: Tensor, features: Any) -> tuple[Tensor | None, tuple[str, ...]]:
+def _output(output: Any, value: Tensor, features: Any) -> dict[str, Any]:
     """La matriz de salida y los rótulos de sus columnas: tiene tantas filas como componentes reúnen
     las cabezas.
     """
     if output is None:
-        return None, _optional(features, "output_features", 0, "columna de output")
+        none = _optional(features, "output_features", 0, "columna de output")
+        return {"output_matrix": None, "output_features": none}
     matrix, rows = (
         check_table(output, "output", "(head · d_v, d_model)", (2,)),
         len(value) * value.shape[2],
     )
     if len(matrix) != rows:
         raise ValueError(f"output: llegaron {len(matrix)} filas; se esperaban head · d_v = {rows}")
-    return matrix, _optional(features, "output_features", matrix.shape[1], "columna de output")
+    labels = _optional(features, "output_features", matrix.shape[1], "columna de output")
+    return {"output_matrix": matrix, "output_features": labels}
 
 
 def _temperature(temperature: float) -> float:

@@ -31,7 +31,6 @@ __all__ = [
     "MARGIN",
     "PAD_ID",
     "VOCAB_SIZE",
-    "Batch",
     "Example",
     "batch",
     "batches",

@@ -9,7 +9,7 @@ mutantes en un instante.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -228,11 +228,18 @@ def _literal(
         dado, esperado = dado.get(caso.propiedad), esperado[caso.propiedad]
     if dado is None:
         return SIN_CONTESTAR
+    dado = _opcion(dado, ejercicio.opciones)
     if ejercicio.opciones and dado not in ejercicio.opciones:
         return (
             f"«{limpia(str(dado), 40)}» no es una de las opciones: {', '.join(ejercicio.opciones)}"
         )
     return diferencia(dado, esperado, contexto)
+
+
+def _opcion(dado: Any, opciones: Sequence[str]) -> Any:
+    """La opción que dice ``dado``, sin mirar mayúsculas ni comillas; si no es ninguna, ``dado``."""
+    dicho = dado.strip(" «»\"'").casefold() if isinstance(dado, str) else dado
+    return next((opcion for opcion in opciones if opcion.casefold() == dicho), dado)
 
 
 def _pendiente(ejercicio: Ejercicio, hecho: Interrogatorio) -> bool:

@@ -4,7 +4,7 @@ que falla.
 
 from __future__ import annotations
 
-from calificador.carga import Curso
+from calificador.carga import Curso, CursoRoto
 from calificador.correccion.compara import Contestacion, Contexto, cerca, iguales
 from calificador.correccion.examen import Examen, prepara
 from calificador.correccion.muestra import entradas, linea, nombres_de_argumentos
@@ -85,17 +85,38 @@ def general(ejercicio: Ejercicio, propiedad: str, intentos: int) -> str:
 
 def examenes_menudos(curso: Curso, ejercicio: Ejercicio, variante: dict | None) -> list[Examen]:
     """El ejemplo del enunciado y unos cuantos exámenes con los tamaños menores, para buscar dónde
-    falla.
+    falla. Un caso en el que falla la propia referencia se descarta: buscar un ejemplo pequeño no
+    puede impedir dar la nota.
     """
     parametros = {**ejercicio.variante, **(variante or {})}
     tandas = [[ejercicio.ejemplo()]] if ejercicio.ejemplo is not None else []
     tandas += [
         ejercicio.genera(menudo(semilla), **parametros) for semilla in range(SEMILLAS_MENUDAS)
     ]
-    return [
-        prepara(curso, ejercicio, f"menudo {i}", variante, casos=casos)
+    examenes = (
+        _los_que_valen(curso, ejercicio, f"menudo {i}", variante, casos)
         for i, casos in enumerate(tandas)
-    ]
+    )
+    return [examen for examen in examenes if examen is not None]
+
+
+def _los_que_valen(
+    curso: Curso, ejercicio: Ejercicio, semilla: str, variante: dict | None, casos: list[Caso]
+) -> Examen | None:
+    """Un examen con los casos que la referencia contesta; ``None`` si no contesta ninguno."""
+
+    def sirve(caso: Caso) -> bool:
+        try:
+            prepara(curso, ejercicio, semilla, variante, casos=[caso])
+        except CursoRoto:
+            return False
+        return True
+
+    try:
+        return prepara(curso, ejercicio, semilla, variante, casos=casos)
+    except CursoRoto:
+        buenos = [caso for caso in casos if sirve(caso)]
+        return prepara(curso, ejercicio, semilla, variante, casos=buenos) if buenos else None
 
 
 def tamano(caso: Caso) -> int:

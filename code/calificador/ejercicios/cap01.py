@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ _LAPIZ = Ejercicio(
     puntos=4,
     dificultad=1,
     minutos=8,
-    tolerancia=2e-3,
+    tolerancia=6e-4,
     aprende="repetir con otra pregunta la cuenta de mirar a todas, y ver que cambia la respuesta",
     propiedades={
         "llave": (
@@ -30,25 +31,25 @@ _LAPIZ = Ejercicio(
                 " las cuatro."
             ),
         ),
-        "cajon": (1, "Su parecido es la mitad que el de «llave», pero su peso no es la mitad."),
+        "cajon": (1, "Su parecido es 0, pero su peso no: la exponencial de 0 es 1."),
         "gender": (1, "Es el promedio de los segundos números, con los cuatro pesos."),
     },
     pistas=(
-        "Con (1, 0), el parecido de cada palabra es su primer número.",
-        "Los parecidos son 0, 2, 0 y 1; dos exponenciales valen 1.",
-        "«La» y «vecino» pesan lo mismo y tienen géneros contrarios: se cancelan.",
+        "Con (1, 1), el parecido de cada palabra es la suma de sus dos números.",
+        "El de «cajón» es 0: su exponencial vale 1. Las otras tres no suman lo mismo que antes.",
+        "El segundo número es lo que pesan las femeninas menos lo que pesan las masculinas.",
     ),
     mutantes=(
         cambia(
             "la pregunta del texto",
-            "Esos son los números de «oxidada», (1, 1); aquí se pregunta (1, 0).",
-            "query = (1, 0)",
+            "Esos son los números de la pregunta sin género, (1, 0); aquí se pregunta (1, 1).",
             "query = (1, 1)",
+            "query = (1, 0)",
         ),
         cambia(
             "oxidado",
-            "Esos son los números de «oxidado», (1, −1); aquí se pregunta (1, 0).",
-            "query = (1, 0)",
+            "Esos son los números de «oxidado», (1, −1); aquí se pregunta (1, 1).",
+            "query = (1, 1)",
             "query = (1, -1)",
         ),
         cambia(
@@ -71,6 +72,13 @@ _LAPIZ = Ejercicio(
             "query[1] * y for",
             "(query[1] * y + query[0] * x) / 2**0.5 - query[0] * x for",
         ),
+        cambia(
+            "dos decimales",
+            "Está bien calculado, pero faltan decimales: se piden tres.",
+            'return {"llave": weights["llave"], "cajon": weights["cajon"], "gender": gender}',
+            'return {"llave": round(weights["llave"], 2), "cajon": round(weights["cajon"], 2),'
+            ' "gender": round(gender, 2)}',
+        ),
     ),
 )
 
@@ -80,8 +88,8 @@ _LAPIZ = Ejercicio(
 def _casos_mirar(rng: Any) -> list[Caso]:
     def caso(propiedad: str, ejes: int) -> Caso:
         lote = distintos(rng, 2, 4, ejes)
-        m, n, d = distintos(rng, 2, 7, 3)
-        return Caso(propiedad, (normal(rng, *lote, m, d), normal(rng, *lote, n, d)), gradiente=True)
+        n, m, d = distintos(rng, 2, 7, 3)
+        return Caso(propiedad, (normal(rng, *lote, n, d), normal(rng, *lote, m, d)), gradiente=True)
 
     return [caso("una frase", 0), caso("una frase", 0), caso("con lote", 1), caso("con lote", 2)]
 
@@ -159,7 +167,8 @@ def _casos_saltos(rng: Any) -> list[Caso]:
             propiedad, ((kernel - 1) * capas + (resto if propiedad == "con resto" else 0), kernel)
         )
 
-    return [caso("justos"), caso("justos"), caso("con resto"), caso("con resto")]
+    de_dos = Caso("justos", (entero(rng, 3, 9), 2))
+    return [caso("justos"), caso("justos"), de_dos, caso("con resto"), caso("con resto")]
 
 
 _SALTOS = Ejercicio(
@@ -195,6 +204,12 @@ _SALTOS = Ejercicio(
             "distance // (kernel - 1)",
         ),
         cambia(
+            "filtro centrado",
+            "El filtro no es centrado: ve la propia palabra y las de delante, ninguna posterior.",
+            "math.ceil(distance / (kernel - 1))",
+            "math.ceil(distance / max((kernel - 1) // 2, 1))",
+        ),
+        cambia(
             "una capa de más",
             "Cuando los sitios son justos no hace falta otra capa.",
             "math.ceil(distance / (kernel - 1))",
@@ -222,7 +237,8 @@ def _casos_fila(rng: Any, *, reach: int = 3) -> list[Caso]:
     def caso(propiedad: str, alcance: int) -> Caso:
         filas, n = entero(rng, 3, 5), entero(rng, 8, 12)
         luces = (uniforme(rng, 0, 1, filas, n) > 0.5).long()
-        sitios = (uniforme(rng, 0, 1, filas, n) * (torch.arange(n) + 1)).long()
+        hasta_ella = torch.arange(n)
+        sitios = (uniforme(rng, 0, 1, filas, n) * (hasta_ella + 1)).long().minimum(hasta_ella)
         return Caso(propiedad, (luces, sitios), {"reach": alcance})
 
     return [
@@ -231,6 +247,36 @@ def _casos_fila(rng: Any, *, reach: int = 3) -> list[Caso]:
         caso("otro alcance", reach + 2),
         caso("otro alcance", 1),
     ]
+
+
+_ENTEROS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+def _en_int64(valor: Any) -> Any:
+    """Los tensores enteros, del tipo que sean, en int64; lo demás, como llegó."""
+    if not isinstance(valor, (tuple, list)):
+        return valor
+    return tuple(
+        v.long() if isinstance(v, torch.Tensor) and v.dtype in _ENTEROS else v for v in valor
+    )
+
+
+def _comprueba_fila(caso: Caso, obtenido: Any, esperado: Any) -> str | None:
+    nombres = ("al lado", "en orden", "por contenido")
+    if not isinstance(obtenido, tuple) or len(obtenido) != len(nombres):
+        return "se esperaba una tupla de tres tensores"
+    for nombre, dado, cierto in zip(nombres, _en_int64(obtenido), esperado, strict=True):
+        if not isinstance(dado, torch.Tensor) or dado.shape != cierto.shape:
+            return f"«{nombre}»: se esperaba un tensor (rows, n) = {tuple(cierto.shape)}"
+        if dado.dtype != cierto.dtype:
+            return f"«{nombre}»: se esperaba un tensor de enteros, de 0 y 1"
+        if not torch.equal(dado, cierto):
+            i, j = (dado != cierto).nonzero()[0].tolist()
+            return (
+                f"«{nombre}», fila {i}, persona {j} (desde 0): llegó {dado[i, j]}; se esperaba"
+                f" {cierto[i, j]}"
+            )
+    return None
 
 
 _FILA = Ejercicio(
@@ -245,6 +291,8 @@ _FILA = Ejercicio(
         " y una consulta"
     ),
     casos=_casos_fila,
+    comprueba=_comprueba_fila,
+    invariante=_en_int64,
     ejemplo=lambda: Caso(
         "ejemplo", (torch.tensor([[1, 0], [1, 1]]), torch.tensor([[0, 0], [0, 1]])), {"reach": 2}
     ),
@@ -312,16 +360,21 @@ def _casos_cadena(rng: Any) -> list[Caso]:
             for i in range(n)
         ]
 
-    n = entero(rng, 6, 9)
+    n = entero(rng, 3, 9)
     cadena = [[] if i == 0 else [i - 1] for i in range(n)]
     sueltas = [[] for _ in range(n)]
     abanico = [[] for _ in range(n)] + [list(range(n))]
     tardia = [[], [0], [1], [0, 2], *([] for _ in range(n))]
-    desigual = [[], [0], [1], [], [2, 3]]
+    desiguales = [
+        [[], [0], [1], [], [2, 3]],
+        [[], [0], [1], [], [], [2, 3, 4]],  # la más tardía, la primera de tres
+        [[], [], [0], [2], [], [0, 3, 4]],  # la de en medio
+        [[], [], [0], [2], [0, 1, 3]],  # la última
+    ]
     al_azar = [azar(entero(rng, 9, 14)) for _ in range(3)]
     return [
         *(Caso("conocidas", (red,)) for red in (cadena, sueltas, abanico, [])),
-        *(Caso("cualesquiera", (red,)) for red in (tardia, desigual, *al_azar)),
+        *(Caso("cualesquiera", (red,)) for red in (tardia, *desiguales, *al_azar)),
     ]
 
 
@@ -394,6 +447,29 @@ _CADENA = Ejercicio(
 # --- 1.6 ------------------------------------------------------------------------------------------
 
 
+def _mas_cerca(cuenta: Any, meta: int) -> list[int]:
+    """Los anchos a la menor distancia: uno, o dos si empatan."""
+    distancias = {h: abs(cuenta(h) - meta) for h in range(1, meta + 2)}
+    return [h for h, d in distancias.items() if d == min(distancias.values())]
+
+
+def _delatan() -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Tamaños pequeños en los que contar un solo sesgo por puerta, o desempatar hacia arriba, da
+    otra cosa.
+    """
+    sesgos, empates = [], []
+    for d, alcance, ancho in itertools.product(range(2, 7), (2, 3, 4), range(3, 8)):
+        meta = ancho * (d * alcance + 1)
+        lstm = _mas_cerca(lambda h, d=d: 4 * h * (d + h + 2), meta)
+        con_uno = _mas_cerca(lambda h, d=d: 4 * h * (d + h + 1), meta)
+        atencion = _mas_cerca(lambda h, d=d: 3 * h * (d + 1), meta)
+        if lstm[0] != con_uno[0]:
+            sesgos.append((d, alcance, ancho))
+        if len(lstm) + len(atencion) > 2:
+            empates.append((d, alcance, ancho))
+    return sesgos, empates
+
+
 def _casos_anchos(rng: Any) -> list[Caso]:
     def caso(propiedad: str) -> Caso:
         pequeno = propiedad == "pequeñas"
@@ -402,7 +478,14 @@ def _casos_anchos(rng: Any) -> list[Caso]:
             propiedad, (d, entero(rng, 2, 4), entero(rng, 3, 7) if pequeno else entero(rng, 24, 60))
         )
 
-    return [caso("pequeñas"), caso("pequeñas"), *(caso("como las del capítulo") for _ in range(6))]
+    sesgos, empates = _delatan()
+    return [
+        caso("pequeñas"),
+        caso("pequeñas"),
+        Caso("pequeñas", elige(rng, sesgos)),
+        Caso("pequeñas", elige(rng, empates)),
+        *(caso("como las del capítulo") for _ in range(6)),
+    ]
 
 
 _ANCHOS = Ejercicio(
@@ -414,9 +497,9 @@ _ANCHOS = Ejercicio(
     minutos=20,
     aprende="contar los parámetros de tres piezas y hacer justa una comparación",
     casos=_casos_anchos,
-    ejemplo=lambda: Caso("ejemplo", (2, 2, 5)),
+    ejemplo=lambda: Caso("ejemplo", (3, 3, 4)),
     propiedades={
-        "pequeñas": (2, "Crea las tres piezas con d = 2 y cuenta sus parámetros con PyTorch."),
+        "pequeñas": (2, "Crea las tres piezas con d = 3 y cuenta sus parámetros con PyTorch."),
         "como las del capítulo": (
             4,
             "Basta una unidad de más para alejarse: compara las dos vecinas.",
@@ -436,6 +519,12 @@ _ANCHOS = Ejercicio(
             "En PyTorch cada puerta de la LSTM lleva dos vectores de sesgo.",
             "h * h + 2 * h",
             "h * h + h",
+        ),
+        cambia(
+            "el mayor de los que empatan",
+            "De dos anchos a igual distancia se pide el menor.",
+            "key=lambda h: abs(count(h) - goal)",
+            "key=lambda h: (abs(count(h) - goal), -h)",
         ),
         cambia(
             "sin estado",
@@ -516,7 +605,7 @@ _FILTRO = Ejercicio(
     minutos=25,
     aprende="ver que una atención con puntuaciones por sitio contiene a una convolución",
     casos=_casos_filtro,
-    ejemplo=lambda: Caso("ejemplo", (tensor([0.75, 0.25]), 2)),
+    ejemplo=lambda: Caso("ejemplo", (tensor([1.0]), 2)),
     propiedades={
         "más larga que el filtro": (
             5,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from calificador.generadores import distintos, entero, normal, permutacion, tensor
@@ -12,6 +13,7 @@ SIN_ATENCION = (
     "fused_attention",
     "MultiheadAttention",
     "MultiHeadAttention",
+    "multi_head_attention_forward",
 )
 
 # --- 6.1 ------------------------------------------------------------------------------------------
@@ -24,6 +26,7 @@ _FILA = Ejercicio(
     dificultad=1,
     minutos=8,
     tolerancia=6e-3,
+    tolerancias={"heads": 1e-9},
     aprende="calcular cuánto conserva una fila de pesos de cada palabra que mezcla",
     propiedades={
         "large": (1, "El cuadrado de su peso, entre la suma de los cuadrados de todos."),
@@ -264,8 +267,8 @@ _CENTRAL = Ejercicio(
     prohibido=SIN_ATENCION,
     pistas=(
         (
-            "Los ocho pasos están en el índice de la figura de los bloques: proyectar, repartir… y"
-            " unir."
+            "Los pasos, en orden: proyectar, repartir en cabezas, puntuar, escalar, enmascarar,"
+            " normalizar, promediar y unir."
         ),
         "Repartir son dos cambios de forma: partir el último eje y adelantar el de las cabezas.",
         "Para unir se deshacen los dos, en el orden contrario, antes de la matriz de salida.",
@@ -274,8 +277,8 @@ _CENTRAL = Ejercicio(
         cambia(
             "vista directa",
             "El reparto mezcla palabras: falta adelantar el eje de las cabezas.",
-            "(y @ w).unflatten(-1, (n_heads, -1)).transpose(-2, -3) for",
-            "(y @ w).reshape(*y.shape[:-2], n_heads, y.shape[-2], -1) for",
+            "(y @ w).unflatten(-1, (n_heads, -1)).transpose(-2, -3)",
+            "(y @ w).reshape(*y.shape[:-2], n_heads, y.shape[-2], -1)",
         ),
         cambia(
             "unir sin trasponer",
@@ -301,8 +304,8 @@ _CENTRAL = Ejercicio(
         cambia(
             "columnas alternas",
             "Cada cabeza usa columnas seguidas, no alternas.",
-            "unflatten(-1, (n_heads, -1)).transpose(-2, -3) for",
-            "unflatten(-1, (-1, n_heads)).movedim(-1, -3) for",
+            "unflatten(-1, (n_heads, -1)).transpose(-2, -3)",
+            "unflatten(-1, (-1, n_heads)).movedim(-1, -3)",
         ),
         cambia(
             "una sola cabeza",
@@ -471,7 +474,7 @@ _NECESARIAS = Ejercicio(
         ),
         cambia(
             "sin mínimo",
-            "Una capa tiene al menos una cabeza.",
+            "Si nadie pide nada se devuelve 1: una capa tiene al menos una cabeza.",
             "max(1, max(len(wanted) for wanted in targets))",
             "max(len(wanted) for wanted in targets)",
         ),
@@ -535,8 +538,8 @@ _AVERIADA = Ejercicio(
         "sin lote": (
             4,
             (
-                "Con dos palabras y dos cabezas de una columna, escribe qué números llegan a la"
-                " primera cabeza."
+                "Con dos palabras y dos cabezas de una columna, sigue los números: qué llega a la"
+                " primera cabeza, entre qué se divide y cómo se junta lo que sale."
             ),
         ),
         "con lote": (3, "Lo mismo, con ejes delante, y con gradiente hasta la entrada."),
@@ -639,12 +642,19 @@ def _comprueba_poda(caso: Caso, obtenido: Any, esperado: Any) -> str | None:
         llevan = torch.einsum("dhk,hke->hde", v, w[3].unflatten(0, (quedan, -1)))
         return leen, llevan
 
-    for nombre, mio, suyo in zip(
-        ("QK", "OV"), circuitos(obtenido), circuitos(esperado), strict=True
-    ):
-        if not torch.allclose(mio, suyo, atol=1e-9):
-            return f"el circuito {nombre} de alguna cabeza no es el de la capa original"
+    mias, suyas = (list(zip(*circuitos(w), strict=True)) for w in (obtenido, esperado))
+    for mia in mias:  # las cabezas, en cualquier orden: su suma es la misma
+        pareja = next((i for i, suya in enumerate(suyas) if _iguales(mia, suya)), None)
+        if pareja is None:
+            return "alguna cabeza no lee (QK) o no escribe (OV) lo mismo que en la capa original"
+        suyas.pop(pareja)
     return None
+
+
+def _iguales(una: Any, otra: Any) -> bool:
+    import torch
+
+    return all(torch.allclose(a, b, atol=1e-9) for a, b in zip(una, otra, strict=True))
 
 
 _PODA = Ejercicio(
@@ -670,7 +680,10 @@ _PODA = Ejercicio(
             3,
             "Cada cabeza son columnas seguidas de las tres primeras y filas seguidas de la última.",
         ),
-        "en otro orden": (2, "El orden de las cabezas debe ser el mismo en las cuatro matrices."),
+        "en otro orden": (
+            2,
+            ("Si se cambia el orden de las cabezas, ha de cambiar igual en las cuatro matrices."),
+        ),
     },
     comprueba=_comprueba_poda,
     invariante=lambda valor: (valor[0] @ valor[1].T, valor[2] @ valor[3]),
@@ -694,7 +707,7 @@ _PODA = Ejercicio(
         ),
         cambia(
             "ordena",
-            "La lista va en el orden que se pide, en las cuatro matrices.",
+            "Las filas de la última matriz van en otro orden que las columnas de las otras tres.",
             "w_output[columns]",
             "w_output[columns.sort().values]",
             "return w_query[:, columns], w_key[:, columns]",
@@ -805,7 +818,7 @@ def _casos_parejas(rng: Any) -> list[Caso]:
         if orden == sorted(orden):
             orden = orden[1:] + orden[:1]
         segundos = primeros[orden]
-        if propiedad == "con ruido":
+        if ruido:
             segundos = segundos + ruido * normal(rng, h, n, m).abs()
             segundos = segundos / segundos.sum(-1, keepdim=True)
         if (
@@ -815,6 +828,12 @@ def _casos_parejas(rng: Any) -> list[Caso]:
             segundos, primeros = primeros[orden], torch.cat([mezcla[None], primeros[1:]])
         return Caso(propiedad, (primeros, segundos))
 
+    # La pareja más parecida de todas obliga a otra muy cara; en el segundo caso, además, las sumas
+    # de distancias o de valores absolutos prefieren otro reparto que la de cuadrados.
+    trampas = (
+        ([[[0.60, 0.40]], [[0.45, 0.55]]], [[[0.55, 0.45]], [[0.95, 0.05]]]),
+        ([[[0.4, 0.3, 0.3]], [[0.7, 0.1, 0.2]]], [[[0.4, 0.3, 0.3]], [[0.2, 0.6, 0.2]]]),
+    )
     iguales, ruido, disputa, muchas = (
         "los mismos mapas",
         "con ruido",
@@ -827,14 +846,20 @@ def _casos_parejas(rng: Any) -> list[Caso]:
         caso(ruido, 4, 0.1),
         caso(disputa, 4),
         caso(disputa, 5),
+        *(Caso(disputa, tuple(map(tensor, mapas))) for mapas in trampas),
         caso(muchas, 40),
+        caso(muchas, 40, 3.0),
     ]
 
 
 def _comprueba_parejas(caso: Caso, obtenido: Any, esperado: Any) -> str | None:
     primeros, segundos = caso.args
     h = len(primeros)
-    if not isinstance(obtenido, (list, tuple)) or not all(type(i) is int for i in obtenido):
+    if not isinstance(obtenido, (list, tuple)):
+        return "se esperaba una lista de enteros"
+    try:
+        obtenido = [operator.index(i) for i in obtenido]
+    except TypeError:
         return "se esperaba una lista de enteros"
     if sorted(obtenido) != list(range(h)):
         return f"no es una permutación de 0 a {h - 1}: cada cabeza tiene una pareja y solo una"
@@ -896,6 +921,23 @@ _PAREJAS = Ejercicio(
             "Se han emparejado las más distintas: el coste debe ser el menor.",
             "gaps.numpy()",
             "-gaps.numpy()",
+        ),
+        cambia(
+            "voraz",
+            "Tomar siempre la pareja libre más parecida puede obligar a otra muy cara.",
+            "    return partner.tolist()",
+            """    pairs = [0] * len(gaps)
+    for _ in pairs:
+        row, column = divmod(int(gaps.argmin()), len(gaps))
+        pairs[row] = column
+        gaps[row], gaps[:, column] = float("inf"), float("inf")
+    return pairs""",
+        ),
+        cambia(
+            "sin el cuadrado",
+            "El coste de una pareja es la suma de los cuadrados, sin raíz.",
+            ".square()  # (h, h)",
+            "",
         ),
         cambia(
             "el mismo orden",

@@ -42,7 +42,7 @@ _A_MANO = Ejercicio(
             " calculadora."
         ),
         "Cada peso es una exponencial entre la suma de las que se ven.",
-        "Cambia el denominador: 16, 8 o 7.",
+        "¿Qué exponenciales suma el denominador en cada caso?",
     ),
     mutantes=(
         cambia(
@@ -117,6 +117,8 @@ _FUGA = Ejercicio(
 
 
 def _casos_softmax(rng: Any) -> list[Caso]:
+    import torch
+
     def caso(propiedad: str, ejes: int, *, muertas: int = 0, lejos: float = 0.0) -> Caso:
         *lote, n, m = distintos(rng, 2, 6, ejes + 2)
         puede = mascara(rng, n, m, 0.5)
@@ -131,11 +133,19 @@ def _casos_softmax(rng: Any) -> list[Caso]:
             gradiente=True,
         )
 
+    def desigual() -> Caso:
+        """Lo tapado es enorme (3e9, 2000), y lo permitido va de unidades a miles."""
+        puntos = tensor([[0.0, 1.0, 2000.0], [2.0, 3e9, 3.0], [3000.0, 3001.0, -5.0]])
+        puede = tensor([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]).bool()
+        orden = torch.randperm(3, generator=rng)
+        return Caso(vivas, (puntos[orden], puede[orden]), gradiente=True)
+
     vivas, solas = "filas corrientes", "filas tapadas enteras"
     return [
         caso(vivas, 0),
         caso(vivas, 1),
-        caso(vivas, 0, lejos=3e9),
+        caso(vivas, 0, lejos=3e12),
+        desigual(),
         de_lote(),
         caso(solas, 0, muertas=1),
         caso(solas, 1, muertas=1),
@@ -208,6 +218,21 @@ _SOFTMAX = Ejercicio(
             "−10⁹ no es −∞: con puntuaciones aún menores, lo tapado gana.",
             'float("-inf")',
             "-1e9",
+        ),
+        cuerpo(
+            "resta el máximo de toda la fila",
+            "Una puntuación tapada y enorme deja a las demás en 0: hay que taparla antes de"
+            " normalizar.",
+            """
+            raised = (scores - scores.amax(dim=-1, keepdim=True)).exp() * mask
+            total = raised.sum(dim=-1, keepdim=True)
+            return raised / total.masked_fill(total == 0, 1.0)""",
+        ),
+        cuerpo(
+            "mil millones, sin más",
+            "−10⁹ no es −∞: una fila tapada entera reparte, y con puntuaciones aún menores gana lo"
+            " tapado.",
+            "return scores.masked_fill(~mask, -1e9).softmax(dim=-1)",
         ),
         cambia(
             "al revés",
@@ -299,12 +324,18 @@ _ALCANCE = Ejercicio(
 
 
 def _frases(rng: Any, lote: int, largo: int, pad: int) -> Any:
-    """Palabras distintas de ``pad`` y relleno al final: al menos una palabra por frase."""
+    """Palabras por encima y por debajo de ``pad``, y relleno al final, delante o en medio: al
+    menos una palabra por frase.
+    """
     import torch
 
     ids = torch.randint(1, 9, (lote, largo), generator=rng) + pad
+    if pad:
+        ids[torch.rand(lote, largo, generator=rng) < 0.5] = entero(rng, 0, pad - 1)
     ids[torch.arange(largo) >= torch.randint(1, largo + 1, (lote, 1), generator=rng)] = pad
-    ids[0, -1] = pad  # alguna lleva relleno
+    ids = torch.stack([fila.roll(entero(rng, 0, largo - 1)) for fila in ids])
+    ids[0, :] = torch.where(ids[0] == pad, pad + 1, ids[0])
+    ids[0, 0] = pad  # la primera lo lleva delante
     return ids
 
 
@@ -352,6 +383,24 @@ _TRADUCTOR = Ejercicio(
         "La del decodificador es la única que lleva el triángulo.",
     ),
     mutantes=(
+        cambia(
+            "solo los mayores",
+            "Una palabra puede tener un número menor que el del relleno.",
+            "(source != pad_id)",
+            "(source > pad_id)",
+            "(target != pad_id)",
+            "(target > pad_id)",
+        ),
+        cuerpo(
+            "cuenta largos",
+            "El relleno no va siempre al final: se mira posición a posición.",
+            """
+            m, n = source.shape[1], target.shape[1]
+            long = [(x != pad_id).sum(1)[:, None, None, None] for x in (source, target)]
+            encoder = torch.arange(m) < long[0]
+            causal = torch.ones(n, n, dtype=torch.bool).tril()
+            return encoder, (torch.arange(n) < long[1]) & causal, encoder""",
+        ),
         cambia(
             "cruzada con lo escrito",
             "En la atención cruzada las claves son de la fuente: tapa su relleno, no el de lo"
@@ -539,8 +588,11 @@ def _casos_perdida(rng: Any, *, pad_id: int = 0) -> list[Caso]:
     def caso(propiedad: str, pad: int, palabras: tuple[int, ...] | None = None) -> Caso:
         n, vocab = entero(rng, 5, 7), pad + 10
         ids = torch.randint(1, 9, (3, n), generator=rng) + pad
+        if pad:  # también palabras por debajo de pad
+            ids[torch.rand(3, n, generator=rng) < 0.5] = entero(rng, 0, pad - 1)
         largos = torch.tensor(palabras or [1, n - 2, n])[:, None]
         ids[torch.arange(n) >= largos] = pad
+        ids = torch.stack([fila.roll(k) for k, fila in enumerate(ids)])  # no siempre al final
         return Caso(propiedad, (2 * normal(rng, 3, n, vocab), ids), {"pad_id": pad}, gradiente=True)
 
     return [
@@ -569,7 +621,7 @@ _PERDIDA = Ejercicio(
             3,
             "Con una frase de una palabra y otra de siete, ¿entre cuánto se divide?",
         ),
-        "otro relleno": (1, "El relleno es pad_id, no siempre 0."),
+        "otro relleno": (1, "El relleno es pad_id, y hay palabras con números menores."),
         "sin palabras": (2, "Si no queda ninguna palabra vale 0, y su gradiente también."),
     },
     variante={"pad_id": 0},
@@ -583,6 +635,12 @@ _PERDIDA = Ejercicio(
         "Dividir entre 0 da NaN aunque el numerador sea 0.",
     ),
     mutantes=(
+        cambia(
+            "solo los mayores",
+            "Una palabra puede tener un número menor que el del relleno.",
+            "words = target != pad_id",
+            "words = target > pad_id",
+        ),
         cambia(
             "cuenta el relleno",
             "Se ha contado también el relleno.",
@@ -635,12 +693,14 @@ _PERDIDA = Ejercicio(
 
 
 def _casos_traducir(rng: Any) -> list[Caso]:
-    def caso(destino: str) -> Caso:
+    def caso(destino: str, *, lote: bool) -> Caso:
         n, m = distintos(rng, 2, 7, 2)
         propiedad = "booleanas" if destino in ("sdpa", "nn") else "con números"
-        return Caso(propiedad, (mascara(rng, n, m, 0.5), destino))
+        puede = mascara(rng, n, m, 0.5)
+        return Caso(propiedad, (puede[:, None, None] if lote else puede, destino))
 
-    return [caso(destino) for destino in ("sdpa", "nn", "additive", "int") for _ in range(2)]
+    destinos = ("sdpa", "nn", "additive", "int")
+    return [caso(destino, lote=lote) for destino in destinos for lote in (False, True)]
 
 
 def _comprueba_traducir(caso: Caso, obtenido: Any, esperado: Any) -> str | None:
@@ -651,6 +711,10 @@ def _comprueba_traducir(caso: Caso, obtenido: Any, esperado: Any) -> str | None:
             tuple(obtenido.shape) if isinstance(obtenido, torch.Tensor) else type(obtenido).__name__
         )
         return f"llegó {llego}; se esperaba un tensor de forma {tuple(esperado.shape)}"
+    if bool(obtenido.isnan().any()):
+        return "hay NaN: 0 por infinito es NaN"
+    if esperado.is_floating_point() and obtenido.is_floating_point():
+        esperado = esperado.to(obtenido.dtype)
     if obtenido.dtype != esperado.dtype:
         tipos = [str(t.dtype).removeprefix("torch.") for t in (obtenido, esperado)]
         return f"llegó {tipos[0]}; se esperaba {tipos[1]}"
@@ -674,7 +738,7 @@ _TRADUCIR = Ejercicio(
         "con números": (2, "En la aditiva lo permitido suma 0; en la de enteros, 1 permite."),
     },
     comprueba=_comprueba_traducir,
-    invariante=lambda valor: valor,
+    invariante=lambda valor: valor.double() if valor.is_floating_point() else valor,
     pistas=(
         "Escribe a mano las cuatro versiones de la máscara de una fila, «puede» y «no puede».",
         "En la aditiva, lo permitido no cambia la puntuación: ¿qué se le suma?",

@@ -23,6 +23,8 @@ PAQUETE = Path(__file__).resolve().parents[1]
 BIBLIOTECAS = (
     "torch",
     "numpy",
+    "scipy",
+    "charset-normalizer",  # lo importa numpy.f2py si está, y con él scipy.optimize
     "safetensors",
     "einops",
     "jaxtyping",

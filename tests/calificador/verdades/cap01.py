@@ -10,11 +10,11 @@ from verdades.tabla import cerca, nadaraya, verdad
 
 @verdad("1.1")
 def _(caso, valor, funcion):
-    """Con PyTorch: una atención sin escala, con la pregunta (1, 0)."""
+    """Con PyTorch: una atención sin escala, con la pregunta (1, 1)."""
     palabras = torch.tensor([[0, 1], [2, 1], [0, -1], [1, -1]], dtype=torch.float64)
-    pesos = F.softmax(palabras @ torch.tensor([1.0, 0.0], dtype=torch.float64), 0)
+    pesos = F.softmax(palabras @ torch.tensor([1.0, 1.0], dtype=torch.float64), 0)
     sale = F.scaled_dot_product_attention(
-        torch.tensor([[1.0, 0.0]], dtype=torch.float64), palabras, palabras, scale=1.0
+        torch.tensor([[1.0, 1.0]], dtype=torch.float64), palabras, palabras, scale=1.0
     )
     cierto = {"llave": float(pesos[1]), "cajon": float(pesos[3]), "gender": float(sale[0, 1])}
     return cerca(valor, cierto)

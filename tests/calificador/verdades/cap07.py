@@ -125,6 +125,10 @@ def _(caso, valor, funcion):
 def _(caso, valor, funcion):
     """Se usa: con cada convención, la atención de PyTorch da lo mismo que tapando a mano."""
     mascara, destino = caso.args
+    if valor.shape != mascara.shape:
+        return False
+    if mascara.dim() == 4:  # (batch, 1, 1, m): una fila por frase
+        mascara, valor = mascara[:, 0, 0], valor[:, 0, 0]
     n, m = mascara.shape
     if destino == "int":
         return valor.dtype == torch.int64 and valor.tolist() == [

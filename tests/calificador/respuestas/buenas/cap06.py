@@ -164,3 +164,15 @@ def match_heads(first, second):
 
     score = torch.einsum("hnm,gnm->hg", first, second)
     return linear_sum_assignment(score.numpy(), maximize=True)[1].tolist()
+
+# %% 6.8 | en orden de cabeza, que da la misma suma
+def prune_heads(w_query, w_key, w_value, w_output, n_heads, keep):
+    pick = lambda w, dim: torch.cat([w.chunk(n_heads, dim)[i] for i in sorted(keep)], dim)
+    return pick(w_query, 1), pick(w_key, 1), pick(w_value, 1), pick(w_output, 0)
+
+# %% 6.10 | enteros de numpy
+def match_heads(first, second):
+    from scipy.optimize import linear_sum_assignment
+
+    cost = torch.cdist(first.flatten(1), second.flatten(1)).square()
+    return list(linear_sum_assignment(cost.numpy())[1])

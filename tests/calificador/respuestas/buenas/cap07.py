@@ -179,3 +179,27 @@ def packed_mask(document):
     fresh = torch.where(document == -1, -1 - torch.arange(n), document)
     ok = (fresh[:, :, None] == fresh[:, None, :]).tril()
     return (ok & (fresh >= 0)[:, :, None])[:, None]
+
+# %% 7.2 | mayúscula
+leaky_line = "D"
+
+# %% 7.2 | con comillas angulares
+leaky_line = "«d»"
+
+# %% 7.3 | el máximo de lo permitido
+def masked_softmax(scores, mask):
+    low = scores.masked_fill(~mask, -math.inf)
+    top = low.amax(-1, keepdim=True).nan_to_num(neginf=0.0).detach()
+    e = (low - top).exp()
+    return e / e.sum(-1, keepdim=True).clamp(min=1e-30)
+
+# %% 7.8 | logaritmo en float32
+def translate_mask(mask, target):
+    table = {"sdpa": mask, "nn": ~mask, "int": mask.to(torch.int64)}
+    return table[target] if target in table else mask.float().log()
+
+# %% 7.8 | aditiva en float16
+def translate_mask(mask, target):
+    if target == "additive":
+        return torch.zeros_like(mask, dtype=torch.float16).masked_fill(~mask, float("-inf"))
+    return {"sdpa": mask, "nn": ~mask, "int": mask.long()}[target]

@@ -164,3 +164,34 @@ def filter_scores(weights, n):
     for back in range(min(len(weights), n)):
         table[torch.arange(back, n), torch.arange(n - back)] = weights[back]
     return table / table.sum(-1, keepdim=True)
+
+# %% 1.4 | en coma flotante
+def row_answers(lit, asked, reach=3):
+    near = torch.nn.functional.pad(lit, (reach - 1, 0)).unfold(1, reach, 1).sum(-1)
+    return tuple(v.double() for v in (near % 2, lit.cumsum(1) % 2, lit.gather(1, asked)))
+
+# %% 1.5 | solo las dos primeras que necesita
+def serial_steps(needs):
+    ends = []
+    for b in needs:
+        ends.append(1 + max((ends[i] for i in b[:2]), default=0))
+    return max(ends, default=0)
+
+# %% 1.5 | solo las dos últimas que necesita
+def serial_steps(needs):
+    ends = []
+    for b in needs:
+        ends.append(1 + max((ends[i] for i in b[-2:]), default=0))
+    return max(ends, default=0)
+
+# %% 1.6 | un sesgo por puerta
+def match_widths(d, reach, width):
+    goal = width * (d * reach + 1)
+    near = lambda f: min(range(1, goal + 1), key=lambda h: abs(f(h) - goal))
+    return near(lambda w: 4 * w * (d + w + 1)), near(lambda w: 3 * w * (d + 1))
+
+# %% 1.6 | el mayor de dos a igual distancia
+def match_widths(d, reach, width):
+    goal = width * (d * reach + 1)
+    near = lambda f: min(range(goal, 0, -1), key=lambda h: abs(f(h) - goal))
+    return near(lambda w: 4 * w * (d + w + 2)), near(lambda w: 3 * w * (d + 1))

@@ -15,6 +15,9 @@ kept_by_hand = {"large": 0.9, "small": 0.1, "third": 0.3, "heads": 5}
 # %% 6.1 | cabezas menos una
 kept_by_hand = {"large": 0.9, "small": 0.1, "third": 0.33, "heads": 4}
 
+# %% 6.1 | cabezas que no son un número entero
+kept_by_hand = {"large": 0.9, "small": 0.1, "third": 0.33, "heads": 5.005}
+
 # %% 6.2 | las niñas
 mixed_word = "niñas"
 
@@ -237,3 +240,40 @@ def match_heads(first, second):
     from scipy.optimize import linear_sum_assignment
 
     return linear_sum_assignment(torch.cdist(second[:, 0], first[:, 0]).numpy())[1].tolist()[::-1]
+
+# %% 6.4 | la función por dentro de PyTorch
+def multi_head_attention(x, z, w_query, w_key, w_value, w_output, n_heads, mask=None):
+    import torch.nn.functional as F
+
+    flat = [y.reshape(-1, *y.shape[-2:]).transpose(0, 1) for y in (x, z)]
+    out, _ = F.multi_head_attention_forward(
+        flat[0], flat[1], flat[1], x.shape[-1], n_heads, torch.cat([w_query.T, w_key.T, w_value.T]), None, None, None,
+        False, 0.0, w_output.T, None, attn_mask=None if mask is None else ~mask)
+    return out.transpose(0, 1).reshape(x.shape)
+
+# %% 6.10 | voraz, la pareja más parecida de todas primero
+def match_heads(first, second):
+    gaps = torch.cdist(first.flatten(1), second.flatten(1))
+    pairs = [0] * len(first)
+    for _ in pairs:
+        i, j = divmod(int(gaps.argmin()), len(gaps))
+        pairs[i] = j
+        gaps[i], gaps[:, j] = math.inf, math.inf
+    return pairs
+
+# %% 6.10 | dos argsort
+def match_heads(first, second):
+    return torch.cdist(first.flatten(1), second.flatten(1)).argmin(0).argsort().tolist()
+
+# %% 6.10 | diferencias en valor absoluto
+def match_heads(first, second):
+    from scipy.optimize import linear_sum_assignment
+
+    gaps = torch.cdist(first.flatten(1), second.flatten(1), p=1)
+    return linear_sum_assignment(gaps.numpy())[1].tolist()
+
+# %% 6.10 | la raíz de cada diferencia
+def match_heads(first, second):
+    from scipy.optimize import linear_sum_assignment
+
+    return linear_sum_assignment(torch.cdist(first.flatten(1), second.flatten(1)).numpy())[1].tolist()

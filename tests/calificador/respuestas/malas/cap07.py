@@ -254,3 +254,52 @@ def packed_mask(document):
     n = document.shape[1]
     same = (document[:, :, None] == document[:, None]) & torch.ones(n, n).bool().tril()
     return (same & (document != document[:, :1])[:, :, None])[:, None]
+
+# %% 7.2 | dos letras
+leaky_line = "cd"
+
+# %% 7.3 | resta el máximo de todo el tensor
+def masked_softmax(scores, mask):
+    e = (scores - scores.max()).exp() * mask
+    return e / e.sum(-1, keepdim=True).clamp(min=1e-300)
+
+# %% 7.3 | diez mil millones
+def masked_softmax(scores, mask):
+    alone = ~mask.any(-1, keepdim=True)
+    return scores.masked_fill(~mask, -1e10).masked_fill(alone, 0.0).softmax(-1).masked_fill(~mask, 0.0)
+
+# %% 7.5 | palabras, las mayores que el relleno
+def translator_masks(source, target, pad_id=0):
+    n = target.shape[1]
+    s, t = (source > pad_id)[:, None, None], (target > pad_id)[:, None, None]
+    return s, t & torch.ones(n, n).bool().tril(), s
+
+# %% 7.5 | el relleno, siempre al final
+def translator_masks(source, target, pad_id=0):
+    m, n = source.shape[1], target.shape[1]
+    s = torch.arange(m) < (source != pad_id).sum(1)[:, None, None, None]
+    t = torch.arange(n) < (target != pad_id).sum(1)[:, None, None, None]
+    return s, t & torch.ones(n, n).bool().tril(), s
+
+# %% 7.7 | palabras, las mayores que el relleno
+def padded_loss(scores, target, pad_id=0):
+    words = target > pad_id
+    p = -scores.log_softmax(-1).gather(-1, target[..., None])[..., 0]
+    return (p * words).sum() / words.sum().clamp(min=1)
+
+# %% 7.7 | el relleno, siempre al final
+def padded_loss(scores, target, pad_id=0):
+    words = torch.arange(target.shape[1]) < (target != pad_id).sum(1, keepdim=True)
+    p = -scores.log_softmax(-1).gather(-1, target[..., None])[..., 0]
+    return (p * words).sum() / words.sum().clamp(min=1)
+
+# %% 7.8 | solo con dos ejes
+def translate_mask(mask, target):
+    rows, columns = mask.shape
+    table = {"sdpa": mask, "nn": ~mask, "int": mask.long(), "additive": mask.double().log()}
+    return table[target].reshape(rows, columns)
+
+# %% 7.8 | cero por infinito en float32
+def translate_mask(mask, target):
+    table = {"sdpa": mask, "nn": ~mask, "int": mask.long()}
+    return table[target] if target in table else (~mask).float() * -math.inf
