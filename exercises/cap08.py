@@ -24,12 +24,12 @@ from jaxtyping import Bool, Float, Int, Real
 from torch import Tensor
 
 # %% [markdown]
-# ## 8.1 Dos agujas, a mano (★)
+# ## 8.1 Siete sitios más allá (★)
 #
-# Ejercicio 8.1: cambia cada `None` por tu número, con tres decimales si no es entero.
+# Ejercicio 8.1: «las filas», «los productos entre filas», «las filas y los productos» o «nada».
 
 # %%
-clock_by_hand = {"first": None, "last": None, "norm": None, "product": None}
+shift_effect = None
 
 # %% [markdown]
 # ## 8.2 La función central (★)
@@ -47,12 +47,12 @@ def sinusoidal_encoding(
 
 
 # %% [markdown]
-# ## 8.3 Siete sitios más allá (★)
+# ## 8.3 Dos agujas, a mano (★)
 #
-# Ejercicio 8.3: «las filas», «los productos entre filas», «las filas y los productos» o «nada».
+# Ejercicio 8.3: cambia cada `None` por tu número, con tres decimales si no es entero.
 
 # %%
-shift_effect = None
+clock_by_hand = {"first": None, "last": None, "norm": None, "product": None}
 
 # %% [markdown]
 # ## 8.4 De mitades a parejas (★)

@@ -21,21 +21,20 @@ from jaxtyping import Bool, Float, Int, Real
 from torch import Tensor
 
 # %% [markdown]
-# ## 8.1 Dos agujas, a mano
+# ## 8.1 Siete sitios más allá
 #
-# Las frecuencias son 1 y 0.01. La norma es la misma en todos los sitios, y el producto solo depende
-# de la distancia, 3.
+# Todas las agujas giran, así que todas las filas cambian; las diferencias de ángulo, no.
 
 
 # %%
-def clock_by_hand() -> dict[str, float]:
-    """Las respuestas, calculadas."""
-    return {
-        "first": math.sin(3),
-        "last": math.cos(0.01 * 100),
-        "norm": 1.0 + 1.0,
-        "product": math.cos(3) + math.cos(0.03),
-    }
+def shift_effect() -> str:
+    """La respuesta, calculada con cinco sitios."""
+    before = sinusoidal_encoding(torch.arange(5), 8)
+    after = sinusoidal_encoding(torch.arange(5) + 7, 8)
+    rows = not torch.allclose(before, after)
+    products = not torch.allclose(before @ before.T, after @ after.T)
+    names = {(True, False): "las filas", (False, True): "los productos entre filas"}
+    return names.get((rows, products), "las filas y los productos" if rows else "nada")
 
 
 # %% [markdown]
@@ -56,20 +55,21 @@ def sinusoidal_encoding(
 
 
 # %% [markdown]
-# ## 8.3 Siete sitios más allá
+# ## 8.3 Dos agujas, a mano
 #
-# Todas las agujas giran, así que todas las filas cambian; las diferencias de ángulo, no.
+# Las frecuencias son 1 y 0.01. La norma es la misma en todos los sitios, y el producto solo depende
+# de la distancia, 3.
 
 
 # %%
-def shift_effect() -> str:
-    """La respuesta, calculada con cinco sitios."""
-    before = sinusoidal_encoding(torch.arange(5), 8)
-    after = sinusoidal_encoding(torch.arange(5) + 7, 8)
-    rows = not torch.allclose(before, after)
-    products = not torch.allclose(before @ before.T, after @ after.T)
-    names = {(True, False): "las filas", (False, True): "los productos entre filas"}
-    return names.get((rows, products), "las filas y los productos" if rows else "nada")
+def clock_by_hand() -> dict[str, float]:
+    """Las respuestas, calculadas."""
+    return {
+        "first": math.sin(3),
+        "last": math.cos(0.01 * 100),
+        "norm": 1.0 + 1.0,
+        "product": math.cos(3) + math.cos(0.03),
+    }
 
 
 # %% [markdown]

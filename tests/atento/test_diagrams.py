@@ -234,6 +234,9 @@ CASES = {
         rows=["0", "1", "2", "100"],
         columns=["rápida", "media", "lenta"],
     ),
+    "clocks-shift": lambda: diagrams.clocks(
+        [1, 0.1], [5, 105], rows=["de 5 a 8", "de 105 a 108"], columns=["a", "b"], shift=3.0
+    ),
     "roles": lambda: diagrams.roles(normal(6), *normal(3, 6, 3, seed=1), name="tijera", spec=".1f"),
     "room": lambda: diagrams.room([PEOPLE], CYCLE),
     "room-tables": lambda: diagrams.room([PEOPLE] * 4, CYCLE, badges=False, wrong=[(3, 5)]),

@@ -72,7 +72,7 @@ window.atentoExplorers.register("clock", (stage, data, root) => {
     h("div", {class: "faces"}, faces.map((face) => face.node)),
     h("div", {class: "codes"}, rows.position, rows.other),
     h("p", {class: "footline"}, "Producto escalar de la fila ● con la de cada posición"),
-    chart,
+    h("div", {class: "plotted"}, h("p", {class: "levels", "aria-hidden": "true"}, [top, 0, -top].map((v) => h("span", null, String(v).replace("-", "−")))), chart),
     h("p", {class: "scale"}, h("span", null, "0"), h("span", null, String(last))),
     read.node,
   );

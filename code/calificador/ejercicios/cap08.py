@@ -19,63 +19,37 @@ SIN_BIBLIOTECA = ("atento",)
 
 # --- 8.1 ------------------------------------------------------------------------------------------
 
-_AGUJAS = Ejercicio(
+_SIETE = Ejercicio(
     id="8.1",
-    nombre="clock_by_hand",
-    tipo="lapiz",
-    puntos=4,
+    nombre="shift_effect",
+    tipo="predecir",
+    puntos=2,
     dificultad=1,
-    minutos=10,
-    tolerancia=6e-4,
-    aprende="calcular a mano el código de un sitio y el producto de dos",
+    minutos=5,
+    aprende="separar lo que cambia al desplazar una frase de lo que no",
+    opciones=("las filas", "los productos entre filas", "las filas y los productos", "nada"),
     propiedades={
-        "first": (1, "La componente 0 es el seno de la aguja rápida, en radianes."),
-        "last": (1, "La componente 3 es el coseno de la aguja lenta, cuya frecuencia es 0.01."),
-        "norm": (1, "Cada aguja aporta seno al cuadrado más coseno al cuadrado."),
-        "product": (1, "El producto solo depende de la distancia entre los dos sitios."),
+        "respuesta": (2, "¿Qué les pasa a las agujas de un sitio? ¿Y al ángulo entre dos sitios?")
     },
     pistas=(
-        "Con d = 4 hay dos agujas. ¿A qué velocidad gira cada una?",
-        "Las frecuencias son 1 y 0.01; en el sitio 100 la aguja lenta ha girado un radián.",
-        "Para el producto no hacen falta las dos filas: es una suma de cosenos de la distancia.",
+        "Mueve las dos posiciones a la vez en el explorador.",
+        "El producto de dos filas es una suma de cosenos. ¿De qué?",
     ),
     mutantes=(
-        cambia("coseno", "La componente 0 es un seno.", "math.sin(3)", "math.cos(3)"),
-        cambia(
-            "grados",
-            "Los ángulos van en radianes, no en grados.",
-            "math.sin(3)",
-            "math.sin(math.radians(3))",
+        cuerpo(
+            "las dos cosas",
+            "El producto depende de la distancia, y las distancias no han cambiado.",
+            "return 'las filas y los productos'",
         ),
-        cambia(
-            "seno lento",
-            "Los códigos van en parejas, seno y coseno: la componente 3 es un coseno.",
-            "math.cos(0.01 * 100)",
-            "math.sin(0.01 * 100)",
+        cuerpo(
+            "nada",
+            "La aguja rápida ha girado siete radianes: las filas no son las mismas.",
+            "return 'nada'",
         ),
-        cambia(
-            "frecuencia sin raíz",
-            "El exponente es −2i/d = −1/2, así que la frecuencia es 0.01 y no 0.0001.",
-            "math.cos(0.01 * 100)",
-            "math.cos(0.0001 * 100)",
-        ),
-        cambia(
-            "norma por componente",
-            "Son dos agujas, y cada una aporta 1.",
-            "1.0 + 1.0",
-            "4.0",
-        ),
-        cambia(
-            "suma de sitios",
-            "El coseno es de la diferencia de los sitios, no de la suma.",
-            "math.cos(3) + math.cos(0.03)",
-            "math.cos(13) + math.cos(0.13)",
-        ),
-        cambia(
-            "solo la rápida",
-            "Falta la aguja lenta en el producto.",
-            "math.cos(3) + math.cos(0.03)",
-            "math.cos(3)",
+        cuerpo(
+            "al revés",
+            "Es al revés: mira qué depende del sitio y qué de la distancia.",
+            "return 'los productos entre filas'",
         ),
     ),
 )
@@ -86,13 +60,13 @@ _AGUJAS = Ejercicio(
 def _casos_seno(rng: Any) -> list[Caso]:
     def caso(propiedad: str, *lote: int, entera: bool = True) -> Caso:
         n, d = entero(rng, 2, 9), 2 * entero(rng, 2, 8)
-        sitios = uniforme(rng, 0, 300, *lote, n)
+        sitios = uniforme(rng, 0, 300, *lote, n) if entera else uniforme(rng, -150, 150, *lote, n)
         return Caso(propiedad, (sitios.round().long() if entera else sitios, d))
 
     def con_base() -> Caso:
         n, d = entero(rng, 2, 9), 2 * entero(rng, 2, 8)
         sitios = uniforme(rng, 0, 40, n).round().long()
-        return Caso("otra base", (sitios, d), {"base": elige(rng, [50.0, 200.0, 1000.0])})
+        return Caso("otra base", (sitios, d), {"base": elige(rng, [37.5, 200.0, 1000.0])})
 
     return [
         caso("una fila"),
@@ -117,7 +91,10 @@ _SENO = Ejercicio(
     propiedades={
         "una fila": (4, "Prueba con el sitio 1 y d = 4: deben salir los números de la tabla."),
         "otra base": (2, "La base es un argumento: no vale escribir 10000."),
-        "lote y reales": (2, "Los ejes de delante se conservan y los sitios pueden ser reales."),
+        "lote y reales": (
+            2,
+            "Los ejes de delante se conservan y los sitios son reales, también negativos.",
+        ),
     },
     prohibido=SIN_BIBLIOTECA,
     pistas=(
@@ -140,7 +117,7 @@ _SENO = Ejercicio(
         ),
         cambia(
             "sin el 2",
-            "El exponente es −2i/d, con i la pareja: falta el 2.",
+            "El exponente es −2r/d, donde r cuenta agujas: falta el 2.",
             "-double_pair / d_model",
             "-double_pair / 2 / d_model",
         ),
@@ -173,37 +150,68 @@ _SENO = Ejercicio(
 
 # --- 8.3 ------------------------------------------------------------------------------------------
 
-_SIETE = Ejercicio(
+_AGUJAS = Ejercicio(
     id="8.3",
-    nombre="shift_effect",
-    tipo="predecir",
-    puntos=2,
+    nombre="clock_by_hand",
+    tipo="lapiz",
+    puntos=4,
     dificultad=1,
-    minutos=5,
-    aprende="separar lo que cambia al desplazar una frase de lo que no",
-    opciones=("las filas", "los productos entre filas", "las filas y los productos", "nada"),
+    minutos=10,
+    tolerancia=6e-4,
+    aprende="calcular a mano el código de un sitio y el producto de dos",
     propiedades={
-        "respuesta": (2, "¿Qué les pasa a las agujas de un sitio? ¿Y al ángulo entre dos sitios?")
+        "first": (1, "La componente 0 es el seno de la aguja rápida, en radianes."),
+        "last": (1, "La componente 3 es el coseno de la aguja lenta, en el sitio 100."),
+        "norm": (1, "Cada aguja aporta seno al cuadrado más coseno al cuadrado."),
+        "product": (1, "El producto solo depende de la distancia entre los dos sitios."),
     },
     pistas=(
-        "Mueve las dos posiciones a la vez en el explorador.",
-        "El producto de dos filas es una suma de cosenos. ¿De qué?",
+        "Con d = 4 hay dos agujas. ¿Cuántos radianes por sitio gira cada una?",
+        "Para `first` y `last`: las frecuencias son 1 y 0.01, y en el sitio 100 la aguja lenta ha"
+        " girado un radián.",
+        "Para `product` no hacen falta las dos filas: es una suma de cosenos de la distancia, 3.",
     ),
     mutantes=(
-        cuerpo(
-            "las dos cosas",
-            "El producto depende de la distancia, y las distancias no han cambiado.",
-            "return 'las filas y los productos'",
+        cambia("coseno", "La componente 0 es un seno.", "math.sin(3)", "math.cos(3)"),
+        cambia(
+            "grados",
+            "Los ángulos van en radianes, no en grados.",
+            "math.sin(3)",
+            "math.sin(math.radians(3))",
+            "math.cos(0.01 * 100)",
+            "math.cos(math.radians(1))",
+            "math.cos(3) + math.cos(0.03)",
+            "math.cos(math.radians(3)) + math.cos(math.radians(0.03))",
         ),
-        cuerpo(
-            "nada",
-            "La aguja rápida ha girado siete radianes: las filas no son las mismas.",
-            "return 'nada'",
+        cambia(
+            "seno lento",
+            "Los códigos van en parejas, seno y coseno: la componente 3 es un coseno.",
+            "math.cos(0.01 * 100)",
+            "math.sin(0.01 * 100)",
         ),
-        cuerpo(
-            "al revés",
-            "Es al revés: mira qué depende del sitio y qué de la distancia.",
-            "return 'los productos entre filas'",
+        cambia(
+            "frecuencia sin raíz",
+            "El exponente es −2r/d = −1/2, así que la frecuencia es 0.01 y no 0.0001.",
+            "math.cos(0.01 * 100)",
+            "math.cos(0.0001 * 100)",
+        ),
+        cambia(
+            "norma por componente",
+            "Son dos agujas, y cada una aporta 1.",
+            "1.0 + 1.0",
+            "4.0",
+        ),
+        cambia(
+            "suma de sitios",
+            "El coseno es de la diferencia de los sitios, no de la suma.",
+            "math.cos(3) + math.cos(0.03)",
+            "math.cos(13) + math.cos(0.13)",
+        ),
+        cambia(
+            "solo la rápida",
+            "Falta la aguja lenta en el producto.",
+            "math.cos(3) + math.cos(0.03)",
+            "math.cos(3)",
         ),
     ),
 )
@@ -271,6 +279,7 @@ def _casos_relleno(rng: Any) -> list[Caso]:
         lote, n, d = distintos(rng, 3, 9, 3)
         cuantas = [entero(rng, 1, n - 1) for _ in range(lote)]
         cuantas[0] = n if propiedad == "sin relleno" else cuantas[0]
+        cuantas[-1] = 0 if propiedad == "detrás" else cuantas[-1]  # una frase, toda relleno
         mask = torch.arange(n) < torch.tensor(cuantas)[:, None]
         if propiedad == "sin relleno":
             mask = torch.ones(lote, n, dtype=torch.bool)
@@ -311,7 +320,7 @@ _RELLENO = Ejercicio(
     ),
     propiedades={
         "sin relleno": (1, "Sin relleno es sumar las primeras filas de la tabla."),
-        "detrás": (2, "El relleno de detrás se queda como llegó."),
+        "detrás": (2, "El relleno se queda como llegó, también si la frase entera es relleno."),
         "delante": (2, "Con relleno delante, la primera palabra de verdad está en el sitio 0."),
         "en medio": (3, "El sitio es cuántas palabras de verdad hay antes."),
     },
@@ -366,7 +375,7 @@ def _casos_adelantar(rng: Any) -> list[Caso]:
         caso("adelante", float(entero(rng, 10, 90))),
         caso("atrás", -float(entero(rng, 1, 9))),
         caso("atrás", -real(rng, 0.1, 3.0)),
-        caso("otra base", real(rng, 0.5, 5.0), base=elige(rng, [30.0, 500.0])),
+        caso("otra base", -real(rng, 0.6, 5.4), base=elige(rng, [30.0, 500.0])),
         caso("otra base", float(entero(rng, 1, 9)), base=elige(rng, [70.0, 900.0])),
     ]
 
@@ -410,7 +419,7 @@ _ADELANTAR = Ejercicio(
         ),
         cambia(
             "exponente a la mitad",
-            "El exponente es −2i/d, y start ya vale 2i.",
+            "El exponente es −2r/d, y start ya vale 2i.",
             "(-start / d_model)",
             "(-start / 2 / d_model)",
         ),
@@ -433,16 +442,17 @@ _ADELANTAR = Ejercicio(
 
 
 def _casos_averiado(rng: Any) -> list[Caso]:
-    def caso(propiedad: str) -> Caso:
-        lote, n = distintos(rng, 2, 7, 2)
-        lote = n if propiedad == "lote y longitud iguales" else lote
+    def caso(propiedad: str, una: bool = False) -> Caso:
+        pocos, muchos = sorted(distintos(rng, 2, 7, 2))
+        lote, n = (muchos, pocos) if propiedad == "más frases que palabras" else (pocos, muchos)
+        lote = 1 if una else lote
         return Caso(propiedad, (normal(rng, lote, n, 2 * entero(rng, 2, 6)),), gradiente=True)
 
     return [
-        caso("lote y longitud iguales"),
-        caso("lote y longitud iguales"),
-        caso("lote y longitud distintos"),
-        caso("lote y longitud distintos"),
+        caso("más palabras que frases", una=True),
+        caso("más palabras que frases"),
+        caso("más frases que palabras"),
+        caso("más frases que palabras"),
     ]
 
 
@@ -457,8 +467,8 @@ _AVERIADO = Ejercicio(
     casos=_casos_averiado,
     ejemplo=lambda: Caso("ejemplo", (tensor([[[0.0, 0.0], [0.0, 0.0]]]),)),
     propiedades={
-        "lote y longitud iguales": (3, "Con x a cero, todas las frases deben salir iguales."),
-        "lote y longitud distintos": (3, "Anota la forma de cada línea con lote 2 y n = 5."),
+        "más palabras que frases": (3, "Anota la forma de cada línea con lote 2 y n = 5."),
+        "más frases que palabras": (3, "Con x a cero, todas las frases deben salir iguales."),
     },
     prohibido=SIN_BIBLIOTECA,
     pistas=(
@@ -479,7 +489,7 @@ _AVERIADO = Ejercicio(
         ),
         cambia(
             "frecuencias",
-            "Las frecuencias son base^(−2i/d): falta el 2.",
+            "Las frecuencias son base^(−2r/d): falta el 2.",
             "-2 * pair / d",
             "-pair / d",
         ),
@@ -510,19 +520,40 @@ _AVERIADO = Ejercicio(
 # --- 8.8 ------------------------------------------------------------------------------------------
 
 
+def _codigo(sitios: Any, d: int, base: float) -> Any:
+    import torch
+
+    angulo = sitios[:, None].double() * base ** (-torch.arange(0, d, 2).double() / d)
+    return torch.stack([angulo.sin(), angulo.cos()], dim=-1).flatten(-2)
+
+
+def _empujadas(rng: Any, d: int, limite: int, cuantas: int) -> Any:
+    """Filas con todo el ruido en las cuatro agujas rápidas, hacia el sitio que allí más se parece.
+
+    Leídas solo con esas cuatro dicen otro sitio; con todas, el suyo, porque el ruido no llega a la
+    mitad de lo que lo separa de los demás.
+    """
+    import torch
+
+    tabla = _codigo(torch.arange(limite), d, 10000.0)
+    hueco = torch.cdist(tabla, tabla).fill_diagonal_(torch.inf).amin(-1)  # (limite,)
+    rapidas = torch.cdist(tabla[:, :8], tabla[:, :8]).fill_diagonal_(torch.inf)
+    cerca, otro = rapidas.min(-1)
+    buenos = (cerca < 0.7 * hueco).nonzero()[:, 0]
+    sitios = buenos[torch.randperm(len(buenos), generator=rng)[:cuantas]]
+    filas = tabla[sitios].clone()
+    hacia = torch.nn.functional.normalize(tabla[otro[sitios], :8] - filas[:, :8], dim=-1)
+    filas[:, :8] += 0.45 * hueco[sitios, None] * hacia
+    return filas
+
+
 def _casos_hora(rng: Any) -> list[Caso]:
-    def codigo(sitios: Any, d: int, base: float) -> Any:
-        import torch
-
-        angulo = sitios[:, None].double() * base ** (-torch.arange(0, d, 2).double() / d)
-        return torch.stack([angulo.sin(), angulo.cos()], dim=-1).flatten(-2)
-
     def caso(propiedad: str, limite: int, ruido: float = 0.0, **extra: float) -> Caso:
         import torch
 
         d, n = 2 * entero(rng, 12, 16), entero(rng, 3, 8)
         sitios = uniforme(rng, 0, limite - 1, n).round()
-        filas = codigo(sitios, d, extra.get("base", 10000.0))
+        filas = _codigo(sitios, d, extra.get("base", 10000.0))
         empuje = torch.nn.functional.normalize(normal(rng, n, d), dim=-1)
         filas = filas + ruido * empuje
         if propiedad == "escala":
@@ -533,10 +564,30 @@ def _casos_hora(rng: Any) -> list[Caso]:
         caso("exacto", entero(rng, 20, 200)),
         caso("ruido", entero(rng, 50, 500), 0.3),
         caso("ruido", entero(rng, 50, 500), 0.3, base=elige(rng, [500.0, 2000.0])),
+        Caso("ruido", (_empujadas(rng, 24, 500, entero(rng, 3, 8)), 500)),
         caso("escala", entero(rng, 50, 500), 0.2),
         caso("escala", entero(rng, 50, 500), 0.2),
         caso("muchos sitios", 100_000, 0.1),
     ]
+
+
+def _comprueba_hora(caso: Caso, obtenido: Any, esperado: Any) -> str | None:
+    import torch
+
+    if not isinstance(obtenido, torch.Tensor) or obtenido.shape != esperado.shape:
+        llego = tuple(obtenido.shape) if isinstance(obtenido, torch.Tensor) else type(obtenido)
+        return f"llegó {llego}; se esperaba un tensor de forma {tuple(esperado.shape)}"
+    if obtenido.dtype not in (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64):
+        tipo = str(obtenido.dtype).removeprefix("torch.")
+        return f"dtype: llegó {tipo}; los sitios son enteros"
+    fallan = (obtenido.long() != esperado).nonzero()[:, 0].tolist()
+    if fallan:
+        return f"fallan {len(fallan)} de {len(esperado)} sitios; el primero, en la fila {fallan[0]}"
+    return None
+
+
+def _enteros(valor: Any) -> Any:
+    return valor.long()
 
 
 _HORA = Ejercicio(
@@ -551,10 +602,15 @@ _HORA = Ejercicio(
     ejemplo=lambda: Caso("ejemplo", (tensor([[0.0, 1.0], [0.84, 0.54]]), 3)),
     propiedades={
         "exacto": (2, "Sin ruido, el código coincide con el de uno de los sitios."),
-        "ruido": (2, "Con ruido ninguno coincide: busca el más parecido."),
+        "ruido": (
+            2,
+            "Con ruido ninguno coincide: busca el más parecido, contando todas las agujas.",
+        ),
         "escala": (2, "Con una fila multiplicada por 30 debe salir el mismo sitio."),
         "muchos sitios": (2, "Con cien mil sitios conviene un producto de matrices."),
     },
+    comprueba=_comprueba_hora,
+    invariante=_enteros,
     prohibido=SIN_BIBLIOTECA,
     pistas=(
         "Compara cada fila con los códigos de todos los sitios.",
@@ -608,8 +664,8 @@ def _casos_cabeza(rng: Any) -> list[Caso]:
 
     return [
         caso("el de delante", -1.0),
-        caso("el de delante", -float(entero(rng, 2, 5))),
-        caso("el de detrás", float(entero(rng, 1, 6))),
+        caso("el de delante", -entero(rng, 2, 5) - real(rng, 0.15, 0.85)),
+        caso("el de detrás", entero(rng, 1, 5) + real(rng, 0.15, 0.85)),
         caso("otra base", -float(entero(rng, 1, 6)), base=elige(rng, [40.0, 300.0])),
     ]
 
@@ -647,8 +703,14 @@ _CABEZA = Ejercicio(
     casos=_casos_cabeza,
     ejemplo=lambda: Caso("ejemplo", (-1.0, 2, 2.0)),
     propiedades={
-        "el de delante": (5, "Con offset = −1 la fila i debe tener su máximo en i − 1."),
-        "el de detrás": (3, "Con offset positivo, mira hacia delante."),
+        "el de delante": (
+            5,
+            "Con offset = −1 la fila i tiene su máximo en i − 1; el offset puede no ser entero.",
+        ),
+        "el de detrás": (
+            3,
+            "Con offset positivo mira a quien va después; el offset puede no ser entero.",
+        ),
         "otra base": (2, "La base es un argumento."),
     },
     comprueba=_comprueba_cabeza,
@@ -694,9 +756,9 @@ _CABEZA = Ejercicio(
 )
 
 EJERCICIOS = [
-    _AGUJAS,
-    _SENO,
     _SIETE,
+    _SENO,
+    _AGUJAS,
     _MITADES,
     _RELLENO,
     _ADELANTAR,

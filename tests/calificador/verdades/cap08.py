@@ -26,6 +26,19 @@ def _base(caso) -> float:
 
 @verdad("8.1")
 def _(caso, valor, funcion):
+    antes, luego = (_tabla(torch.arange(a, a + 4), 6, 10000.0) for a in (0, 7))
+    iguales = torch.allclose(antes @ antes.T, luego @ luego.T)
+    return iguales and not torch.allclose(antes, luego) and valor == "las filas"
+
+
+@verdad("8.2")
+def _(caso, valor, funcion):
+    sitios, d = caso.args
+    return cerca(valor, _tabla(sitios, d, _base(caso)))
+
+
+@verdad("8.3")
+def _(caso, valor, funcion):
     """Las filas enteras, con precisión arbitraria."""
 
     def fila(p):
@@ -39,19 +52,6 @@ def _(caso, valor, funcion):
         "product": sum(x * y for x, y in zip(fila(5), fila(8), strict=True)),
     }
     return all(abs(valor[nombre] - float(x)) < 1e-9 for nombre, x in ciertas.items())
-
-
-@verdad("8.2")
-def _(caso, valor, funcion):
-    sitios, d = caso.args
-    return cerca(valor, _tabla(sitios, d, _base(caso)))
-
-
-@verdad("8.3")
-def _(caso, valor, funcion):
-    antes, luego = (_tabla(torch.arange(a, a + 4), 6, 10000.0) for a in (0, 7))
-    iguales = torch.allclose(antes @ antes.T, luego @ luego.T)
-    return iguales and not torch.allclose(antes, luego) and valor == "las filas"
 
 
 @verdad("8.4")

@@ -1,10 +1,7 @@
 """Respuestas buenas, escritas de otra manera. Cada celda «# %% ejercicio | cómo está escrita» es una entrega entera."""
 
-# %% 8.1 | tres decimales
-clock_by_hand = {"first": 0.141, "last": 0.540, "norm": 2, "product": 0.010}
-
-# %% 8.1 | más decimales
-clock_by_hand = {"first": 0.14112, "last": 0.540302, "norm": 2.0, "product": 0.009558}
+# %% 8.1 | tal cual
+shift_effect = "las filas"
 
 # %% 8.2 | bucle y asignación por columnas
 def sinusoidal_encoding(positions, d_model, base=10000.0):
@@ -29,8 +26,11 @@ def sinusoidal_encoding(positions, d_model, base=10000.0):
     z = torch.view_as_real(torch.polar(torch.ones_like(angle), angle))
     return z.flip(-1).reshape(*positions.shape, d_model)
 
-# %% 8.3 | tal cual
-shift_effect = "las filas"
+# %% 8.3 | tres decimales
+clock_by_hand = {"first": 0.141, "last": 0.540, "norm": 2, "product": 0.010}
+
+# %% 8.3 | más decimales
+clock_by_hand = {"first": 0.14112, "last": 0.540302, "norm": 2.0, "product": 0.009558}
 
 # %% 8.4 | índices
 def halves_to_pairs(code):
@@ -117,6 +117,14 @@ def read_clock(code, limit, base=10000.0):
     angle = torch.arange(limit).double()[:, None] * base ** (-torch.arange(0, d, 2).double() / d)
     found = [(angle.sin() @ c[0::2] + angle.cos() @ c[1::2]).argmax() for c in code]
     return torch.stack(found)
+
+# %% 8.8 | enteros de 32 bits
+def read_clock(code, limit, base=10000.0):
+    d = code.shape[-1]
+    angle = torch.arange(limit).double()[:, None] * base ** (-torch.arange(0, d, 2).double() / d)
+    table = torch.cat([angle.sin(), angle.cos()], -1)
+    halves = torch.cat([code[:, 0::2], code[:, 1::2]], -1)
+    return (halves @ table.T).argmax(dim=1).int()
 
 # %% 8.9 | el giro en la clave
 def offset_head(offset, d_model, sharpness, base=10000.0):

@@ -1,19 +1,7 @@
 """Respuestas equivocadas que no salen del registro. Cada celda «# %% ejercicio | qué hace mal» es una entrega entera."""
 
-# %% 8.1 | sitio siguiente
-clock_by_hand = {"first": 0.909, "last": 0.540, "norm": 2, "product": 0.010}
-
-# %% 8.1 | la norma sin elevar al cuadrado
-clock_by_hand = {"first": 0.141, "last": 0.540, "norm": 1.414, "product": 0.010}
-
-# %% 8.1 | el producto de la distancia 2
-clock_by_hand = {"first": 0.141, "last": 0.540, "norm": 2, "product": 0.584}
-
-# %% 8.1 | el producto dividido entre dos
-clock_by_hand = {"first": 0.141, "last": 0.540, "norm": 2, "product": 0.005}
-
-# %% 8.1 | todo ceros
-clock_by_hand = {"first": 0, "last": 0, "norm": 0, "product": 0}
+# %% 8.1 | las dos cosas
+shift_effect = "las filas y los productos"
 
 # %% 8.2 | todos senos
 def sinusoidal_encoding(positions, d_model, base=10000.0):
@@ -44,8 +32,38 @@ def sinusoidal_encoding(positions, d_model, base=10000.0):
     angle = positions.double()[..., None] * speed
     return torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)
 
-# %% 8.3 | las dos cosas
-shift_effect = "las filas y los productos"
+# %% 8.2 | pierde el signo de los sitios
+def sinusoidal_encoding(positions, d_model, base=10000.0):
+    speed = base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    angle = positions.double().abs()[..., None] * speed
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)
+
+# %% 8.2 | la base, con un solo exponente para todas
+def sinusoidal_encoding(positions, d_model, base=10000.0):
+    speed = torch.logspace(0, -4 * (d_model - 2) / d_model, d_model // 2, dtype=torch.float64)
+    angle = positions.double()[..., None] * speed
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)
+
+# %% 8.3 | sitio siguiente
+clock_by_hand = {"first": 0.909, "last": 0.540, "norm": 2, "product": 0.010}
+
+# %% 8.3 | la norma sin elevar al cuadrado
+clock_by_hand = {"first": 0.141, "last": 0.540, "norm": 1.414, "product": 0.010}
+
+# %% 8.3 | el producto de la distancia 2
+clock_by_hand = {"first": 0.141, "last": 0.540, "norm": 2, "product": 0.584}
+
+# %% 8.3 | el producto dividido entre dos
+clock_by_hand = {"first": 0.141, "last": 0.540, "norm": 2, "product": 0.005}
+
+# %% 8.3 | todo ceros
+clock_by_hand = {"first": 0, "last": 0, "norm": 0, "product": 0}
+
+# %% 8.3 | grados en todo
+clock_by_hand = {"first": 0.052, "last": 1.000, "norm": 2, "product": 1.999}
+
+# %% 8.3 | seno por coseno en la aguja lenta
+clock_by_hand = {"first": 0.141, "last": 0.841, "norm": 2, "product": 0.010}
 
 # %% 8.4 | reshape sin cambiar los ejes
 def halves_to_pairs(code):
@@ -98,6 +116,12 @@ def add_positions(x, table, mask):
     m = mask[:1].expand_as(mask)
     return x + table[(m.cumsum(1) - 1).clamp(min=0)] * m[..., None]
 
+# %% 8.5 | divide entre cero en una frase que es toda relleno
+def add_positions(x, table, mask):
+    count = mask.sum(1, keepdim=True).to(x.dtype)
+    share = mask / count * count
+    return x + table[(mask.cumsum(1) - 1).clamp(min=0)] * share[..., None]
+
 # %% 8.6 | redondea el salto
 def shift_matrix(delta, d_model, base=10000.0):
     m = torch.zeros(d_model, d_model, dtype=torch.float64)
@@ -133,6 +157,13 @@ def shift_matrix(delta, d_model, base=10000.0):
 # %% 8.6 | la identidad
 def shift_matrix(delta, d_model, base=10000.0):
     return torch.eye(d_model, dtype=torch.float64)
+
+# %% 8.7 | arregla dos faltas y deja los sitios del lote
+def add_sinusoids(x):
+    d = x.shape[-1]
+    places = torch.arange(x.shape[0], dtype=x.dtype)
+    angle = places[:, None] * 10000.0 ** (-2 * torch.arange(d // 2, dtype=x.dtype) / d)
+    return x + torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)[None]
 
 # %% 8.7 | empieza en el sitio 1
 def add_sinusoids(x):
@@ -177,6 +208,20 @@ def read_clock(code, limit, base=10000.0):
     angle = torch.arange(min(limit, 1000)).double()[:, None] * base ** (-torch.arange(0, d, 2).double() / d)
     return (code @ torch.stack([angle.sin(), angle.cos()], -1).flatten(-2).T).argmax(-1)
 
+# %% 8.8 | lee solo cuatro agujas
+def read_clock(code, limit, base=10000.0):
+    d = code.shape[-1]
+    angle = torch.arange(limit).double()[:, None] * base ** (-torch.arange(0, d, 2).double() / d)
+    table = torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)
+    return (code[:, :8] @ table[:, :8].T).argmax(-1)
+
+# %% 8.8 | devuelve reales
+def read_clock(code, limit, base=10000.0):
+    d = code.shape[-1]
+    angle = torch.arange(limit).double()[:, None] * base ** (-torch.arange(0, d, 2).double() / d)
+    table = torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)
+    return (code @ table.T).argmax(-1).double() + 0.25
+
 # %% 8.8 | en mitades
 def read_clock(code, limit, base=10000.0):
     d = code.shape[-1]
@@ -202,6 +247,15 @@ def offset_head(offset, d_model, sharpness, base=10000.0):
         m[i, i] = m[i + 1, i + 1] = math.cos(t)
         m[i, i + 1], m[i + 1, i] = -math.sin(t), math.sin(t)
     return sharpness * m / d_model**0.5, torch.eye(d_model, dtype=torch.float64)
+
+# %% 8.9 | redondea el salto
+def offset_head(offset, d_model, sharpness, base=10000.0):
+    m = torch.zeros(d_model, d_model, dtype=torch.float64)
+    for i in range(0, d_model, 2):
+        t = round(offset) * base ** (-i / d_model)
+        m[i, i] = m[i + 1, i + 1] = math.cos(t)
+        m[i, i + 1], m[i + 1, i] = -math.sin(t), math.sin(t)
+    return sharpness * m, torch.eye(d_model, dtype=torch.float64)
 
 # %% 8.9 | la identidad
 def offset_head(offset, d_model, sharpness, base=10000.0):
