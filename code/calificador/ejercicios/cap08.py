@@ -528,22 +528,21 @@ def _codigo(sitios: Any, d: int, base: float) -> Any:
 
 
 def _empujadas(rng: Any, d: int, limite: int, cuantas: int) -> Any:
-    """Filas con todo el ruido en las cuatro agujas rápidas, hacia el sitio que allí más se parece.
+    """Filas con todo el ruido en las cuatro agujas rápidas, hacia otro sitio.
 
-    Leídas solo con esas cuatro dicen otro sitio; con todas, el suyo, porque el ruido no llega a la
-    mitad de lo que lo separa de los demás.
+    Es el sitio a la distancia en la que esas cuatro casi vuelven a coincidir. Leídas solo con ellas
+    dicen ese otro; con todas, el suyo, porque el ruido no llega a la mitad de lo que lo separa de
+    los demás, que solo depende de la distancia.
     """
     import torch
 
     tabla = _codigo(torch.arange(limite), d, 10000.0)
-    hueco = torch.cdist(tabla, tabla).fill_diagonal_(torch.inf).amin(-1)  # (limite,)
-    rapidas = torch.cdist(tabla[:, :8], tabla[:, :8]).fill_diagonal_(torch.inf)
-    cerca, otro = rapidas.min(-1)
-    buenos = (cerca < 0.7 * hueco).nonzero()[:, 0]
-    sitios = buenos[torch.randperm(len(buenos), generator=rng)[:cuantas]]
+    salto = int((tabla[1:, :8] - tabla[0, :8]).norm(dim=-1).argmin()) + 1
+    hueco = (tabla[1:] - tabla[0]).norm(dim=-1).min()
+    sitios = uniforme(rng, 0, limite - salto - 1, cuantas).round().long()
     filas = tabla[sitios].clone()
-    hacia = torch.nn.functional.normalize(tabla[otro[sitios], :8] - filas[:, :8], dim=-1)
-    filas[:, :8] += 0.45 * hueco[sitios, None] * hacia
+    hacia = torch.nn.functional.normalize(tabla[sitios + salto, :8] - filas[:, :8], dim=-1)
+    filas[:, :8] += 0.45 * hueco * hacia
     return filas
 
 
@@ -564,7 +563,7 @@ def _casos_hora(rng: Any) -> list[Caso]:
         caso("exacto", entero(rng, 20, 200)),
         caso("ruido", entero(rng, 50, 500), 0.3),
         caso("ruido", entero(rng, 50, 500), 0.3, base=elige(rng, [500.0, 2000.0])),
-        Caso("ruido", (_empujadas(rng, 24, 500, entero(rng, 3, 8)), 500)),
+        Caso("ruido", (_empujadas(rng, 2 * entero(rng, 12, 16), 5000, entero(rng, 3, 8)), 5000)),
         caso("escala", entero(rng, 50, 500), 0.2),
         caso("escala", entero(rng, 50, 500), 0.2),
         caso("muchos sitios", 100_000, 0.1),

@@ -110,6 +110,6 @@ def _(caso, valor, funcion):
 def _(caso, valor, funcion):
     """Las puntuaciones de cuarenta sitios son las pedidas."""
     salto, d, nitidez = caso.args
-    sitios = torch.arange(40)
+    sitios = torch.arange(40, dtype=torch.float64)
     p, lejos = (_tabla(sitios + s, d, _base(caso)) for s in (0.0, salto))
     return cerca((p @ valor[0]) @ (p @ valor[1]).T, nitidez * lejos @ p.T, 1e-8)
