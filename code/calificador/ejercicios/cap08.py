@@ -400,7 +400,7 @@ _ADELANTAR = Ejercicio(
         "Escribe seno y coseno de una suma para una sola aguja y léelos como una fila por una"
         " matriz.",
         "Por columnas, el bloque es (cos, sen; −sen, cos). Por filas se multiplica del otro lado.",
-        "Los bloques van en la diagonal, y el de la pareja i gira delta por su frecuencia.",
+        "Los bloques van en la diagonal, y el de cada aguja gira delta por su frecuencia.",
     ),
     mutantes=(
         cambia(
