@@ -12,6 +12,7 @@ import torch
 from atento import attention, explorers, masks, plots, positions
 from atento.explorers import base
 from atento.explorers.stepper import STEPS
+from atento.tokenizers import BPE, Unigram
 
 WORDS = ["el", "banco", "del", "río", "crece"]
 
@@ -446,3 +447,46 @@ def test_a_path_that_cannot_be_is_named(options, names):
 def test_without_javascript_the_paths_are_written():
     text = explorers.paths(["la", "llave", "está", "oxidada"], start=1, name="quieto").static()
     assert "llave → está → oxidada" in text and "llave → oxidada" in text
+
+
+# --- Las uniones ---------------------------------------------------------------------------------
+
+TEXT = "La niña come y los niños comen: comían, comerán y comimos. ¿Comes tú? Comen doce niñas."
+
+
+def make_merges(**changes):
+    given = {
+        "bpe": BPE.train([TEXT] * 3, 70),
+        "unigram": Unigram.train([TEXT] * 3, 60),
+        "text": "Los niños comen",
+        "name": "prueba",
+    }
+    return explorers.merges(**(given | changes))
+
+
+def test_el_ultimo_paso_es_el_corte_del_tokenizador():
+    explorer = make_merges()
+    for text in ("Los niños comen", "¿Comimos? No: comían", "x y z", ""):
+        steps = explorer.steps(text)
+        final = [piece for word in steps[-1].words for piece in word] if steps else list(text)
+        assert final == [p for w in explorer.bpe.words(text) for p in explorer.bpe.segment(w)]
+        ranks = {pair: rank for rank, pair in enumerate(explorer.bpe.merges)}
+        assert all(ranks[step.pair] == step.rank for step in steps)
+        cut = [piece for pieces, _ in explorer.cut(text) for piece in pieces]
+        assert cut == [p for w in explorer.unigram.words(text) for p in explorer.unigram.segment(w)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"bpe": Unigram.train([TEXT], 60)}, "bpe"),
+        ({"unigram": BPE.train([TEXT], 60)}, "unigram"),
+        ({"bpe": BPE.train([TEXT], 300, byte_level=True)}, "bytes"),
+        ({"text": " "}, "text"),
+        ({"text": "a" * 81}, "text"),
+        ({"name": "ñ"}, "name"),
+    ],
+)
+def test_las_uniones_rechazan_lo_que_no_sirve(changes, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        make_merges(**changes)

@@ -355,7 +355,9 @@ def pagina_de(nombre: str, metadatos: dict) -> dict:
 def test_los_enlaces_al_cuaderno_van_en_los_capitulos_con_celdas():
     contexto = pagina_de("2-mecanismo/04-prueba", {"kernelspec": {}})
     assert contexto["libro_cuaderno"] == {
-        "colab": "https://colab.research.google.com/github/alguien/libro/blob/cuadernos/04-prueba.ipynb",
+        "colab": (
+            "https://colab.research.google.com/github/alguien/libro/blob/cuadernos/04-prueba.ipynb"
+        ),
         "ipynb": "../cuadernos/04-prueba.ipynb?1",
         "nombre": "04-prueba.ipynb",
     }

@@ -15,6 +15,7 @@ import torch
 
 from atento import explorers, plots
 from atento.explorers import base
+from atento.tokenizers import BPE, Unigram, visible
 
 pytestmark = pytest.mark.navegador
 
@@ -69,6 +70,10 @@ SOFTMAX = explorers.softmax(
     8 * normal(3, 5, semilla=7), PALABRAS, queries=PALABRAS[:3], d_k=64, name="softmax"
 )
 RELOJ = explorers.clock(8, places=40, position=5, other=8, name="reloj")
+TEXTO = "La niña come y los niños comen: comían, comerán y comimos. ¿Comes tú? Comen 12 niñas."
+UNIONES_BPE = explorers.merges(
+    BPE.train([TEXTO] * 3, 90), Unigram.train([TEXTO] * 3, 80), "Los niños comen", name="uniones"
+)
 CAMINOS = explorers.paths(
     PALABRAS, kernel=2, goal=2, name="caminos", question="¿Con qué filtro?", answer="Con tres."
 )
@@ -86,6 +91,7 @@ TODOS = {
     "reloj": RELOJ,
     "caminos": CAMINOS,
     "pintada": PINTADA,
+    "uniones": UNIONES_BPE,
 }
 cada_uno = pytest.mark.parametrize("explorador", TODOS.values(), ids=TODOS)
 
@@ -291,6 +297,43 @@ def test_la_softmax_calcula_lo_mismo_que_python(abrir):
         assert pagina.locator("td.strong").all_inner_texts() == [
             f"{w:.3f}" for w in esperados.tolist()
         ]
+
+
+FRASES = ("Los niños comen", "¿Comió la niña 3 kiwis?", "  dos  espacios ", "", "comían\u0303")
+
+
+@pytest.mark.parametrize("frase", FRASES)
+def test_las_uniones_son_las_de_python(abrir, frase):
+    pagina = abrir(UNIONES_BPE)
+    pagina.get_by_role("textbox", name="Frase").fill(frase)
+    visto = _leer(pagina, UNIONES_BPE)["values"]
+    pasos = [
+        {"rank": p.rank, "pair": list(p.pair), "words": [list(w) for w in p.words]}
+        for p in UNIONES_BPE.steps(frase)
+    ]
+    assert visto["steps"] == pasos
+    cortes = UNIONES_BPE.cut(frase)
+    assert [c["pieces"] for c in visto["cuts"]] == [list(piezas) for piezas, _ in cortes]
+    assert all(
+        abs(c["score"] - p) <= TOLERANCIA for c, (_, p) in zip(visto["cuts"], cortes, strict=True)
+    )
+
+
+def test_las_uniones_se_andan_de_una_en_una(abrir):
+    from playwright.sync_api import expect
+
+    pagina = abrir(UNIONES_BPE)
+    total = len(UNIONES_BPE.steps())
+    assert total > 3 and pagina.get_by_role("button", name="Atrás").is_disabled()
+    pagina.get_by_role("button", name="Unir").click()
+    assert _leer(pagina, UNIONES_BPE)["state"]["step"] == 1
+    assert pagina.locator(".chip.fresh").count() == 1
+    pagina.get_by_role("button", name="Hasta el final").click()
+    assert _leer(pagina, UNIONES_BPE)["state"]["step"] == total
+    letreros = pagina.locator(".chip").all_inner_texts()
+    assert letreros == [visible(pieza) for pieza in UNIONES_BPE.bpe.pieces("Los niños comen")]
+    corte = " ".join("|".join(map(visible, palabra)) for palabra in UNIONES_BPE.steps()[-1].words)
+    expect(pagina.get_by_role("status")).to_contain_text(f"{len(letreros)} piezas: {corte}; fin.")
 
 
 @pytest.mark.parametrize("escala", [True, False])

@@ -10,13 +10,15 @@ en todas; los pesos de atención, el violeta del libro.
 ``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas ·
 ``arcs``, ``reach``, ``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``,
 ``encoder_decoder``, ``recurrent_cell``: piezas y cables · ``timeline``, ``history``, ``clocks``:
-tiempo y agujas · ``roles``, ``room``, ``histograms``: escenas.
+tiempo y agujas · ``roles``, ``room``, ``histograms``: escenas · ``pieces``, ``lattice``: texto
+cortado en piezas.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
 from atento.diagrams.clocks import clocks
 from atento.diagrams.links import arcs, reach, shuffle, triangle
 from atento.diagrams.mixtures import mixture
+from atento.diagrams.pieces import lattice, pieces
 from atento.diagrams.recurrent import encoder_decoder, recurrent_cell
 from atento.diagrams.scenes import Person, histograms, roles, room
 from atento.diagrams.tensors import Matrix, product, tensor
@@ -33,8 +35,10 @@ __all__ = [
     "encoder_decoder",
     "histograms",
     "history",
+    "lattice",
     "mixture",
     "phases",
+    "pieces",
     "product",
     "reach",
     "recurrent_cell",
