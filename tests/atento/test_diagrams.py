@@ -131,6 +131,9 @@ CASES = {
         spec=".2f",
         row=1,
     ),
+    "tensor-shaded": lambda: diagrams.tensor(
+        [[0.5, -1.0], [1.0, 0.0]], ("n", "d"), name="P", role="position", shade=True
+    ),
     "product": lambda: diagrams.product(
         Matrix("Q", (4, 3), ("n", "d_k"), "query"),
         Matrix("K^T", (3, 5), ("d_k", "m"), "key"),
@@ -233,6 +236,15 @@ CASES = {
             (2017, "Un texto largo que tiene que partirse en dos o tres líneas " * 2),
         ],
         lit=[2017],
+    ),
+    "clocks": lambda: diagrams.clocks(
+        [1, 0.1, 0.01],
+        [0, 1, 2, 100],
+        rows=["0", "1", "2", "100"],
+        columns=["rápida", "media", "lenta"],
+    ),
+    "clocks-shift": lambda: diagrams.clocks(
+        [1, 0.1], [5, 105], rows=["de 5 a 8", "de 105 a 108"], columns=["a", "b"], shift=3.0
     ),
     "roles": lambda: diagrams.roles(normal(6), *normal(3, 6, 3, seed=1), name="tijera", spec=".1f"),
     "room": lambda: diagrams.room([PEOPLE], CYCLE),
@@ -547,6 +559,12 @@ def test_any_room(tables, badges):
             ),
             "el producto da",
         ),
+        (
+            lambda: diagrams.clocks([[1.0]], [0], rows=["0"], columns=["una"]),
+            "lista de números finitos",
+        ),
+        (lambda: diagrams.clocks([1.0], [0, 1], rows=["0"], columns=["una"]), "rows"),
+        (lambda: diagrams.tensor((2, 2), ("n", "d"), shade=True), "shade"),
         (lambda: diagrams.vectors({"q": (1, 2, 3)}), "dos números finitos"),
         (
             lambda: diagrams.vectors({"q": (1, 2)}, project=("q", "k")),

@@ -69,6 +69,7 @@ ENVOLVENTE = explorers.plane(
 SOFTMAX = explorers.softmax(
     8 * normal(3, 5, semilla=7), PALABRAS, queries=PALABRAS[:3], d_k=64, name="softmax"
 )
+RELOJ = explorers.clock(8, places=40, position=5, other=8, name="reloj")
 TEXTO = "La niña come y los niños comen: comían, comerán y comimos. ¿Comes tú? Comen 12 niñas."
 UNIONES_BPE = explorers.merges(
     BPE.train([TEXTO] * 3, 90), Unigram.train([TEXTO] * 3, 80), "Los niños comen", name="uniones"
@@ -87,6 +88,7 @@ TODOS = {
     "plano": PLANO,
     "envolvente": ENVOLVENTE,
     "softmax": SOFTMAX,
+    "reloj": RELOJ,
     "caminos": CAMINOS,
     "pintada": PINTADA,
     "uniones": UNIONES_BPE,
@@ -350,6 +352,43 @@ def test_la_pregunta_de_la_softmax_se_contesta_en_todas_las_filas(abrir, fila, e
         pagina.keyboard.press("ArrowLeft")
     assert _leer(pagina, SOFTMAX)["values"]["reached"]
     assert "Conseguido" in pagina.locator(".verdict").inner_text()
+
+
+def test_el_reloj_calcula_lo_mismo_que_python(abrir):
+    pagina = abrir(RELOJ)
+    mandos = pagina.get_by_role("slider")
+    for aqui, alli in ((0, 39), (39, 0), (7, 7), (20, 31)):
+        mandos.nth(0).fill(str(aqui))
+        mandos.nth(1).fill(str(alli))
+        visto, gemelo = _leer(pagina, RELOJ), RELOJ.compute(aqui, alli)
+        assert visto["state"] == {"position": aqui, "other": alli}
+        for nombre, tabla in gemelo.items():
+            _igual(visto["values"][nombre], tabla)
+        escritas = pagina.locator(".code").nth(0).locator(".entry").all_inner_texts()
+        assert escritas == [plots.format_number(float(x), ".2f") for x in gemelo["row"]]
+        puntas = pagina.evaluate(
+            """id => [...document.querySelectorAll(`#${id} .hand.here line`)]
+            .flatMap(e => [e.x2.baseVal.value / 32, -e.y2.baseVal.value / 32])""",
+            RELOJ.element_id,
+        )
+        _igual(puntas, gemelo["row"])
+
+
+def test_adelantar_las_dos_no_cambia_el_producto_y_para_en_los_extremos(abrir):
+    pagina = abrir(RELOJ)
+    adelante = pagina.get_by_role("button", name="Adelantar las dos")
+    atras = pagina.get_by_role("button", name="Atrasar las dos")
+    inicio, filas = _leer(pagina, RELOJ)["values"]["product"], set()
+    for _ in range(31):
+        adelante.click()
+        visto = _leer(pagina, RELOJ)["values"]
+        assert abs(visto["product"] - inicio) < 1e-9
+        filas.add(tuple(visto["row"]))
+    assert len(filas) == 31 and adelante.is_disabled() and atras.is_enabled()
+    pagina.get_by_role("slider").nth(1).focus()
+    pagina.keyboard.press("Home")
+    assert atras.is_disabled()
+    assert "a distancia 36" in pagina.locator(".reading").inner_text()
 
 
 # --- Manejo ---------------------------------------------------------------------------------------

@@ -9,11 +9,13 @@ en todas; los pesos de atención, el violeta del libro.
 
 ``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas ·
 ``arcs``, ``reach``, ``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``,
-``encoder_decoder``, ``recurrent_cell``: piezas y cables · ``timeline``, ``history``: tiempo ·
-``roles``, ``room``, ``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en piezas.
+``encoder_decoder``, ``recurrent_cell``: piezas y cables · ``timeline``, ``history``, ``clocks``:
+tiempo y agujas · ``roles``, ``room``, ``histograms``: escenas · ``pieces``, ``lattice``: texto
+cortado en piezas.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
+from atento.diagrams.clocks import clocks
 from atento.diagrams.links import arcs, reach, shuffle, triangle
 from atento.diagrams.mixtures import mixture
 from atento.diagrams.pieces import lattice, pieces
@@ -29,6 +31,7 @@ __all__ = [
     "Person",
     "arcs",
     "blocks",
+    "clocks",
     "encoder_decoder",
     "histograms",
     "history",

@@ -8,6 +8,7 @@ mostrar:
 - :func:`plane`: vectores en un plano que se mueven con la mano.
 - :func:`merges`: las uniones de BPE en una frase que se escribe, y el corte de unigrama.
 - :func:`softmax`: de puntuaciones a pesos, con temperatura y escala.
+- :func:`clock`: las agujas de una posición, con las sinusoides.
 - :func:`mask`: se pinta quién puede mirar a quién; pesos y alcance tras varias capas.
 
 Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una
@@ -15,6 +16,7 @@ tabla con el estado inicial.
 """
 
 from atento.explorers.base import Explorer, deduplicate
+from atento.explorers.clock import ClockExplorer, clock
 from atento.explorers.mask import MaskExplorer, mask
 from atento.explorers.merges import MergesExplorer, merges
 from atento.explorers.paths import PathsExplorer, paths
@@ -23,6 +25,7 @@ from atento.explorers.softmax import SoftmaxExplorer, softmax
 from atento.explorers.stepper import StepperExplorer, stepper
 
 __all__ = [
+    "ClockExplorer",
     "Explorer",
     "MaskExplorer",
     "MergesExplorer",
@@ -30,6 +33,7 @@ __all__ = [
     "PlaneExplorer",
     "SoftmaxExplorer",
     "StepperExplorer",
+    "clock",
     "deduplicate",
     "mask",
     "merges",
