@@ -83,6 +83,20 @@ def ends_with(words: Sequence[int]) -> Stop:
     return stop
 
 
+def kept(result: Any) -> Any:
+    """Copia los tensores de un resultado, de cualquier forma (…), o de una tupla de ellos.
+
+    Lo que se calcula con ``torch.inference_mode``, que es más rápido, no sirve después para
+    entrenar; la copia, sí.
+    """
+    if isinstance(result, Tensor):
+        return result.clone()
+    if not isinstance(result, tuple):
+        return result
+    parts = [kept(part) for part in result]
+    return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
+
+
 # --- Pasos hechos de otro paso --------------------------------------------------------------------
 
 

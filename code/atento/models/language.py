@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -16,11 +17,11 @@ from atento.attention import MultiHeadAttention
 from atento.blocks import Encoder, EncoderBlock
 from atento.cache import KVCache
 from atento.checks import language as checks
-from atento.decoding import greedy, recomputing
+from atento.decoding import greedy, kept, recomputing
 from atento.layers import NORMALIZATIONS, FeedForward, TokenEmbedding
-from atento.masks import causal_mask, combine, padding_mask
+from atento.masks import causal_mask, combine, new_rows, padding_mask
 from atento.models.positioning import added, attention_options, consecutive
-from atento.shapes import typed
+from atento.shapes import trusted, typed
 from atento.training import cross_entropy, evaluating
 
 
@@ -123,12 +124,13 @@ class LanguageModel(nn.Module):
         fresh = [KVCache() for _ in self.encoder.blocks]
         caches = fresh if state is None else [cache.copy() for cache in state]
         seen, where, real = len(caches[0]), consecutive(ids), self._begun(ids)
-        mask = causal_mask(ids.shape[1], device=ids.device)[seen:]  # (new, length)
+        mask = new_rows(ids.shape[1], seen, device=ids.device)  # (new, length)
         if real is not None:  # hay relleno delante
             where = (real.cumsum(1) - 1).clamp(min=0)  # (batch, length)
-            mask = mask & real[:, None, None]  # (batch, 1, new, length)
+            mask = combine(mask, real[:, None, None])  # (batch, 1, new, length)
         x = self.embed(ids[:, seen:], where[..., seen:])  # (batch, new, d_model)
-        x = self.encoder(x, mask, positions=where, caches=caches)
+        with trusted(seen > 0):
+            x = self.encoder(x, mask, positions=where, caches=caches)
         return self.project(x[:, -1]), tuple(caches)
 
     def generate(
@@ -155,8 +157,9 @@ class LanguageModel(nn.Module):
         pad_id = eos_id if self.config.pad_id is None else self.config.pad_id
         step = self.step if cache else recomputing(self.step)
         options = {"eos_id": eos_id, "max_length": max_length, "pad_id": pad_id, **options}
-        with evaluating(self):
-            return strategy(step, self._padded_in_front(start), **options)
+        with evaluating(self), torch.inference_mode():
+            written = strategy(step, self._padded_in_front(start), **options)
+        return kept(written)
 
     def _padded_in_front(self, ids: Tensor) -> Tensor:
         """Lo mismo, con el relleno delante."""

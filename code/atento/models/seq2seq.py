@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -16,11 +17,11 @@ from atento.attention import MultiHeadAttention
 from atento.blocks import Decoder, DecoderBlock, Encoder, EncoderBlock
 from atento.cache import KVCache, Memory
 from atento.checks import seq2seq as checks
-from atento.decoding import greedy, recomputing
+from atento.decoding import greedy, kept, recomputing
 from atento.layers import NORMALIZATIONS, FeedForward, TokenEmbedding
-from atento.masks import causal_mask, padding_mask
+from atento.masks import new_rows, padding_mask
 from atento.models.positioning import Positions, added, attention_options
-from atento.shapes import typed
+from atento.shapes import trusted, typed
 from atento.training import cross_entropy, evaluating
 
 # --- La configuración -----------------------------------------------------------------------------
@@ -273,8 +274,9 @@ class Seq2Seq(nn.Module):
         step = self.step if cache else recomputing(self.step)
         rules = {"eos_id": config.eos_id, "pad_id": config.pad_id, "max_length": max_length}
         rules["state"] = lambda: self.start(self.encode(source))
-        with evaluating(self):
-            return strategy(step, start, **{**rules, **options})
+        with evaluating(self), torch.inference_mode():
+            written = strategy(step, start, **{**rules, **options})
+        return kept(written)
 
     def _write(self, ids: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Las puntuaciones de las columnas que ``state`` no ha visto, y el estado con ellas."""
@@ -283,15 +285,10 @@ class Seq2Seq(nn.Module):
         positions = self.places(ids)
         x = self.embed_target(ids[:, seen:], positions[..., seen:])  # (batch, new, d_model)
         _, memory_mask, memory_positions = state.encoded
-        x = self.decoder(
-            x,
-            state.memories,
-            causal_mask(n, device=ids.device)[seen:],  # (new, n)
-            memory_mask,
-            positions=positions,
-            memory_positions=memory_positions,
-            caches=caches,
-        )
+        mask = new_rows(n, seen, device=ids.device)  # (new, n)
+        where = {"positions": positions, "memory_positions": memory_positions}
+        with trusted(seen > 0):
+            x = self.decoder(x, state.memories, mask, memory_mask, caches=caches, **where)
         return self.project(x), DecoderState(state.memories, state.encoded, caches)
 
     # Construir las piezas
