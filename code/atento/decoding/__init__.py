@@ -1,8 +1,8 @@
 """Piso 5: generar palabra a palabra con cualquier modelo que sepa dar un paso.
 
 Un modelo es aquí una función ``step(ids, state) -> (logits, state)``: recibe todo lo escrito hasta
-ahora, (rows, length), y un estado suyo (el de una red recurrente, la caché de un Transformer,
-``None``), y devuelve las puntuaciones de la palabra siguiente, (rows, vocab), y el estado nuevo.
+ahora, (batch, length), y un estado suyo (el de una red recurrente, la caché de un Transformer,
+``None``), y devuelve las puntuaciones de la palabra siguiente, (batch, vocab), y el estado nuevo.
 Un modelo recurrente solo mira la última columna de ``ids``; uno sin caché las mira todas.
 
 - **Estrategias**: :func:`greedy`, la más probable cada vez; :func:`sample`, al azar;

@@ -200,7 +200,7 @@ def _retire(live: _Live, finished: Hypotheses, divisor: float) -> _Live:
 
 
 def _pick(x: Tensor, index: Int[Tensor, "batch chosen"]) -> Tensor:
-    """De cada fila de ``x``, (batch, n, …), las que dice ``index``: (batch, chosen, …)."""
+    """De cada fila de ``x``, (batch, n, …), las que dice ``index``."""
     return x[torch.arange(len(x), device=x.device)[:, None], index]
 
 
