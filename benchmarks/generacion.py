@@ -11,7 +11,7 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from rich.console import Console
@@ -91,21 +91,19 @@ def ratio(ours: Callable, other: Callable, pairs: int) -> tuple[float, float]:
     return statistics.median(ratios), statistics.median(mine)
 
 
-def measure(pairs: int, length: int) -> list[tuple]:
+def measure(pairs: int, length: int) -> Iterator[tuple]:
     """Una fila por modelo, tamaño y lote: (frente a, tamaño, lote, ms, cociente, mínimo)."""
-    rows = []
     for kind in ("GPT-2", "Marian"):
         for size in SIZES:
             for batch in BATCHES:
                 run = writers(kind, size, batch, length)
                 run["ours"](), run["theirs"]()  # calentar
                 value, spent = ratio(run["ours"], run["theirs"], pairs)
-                rows.append((kind, size, batch, 1000 * spent / length, value, THEIRS_LEAST))
+                yield kind, size, batch, 1000 * spent / length, value, THEIRS_LEAST
     for size in SIZES:
         run = writers("GPT-2", size, 1, length)
         value, spent = ratio(run["ours"], run["recomputed"], 2)
-        rows.append(("recalcular", size, 1, 1000 * spent / length, value, CACHE_LEAST))
-    return rows
+        yield "recalcular", size, 1, 1000 * spent / length, value, CACHE_LEAST
 
 
 def show(rows: list[tuple], length: int) -> None:
@@ -123,13 +121,16 @@ def show(rows: list[tuple], length: int) -> None:
 def main() -> int:
     """Mide, imprime y devuelve el estado de salida."""
     parser = argparse.ArgumentParser(description="Mide la generación de atento.")
-    parser.add_argument("--parejas", type=int, default=5, help="parejas intercaladas por medida")
+    parser.add_argument("--parejas", type=int, default=3, help="parejas intercaladas por medida")
     parser.add_argument("--palabras", type=int, default=512, help="palabras que se generan")
     options = parser.parse_args()
     shapes.disable()
     torch.set_num_threads(1)
     rng.seed_all(0)
-    rows = measure(options.parejas, options.palabras)
+    rows = []
+    for row in measure(options.parejas, options.palabras):
+        rows.append(row)
+        print(f"{row[0]} {row[1]} lote {row[2]}: {row[4]:.2f}", file=sys.stderr, flush=True)
     show(rows, options.palabras)
     slow = [row for row in rows if row[4] < row[5]]
     print(f"{len(rows) - len(slow)} de {len(rows)} medidas llegan a su mínimo.")
