@@ -40,6 +40,7 @@ CIMIENTOS = PISOS[1]  # en el primer piso, cada uno puede usar los que van antes
 PAQUETES = {
     "checks",
     "positions",
+    "decoding",
     "tokenizers",
     "models",
     "tasks",

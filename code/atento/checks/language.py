@@ -61,6 +61,24 @@ def step(self: nn.Module, ids: Tensor, state: Any | None = None) -> None:
         )
 
 
+def generate(self: nn.Module, start: Tensor) -> None:
+    """Lanza si un comienzo no tiene palabras o lleva relleno en medio."""
+    step(self, start)
+    if self.config.pad_id is None:
+        return
+    real = start != self.config.pad_id  # (batch, start)
+    for row in (~real.any(dim=1)).nonzero().flatten().tolist():
+        raise ValueError(
+            f"start: se esperaba alguna palabra en cada comienzo; la fila {row} es toda relleno "
+            f"(pad_id = {self.config.pad_id})."
+        )
+    if ((real[:, 1:] != real[:, :-1]).sum(dim=1) > 1).any():
+        raise ValueError(
+            f"start: se esperaba el relleno (pad_id = {self.config.pad_id}) a un lado de cada "
+            "comienzo; llegó con relleno entre las palabras."
+        )
+
+
 def loss(model: nn.Module, ids: Tensor, *, smoothing: float = 0.0) -> None:
     """Lanza si ``ids`` no tiene al menos dos columnas o el modelo vería lo que ha de predecir."""
     require_ids(ids, model.config.vocab, name="ids")
