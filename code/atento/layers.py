@@ -165,9 +165,7 @@ class FeedForward(nn.Module):
         hidden = ACTIVATIONS[self.activation](self.expand(x))  # (…, d_ff)
         if self.gate is not None:
             hidden = hidden * self.gate(x)  # (…, d_ff)
-        if self.training:
-            hidden = self.dropout(hidden)
-        return self.contract(hidden)  # (…, d_model)
+        return self.contract(self.dropout(hidden))  # (…, d_model)
 
     def extra_repr(self) -> str:
         return f"activation={self.activation!r}"
@@ -213,9 +211,7 @@ class Residual(nn.Module):
         """
         update = sublayer(self.norm(x) if self.is_pre else x)
         checks.require_update(update, x)
-        if self.training:
-            update = self.dropout(update)
-        x = x + update  # (…, d_model)
+        x = x + self.dropout(update)  # (…, d_model)
         return x if self.is_pre else self.norm(x)
 
     def extra_repr(self) -> str:
