@@ -41,6 +41,7 @@ PAQUETES = {
     "checks",
     "positions",
     "tokenizers",
+    "training",
     "models",
     "tasks",
     "plots",

@@ -21,7 +21,7 @@ from atento.layers import NORMALIZATIONS, FeedForward, TokenEmbedding
 from atento.masks import causal_mask, padding_mask
 from atento.models.positioning import Positions, added, attention_options
 from atento.shapes import typed
-from atento.training import cross_entropy, evaluating
+from atento.training import cross_entropy, evaluating, unwrap
 
 # --- La configuración -----------------------------------------------------------------------------
 
@@ -341,4 +341,5 @@ def seq2seq_loss(
     """
     source, target = batch
     logits = model(source, target[:, :-1])  # (batch, target - 1, vocab)
-    return cross_entropy(logits, target[:, 1:], pad_id=model.config.pad_id, smoothing=smoothing)
+    pad_id = unwrap(model).config.pad_id
+    return cross_entropy(logits, target[:, 1:], pad_id=pad_id, smoothing=smoothing)

@@ -1,4 +1,4 @@
-"""Lo común a las tareas cuya respuesta es una secuencia exacta: sortear, rellenar, escribir, puntuar.
+"""Lo común a las tareas de respuesta exacta: sortear, rellenar, escribir y puntuar.
 
 Un modelo es aquí lo que sabe dar un paso —``encode(source)`` da el estado y ``step(ids, state)``,
 las puntuaciones y el estado nuevo—, o una función de números ``(batch, source)`` a
@@ -143,7 +143,7 @@ def require_split(split: str) -> str:
 
 
 def require_rng(rng: torch.Generator | int) -> torch.Generator:
-    """El generador, o uno con esa semilla; lanza ``TypeError`` si no es ninguna de las dos cosas."""
+    """El generador, o uno con esa semilla; lanza ``TypeError`` si no es ninguno de los dos."""
     if isinstance(rng, torch.Generator):
         return rng
     if isinstance(rng, int) and not isinstance(rng, bool):
