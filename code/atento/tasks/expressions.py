@@ -236,13 +236,13 @@ def batches(
     require_size(size, name="size")
     source, lots = python_rng(rng), []
     while len(lots) < n:
-        seed = source.getrandbits(32)
-        pool = generate(POOL * size, seed, depths=depths, split=split)
+        together = min(POOL, n - len(lots))
+        pool = generate(together * size, source.getrandbits(32), depths=depths, split=split)
         pool.sort(key=lambda tree: len(prefix(tree)))
         cut = [batch(pool[i : i + size]) for i in range(0, len(pool), size)]
         source.shuffle(cut)
         lots += cut
-    return lots[:n]
+    return lots
 
 
 # --- Escribir y puntuar ---------------------------------------------------------------------------

@@ -84,10 +84,7 @@ def fit(
     pesos sanos); :class:`TrainingTimeout` si se pasan ``seconds`` segundos de procesador.
     """
     checks.fit(model, loss, steps, seconds, clip, accumulate, weight, generators)
-    optimizer, team = _build_optimizer(model, optimizer), Team(model)
-    exact = Precision(precision, model.parameters())
-    stream = Batches(batches, accumulate)
-    run = Run(unwrap(model), optimizer, stream, exact, team, tuple(generators))
+    run = _begin(model, batches, optimizer, accumulate, precision, generators)
     if resume is not None:
         run.load(Path(resume))
     stepper = _Stepper(model, loss, clip, weight, run, LastGood(model))
@@ -95,21 +92,37 @@ def fit(
     history, first = run.history, run.history.steps
     spent, clock = history.seconds, time.process_time()
     model.train()
-    with progress_bar(first, steps, progress if team.rank == 0 else False) as bar:
+    with progress_bar(first, steps, progress if run.team.rank == 0 else False) as bar:
         for step in range(first, steps):
-            rate = _set_rate(optimizer, schedule, step)
-            value, norm = stepper.take(step, stream.get(step, steps))
-            history.loss.append(value)
+            rate = _set_rate(run.optimizer, schedule, step)
+            value = stepper.take(step, run.batches.get(step, steps))
             history.rate.append(rate)
-            history.gradient_norm.append(norm)
             history.seconds = spent + time.process_time() - clock
-            state = State(step + 1, steps, value, run.model, optimizer, history, run.save)
+            state = State(step + 1, steps, value, run.model, run.optimizer, history, run.save)
             for callback in callbacks:
                 history.record(step + 1, callback(state) or {})
             bar.set_postfix_str(f"pérdida {value:.3f}", refresh=False)
             bar.update()
             _guard(seconds, step + 1, steps, history)
     return history
+
+
+def _begin(
+    model: nn.Module,
+    batches: Any,
+    optimizer: Optimizers,
+    accumulate: int,
+    precision: str | None,
+    generators: Sequence[torch.Generator],
+) -> Run:
+    return Run(
+        unwrap(model),
+        _build_optimizer(model, optimizer),
+        Batches(batches, accumulate),
+        Precision(precision, model.parameters()),
+        Team(model),
+        tuple(generators),
+    )
 
 
 @dataclass
@@ -123,8 +136,8 @@ class _Stepper:
     run: Run
     good: LastGood
 
-    def take(self, step: int, lots: list[Any]) -> tuple[float, float]:
-        """Da un paso; devuelve la pérdida y la norma del gradiente sin recortar."""
+    def take(self, step: int, lots: list[Any]) -> float:
+        """Da un paso; anota la pérdida, que devuelve, y la norma del gradiente sin recortar."""
         precision, optimizer = self.run.precision, self.run.optimizer
         optimizer.zero_grad(set_to_none=True)
         number = self._accumulate(lots)
@@ -140,7 +153,9 @@ class _Stepper:
             self._diverged(f"el gradiente no es finito {place}", step)
         self.good.keep()
         precision.step(optimizer)
-        return number, norm
+        self.run.history.loss.append(number)
+        self.run.history.gradient_norm.append(norm)
+        return number
 
     def _accumulate(self, lots: list[Any]) -> float:
         """Suma los gradientes de los lotes, cada uno en su proporción; devuelve la pérdida."""
