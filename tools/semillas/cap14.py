@@ -14,10 +14,8 @@ from atento.tasks import addition, copy, expressions
 from atento.training import fit, parameter_groups, warmup_cosine
 
 RECIPE_14: dict[str, Any] = {
-    "rate": 3e-3,
     "betas": [0.9, 0.98],
     "weight_decay": 0.01,
-    "warmup": 60,
     "clip": 1.0,
     "data_seed": 1000,
     "evaluation_seed": 999_999,
@@ -56,6 +54,8 @@ RUNS_14: dict[str, dict[str, Any]] = {
         "task": "copy",
         "config": COPY,
         "steps": 200,
+        "rate": 3e-3,
+        "warmup": 60,
         "batch_size": 32,
         "data": {"lengths": 20},
         "tests": {"longitud 20": {"lengths": 20}, "longitud 21": {"lengths": 21}},
@@ -64,6 +64,8 @@ RUNS_14: dict[str, dict[str, Any]] = {
         "task": "copy",
         "config": {**COPY, "positions": "sinusoidal", "cross_positions": "none"},
         "steps": 500,
+        "rate": 3e-3,
+        "warmup": 60,
         "batch_size": 32,
         "data": {"lengths": 20},
         "tests": {"longitud 20": {"lengths": 20}, "longitud 21": {"lengths": 21}},
@@ -71,7 +73,9 @@ RUNS_14: dict[str, dict[str, Any]] = {
     "suma": {
         "task": "addition",
         "config": ADDITION,
-        "steps": 700,
+        "steps": 550,
+        "rate": 5e-3,
+        "warmup": 40,
         "batch_size": 128,
         "data": {"digits": 3},
         "tests": {"3 cifras": {"digits": 3, "split": "test"}},
@@ -79,7 +83,9 @@ RUNS_14: dict[str, dict[str, Any]] = {
     "suma, del derecho": {
         "task": "addition",
         "config": ADDITION,
-        "steps": 700,
+        "steps": 550,
+        "rate": 5e-3,
+        "warmup": 40,
         "batch_size": 128,
         "data": {"digits": 3},
         "reverse": False,
@@ -89,7 +95,9 @@ RUNS_14: dict[str, dict[str, Any]] = {
         "task": "addition",
         "config": BY_PLACE,
         "by_place": True,
-        "steps": 700,
+        "steps": 550,
+        "rate": 5e-3,
+        "warmup": 40,
         "batch_size": 128,
         "data": {"digits": [1, 2, 3]},
         "tests": {
@@ -102,6 +110,8 @@ RUNS_14: dict[str, dict[str, Any]] = {
         "task": "expressions",
         "config": EXPRESSIONS,
         "steps": 500,
+        "rate": 3e-3,
+        "warmup": 60,
         "batch_size": 64,
         "data": {"depths": [1, 2, 3]},
         "tests": {
@@ -150,9 +160,9 @@ def train_14(name: str, seed: int) -> tuple[Seq2Seq, float]:
         seq2seq_loss,
         steps=run["steps"],
         optimizer=torch.optim.AdamW(
-            groups, lr=RECIPE_14["rate"], betas=tuple(RECIPE_14["betas"]), fused=True
+            groups, lr=run["rate"], betas=tuple(RECIPE_14["betas"]), fused=True
         ),
-        schedule=warmup_cosine(run["steps"], warmup=RECIPE_14["warmup"]),
+        schedule=warmup_cosine(run["steps"], warmup=run["warmup"]),
         clip=RECIPE_14["clip"],
         progress=False,
     )

@@ -61,7 +61,7 @@ def generate(
     """Sortea ``n`` sumas; con la misma semilla, las mismas.
 
     ``digits`` es el número de cifras o las opciones entre las que se sortea el de cada una; los
-    sumandos se sortean por igual entre todos los que caben. ``split`` es «train» o «test»
+    sumandos se sortean por igual entre todos los que caben. ``split`` es ``"train"`` o ``"test"``
     (:func:`is_held_out`). Con ``carries``, todas llevan exactamente ese número de veces.
 
     Errores: ``TypeError`` o ``ValueError`` si ``n`` no es un entero ≥ 0, ``digits`` no está entre 1

@@ -57,7 +57,7 @@ def generate(
 
     ``depths`` es la profundidad o las opciones entre las que se sortea la de cada uno, por igual.
     En uno de profundidad d, uno de los dos lados mide d − 1 y el otro, lo que salga de 0 a d − 1.
-    ``split`` es «train» o «test» (:func:`is_held_out`).
+    ``split`` es ``"train"`` o ``"test"`` (:func:`is_held_out`).
 
     Errores: ``TypeError`` o ``ValueError`` si ``n`` no es un entero ≥ 0, ``depths`` no está entre 1
     y 8, ``split`` no es una de las dos o ``rng`` no es un generador ni un entero.

@@ -136,9 +136,9 @@ def require_options(
 
 
 def require_split(split: str) -> str:
-    """Lanza ``ValueError`` si ``split`` no es «train» ni «test»."""
+    """Lanza ``ValueError`` si ``split`` no es ``"train"`` ni ``"test"``."""
     if split not in ("train", "test"):
-        raise ValueError(f"split: se esperaba «train» o «test»; llegó {split!r}.")
+        raise ValueError(f"split: se esperaba 'train' o 'test'; llegó {split!r}.")
     return split
 
 

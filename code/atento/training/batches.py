@@ -16,16 +16,16 @@ class Batches:
     depende del azar que había al empezar la vuelta y, si reparte entre procesos, del número de
     vuelta (``set_epoch``): por eso se guardan, para reanudar en el mismo sitio de la misma vuelta.
 
-    Errores: ``TypeError`` si ``source`` no es nada de eso.
+    Errores: ``TypeError`` si ``batches`` no es nada de eso.
     """
 
-    def __init__(self, source: Any, each: int = 1) -> None:
-        self.source, self.each, self.seen, self.turn, self.start = source, each, 0, 0, None
-        self.by_number = callable(source) and not isinstance(source, Iterable)
-        if not (self.by_number or isinstance(source, Iterable)):
+    def __init__(self, batches: Any, each: int = 1) -> None:
+        self.source, self.each, self.seen, self.turn, self.start = batches, each, 0, 0, None
+        self.by_number = callable(batches) and not isinstance(batches, Iterable)
+        if not (self.by_number or isinstance(batches, Iterable)):
             raise TypeError(
                 "batches: se esperaba una lista, un iterable o una función del paso; llegó "
-                f"{type(source).__name__}."
+                f"{type(batches).__name__}."
             )
         self.rows = self._walk()
 

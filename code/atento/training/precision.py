@@ -20,17 +20,17 @@ class Precision:
       pérdida se multiplica antes y el gradiente se divide después, y si se pasa de grande el paso
       se salta y el factor baja.
 
-    Errores: ``ValueError`` si ``name`` no es uno de ellos, los parámetros no son de 32 bits o se
+    Errores: ``ValueError`` si ``precision`` no es uno de ellos, los parámetros no son de 32 bits o se
     pide «float16» fuera de CUDA.
     Fuente: Micikevicius et al. (2018), § 3.
     """
 
-    def __init__(self, name: str | None, parameters: Iterable[torch.nn.Parameter]) -> None:
+    def __init__(self, precision: str | None, parameters: Iterable[torch.nn.Parameter]) -> None:
         parameters = list(parameters)
         self.device = parameters[0].device.type
-        _require_precision(name, self.device, parameters)
-        self.dtype = None if name is None else DTYPES[name]
-        self.scaler = torch.amp.GradScaler(self.device) if name == "float16" else None
+        _require_precision(precision, self.device, parameters)
+        self.dtype = None if precision is None else DTYPES[precision]
+        self.scaler = torch.amp.GradScaler(self.device) if precision == "float16" else None
 
     def autocast(self) -> AbstractContextManager:
         """Donde se calcula la pérdida."""
@@ -70,19 +70,21 @@ class Precision:
 
 
 def _require_precision(
-    name: str | None, device: str, parameters: Iterable[torch.nn.Parameter]
+    precision: str | None, device: str, parameters: Iterable[torch.nn.Parameter]
 ) -> None:
-    if name is None:
+    if precision is None:
         return
-    if name not in DTYPES:
-        raise ValueError(f"precision: se esperaba None, «bfloat16» o «float16»; llegó {name!r}.")
-    if name == "float16" and device != "cuda":
+    if precision not in DTYPES:
+        raise ValueError(
+            f"precision: se esperaba None, «bfloat16» o «float16»; llegó {precision!r}."
+        )
+    if precision == "float16" and device != "cuda":
         raise ValueError(
             f"precision: «float16» se esperaba solo en CUDA; en {device}, usa «bfloat16»."
         )
     other = {p.dtype for p in parameters if p.is_floating_point()} - {torch.float32}
     if other:
         raise ValueError(
-            f"precision: con «{name}» se esperaba un modelo de torch.float32, que es donde se "
+            f"precision: con «{precision}» se esperaba un modelo de torch.float32, que es donde se "
             f"guardan los pesos; llegó uno de {', '.join(sorted(map(str, other)))}."
         )
