@@ -25,6 +25,9 @@ from atento.training import evaluating
 MARGIN = 2
 """Lo que se deja escribir de más a un modelo: si no sabe parar, que se vea."""
 
+SPLITS = ("train", "test")
+"""Las dos partes de una tarea: lo que se entrena y lo que se reserva para probar."""
+
 Mark = tuple[bool, int, int]
 """Si una respuesta es idéntica a la pedida, cuántos sitios acierta y cuántos había."""
 
@@ -136,9 +139,9 @@ def require_options(
 
 
 def require_split(split: str) -> str:
-    """Lanza ``ValueError`` si ``split`` no es ``"train"`` ni ``"test"``."""
-    if split not in ("train", "test"):
-        raise ValueError(f"split: se esperaba 'train' o 'test'; llegó {split!r}.")
+    """Lanza ``ValueError`` si ``split`` no es una de ``SPLITS``."""
+    if split not in SPLITS:
+        raise ValueError(f"split: se esperaba uno de {', '.join(SPLITS)}; llegó {split!r}.")
     return split
 
 

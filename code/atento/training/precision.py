@@ -20,8 +20,8 @@ class Precision:
       pérdida se multiplica antes y el gradiente se divide después, y si se pasa de grande el paso
       se salta y el factor baja.
 
-    Errores: ``ValueError`` si ``precision`` no es uno de ellos, los parámetros no son de 32 bits o se
-    pide «float16» fuera de CUDA.
+    Errores: ``ValueError`` si ``precision`` no es una de ellas, los parámetros no son de 32 bits o
+    se pide «float16» fuera de CUDA.
     Fuente: Micikevicius et al. (2018), § 3.
     """
 

@@ -64,7 +64,7 @@ def test_doors():
     assert writing.require_options(range(1, 3), name="x", most=2) == (1, 2)
     with pytest.raises(ValueError, match="^x: se esperaban enteros de 1 a 2; llegó 3"):
         writing.require_options(3, name="x", most=2)
-    with pytest.raises(ValueError, match="^split: se esperaba 'train' o 'test'; llegó 'dev'"):
+    with pytest.raises(ValueError, match="^split: se esperaba uno de train, test; llegó 'dev'"):
         writing.require_split("dev")
     with pytest.raises(TypeError, match="^rng: "):
         writing.require_rng(None)
