@@ -118,7 +118,6 @@ RUNS_14: dict[str, dict[str, Any]] = {
             "hasta 3": {"depths": [1, 2, 3], "split": "test"},
             "de 3": {"depths": 3, "split": "test"},
             "de 4": {"depths": 4, "split": "test"},
-            "de 5": {"depths": 5, "split": "test"},
         },
     },
 }
