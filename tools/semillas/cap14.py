@@ -49,6 +49,7 @@ EXPRESSIONS = {
     "cross_positions": "rotary",
 }
 BY_PLACE = {**ADDITION, "positions": "none"}
+THREE_AND_MORE = {f"{digits} cifras": {"digits": digits, "split": "test"} for digits in (3, 4, 5)}
 RUNS_14: dict[str, dict[str, Any]] = {
     "copia": {
         "task": "copy",
@@ -72,39 +73,46 @@ RUNS_14: dict[str, dict[str, Any]] = {
     },
     "suma": {
         "task": "addition",
-        "config": ADDITION,
-        "steps": 550,
-        "rate": 5e-3,
+        "config": BY_PLACE,
+        "by_place": True,
+        "steps": 600,
+        "rate": 4e-3,
         "warmup": 40,
         "batch_size": 128,
         "data": {"digits": 3},
-        "tests": {"3 cifras": {"digits": 3, "split": "test"}},
+        "tests": THREE_AND_MORE,
     },
     "suma, del derecho": {
         "task": "addition",
         "config": ADDITION,
-        "steps": 550,
-        "rate": 5e-3,
+        "reverse": False,
+        "steps": 600,
+        "rate": 4e-3,
         "warmup": 40,
         "batch_size": 128,
         "data": {"digits": 3},
-        "reverse": False,
         "tests": {"3 cifras": {"digits": 3, "split": "test"}},
     },
-    "suma, según el lugar": {
+    "suma, lugares aprendidos": {
+        "task": "addition",
+        "config": ADDITION,
+        "steps": 600,
+        "rate": 4e-3,
+        "warmup": 40,
+        "batch_size": 128,
+        "data": {"digits": 3},
+        "tests": {"3 cifras": {"digits": 3, "split": "test"}},
+    },
+    "suma, de una a tres cifras": {
         "task": "addition",
         "config": BY_PLACE,
         "by_place": True,
-        "steps": 550,
-        "rate": 5e-3,
+        "steps": 600,
+        "rate": 4e-3,
         "warmup": 40,
         "batch_size": 128,
         "data": {"digits": [1, 2, 3]},
-        "tests": {
-            "3 cifras": {"digits": 3, "split": "test"},
-            "4 cifras": {"digits": 4, "split": "test"},
-            "5 cifras": {"digits": 5, "split": "test"},
-        },
+        "tests": THREE_AND_MORE,
     },
     "expresiones": {
         "task": "expressions",
