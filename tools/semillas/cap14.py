@@ -75,7 +75,7 @@ RUNS_14: dict[str, dict[str, Any]] = {
         "task": "addition",
         "config": BY_PLACE,
         "by_place": True,
-        "steps": 600,
+        "steps": 900,
         "rate": 4e-3,
         "warmup": 40,
         "batch_size": 128,
