@@ -42,6 +42,7 @@ PAQUETES = {
     "positions",
     "decoding",
     "tokenizers",
+    "training",
     "models",
     "tasks",
     "plots",

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from atento.checks.layers import require_ids, require_option
 from atento.checks.seq2seq import OPTIONS, PROBABILITIES, require_trailing
+from atento.checks.training import config_of
 from atento.numbers import require_divisible, require_probability, require_size
 
 SIZES = ("vocab", "d_model", "n_heads", "d_ff", "n_layers", "max_len")
@@ -81,8 +82,8 @@ def generate(self: nn.Module, start: Tensor) -> None:
 
 def loss(model: nn.Module, ids: Tensor, *, smoothing: float = 0.0) -> None:
     """Lanza si ``ids`` no tiene al menos dos columnas o el modelo vería lo que ha de predecir."""
-    require_ids(ids, model.config.vocab, name="ids")
-    if not model.config.causal:
+    require_ids(ids, config_of(model).vocab, name="ids")
+    if not config_of(model).causal:
         raise ValueError(
             "model: se esperaba uno con causal=True; sin ella ve la palabra que debe predecir."
         )

@@ -22,7 +22,7 @@ from atento.layers import NORMALIZATIONS, FeedForward, TokenEmbedding
 from atento.masks import causal_mask, combine, new_rows, padding_mask
 from atento.models.positioning import added, attention_options, consecutive
 from atento.shapes import trusted, typed
-from atento.training import cross_entropy, evaluating
+from atento.training import cross_entropy, evaluating, unwrap
 
 
 @dataclass(frozen=True)
@@ -201,4 +201,5 @@ def next_token_loss(
     Errores: ``TypeError`` o ``ValueError`` si ``ids`` no sirve o no tiene al menos dos columnas.
     """
     logits = model(ids[:, :-1])  # (batch, n - 1, vocab)
-    return cross_entropy(logits, ids[:, 1:], pad_id=model.config.pad_id, smoothing=smoothing)
+    pad_id = unwrap(model).config.pad_id
+    return cross_entropy(logits, ids[:, 1:], pad_id=pad_id, smoothing=smoothing)

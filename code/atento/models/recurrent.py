@@ -19,7 +19,7 @@ from atento.models.cells import CELLS, GRUCell, LSTMCell, Recurrent, RNNCell, hi
 from atento.numbers import require_probability, require_size
 from atento.shapes import typed
 from atento.similarity import additive
-from atento.training import evaluating
+from atento.training import evaluating, unwrap
 
 __all__ = [
     "CELLS",
@@ -330,5 +330,5 @@ def translation_loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Float[Te
     """
     source, target = batch
     logits, _ = model(source, target[:, :-1])
-    labels, pad_id = target[:, 1:], model.config.pad_id
+    labels, pad_id = target[:, 1:], unwrap(model).config.pad_id
     return nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad_id)

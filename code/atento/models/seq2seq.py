@@ -22,7 +22,7 @@ from atento.layers import NORMALIZATIONS, FeedForward, TokenEmbedding
 from atento.masks import new_rows, padding_mask
 from atento.models.positioning import Positions, added, attention_options
 from atento.shapes import trusted, typed
-from atento.training import cross_entropy, evaluating
+from atento.training import cross_entropy, evaluating, unwrap
 
 # --- La configuración -----------------------------------------------------------------------------
 
@@ -348,4 +348,5 @@ def seq2seq_loss(
     """
     source, target = batch
     logits = model(source, target[:, :-1])  # (batch, target - 1, vocab)
-    return cross_entropy(logits, target[:, 1:], pad_id=model.config.pad_id, smoothing=smoothing)
+    pad_id = unwrap(model).config.pad_id
+    return cross_entropy(logits, target[:, 1:], pad_id=pad_id, smoothing=smoothing)
