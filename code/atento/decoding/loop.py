@@ -64,7 +64,7 @@ def sample(
 ) -> Int[Tensor, "batch *samples length"]:
     """Sortea cada palabra con su probabilidad, después de los filtros que se pidan.
 
-    Los filtros son los de :mod:`atento.decoding.filters`, en el orden de los argumentos. Con
+    Los filtros son los de ``atento.decoding.filters``, en el orden de los argumentos. Con
     ``n_samples`` escribe ese número de continuaciones de cada comienzo, que se lee una sola vez, y
     devuelve (batch, n_samples, length). Los números al azar, uno por palabra, se piden todos al
     empezar: los de una fila no dependen de lo que se escriba en las demás ni, en la CPU, de cuántas

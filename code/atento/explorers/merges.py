@@ -9,13 +9,13 @@ from atento.explorers.base import Explorer, check_name, number, static_table
 from atento.tokenizers import BPE, Unigram, visible
 from atento.tokenizers.unigram import UNKNOWN_PENALTY
 
-__all__ = ["MergesExplorer", "Step", "merges"]
+__all__ = ["MergesExplorer", "merges"]
 
 LONGEST = 80
 """Caracteres que admite la frase."""
 
 
-class Step(NamedTuple):
+class _Step(NamedTuple):
     """Una unión: su número, la pareja y cómo queda cada palabra."""
 
     rank: int
@@ -36,7 +36,7 @@ class MergesExplorer(Explorer):
     answer: str | None
     name: str
 
-    def steps(self, text: str | None = None) -> list[Step]:
+    def steps(self, text: str | None = None) -> list[_Step]:
         """Las uniones de una frase en el orden de la página: la que se aprendió antes, primero.
 
         A igualdad, la de más a la izquierda. El último paso es lo que da ``bpe.pieces``.
@@ -49,7 +49,7 @@ class MergesExplorer(Explorer):
             index = min((steps[-1].rank, i) for i, steps in enumerate(waiting) if steps)[1]
             step = waiting[index].pop()
             current[index] = step.pieces
-            found.append(Step(step.rank, step.pair, tuple(current)))
+            found.append(_Step(step.rank, step.pair, tuple(current)))
         return found
 
     def cut(self, text: str | None = None) -> list[tuple[tuple[str, ...], float]]:

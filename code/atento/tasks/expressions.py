@@ -1,4 +1,4 @@
-"""Analizar expresiones: de «(3+x)*2» a su árbol, escrito en orden prefijo, «*+3x2».
+"""Analizar expresiones: de ``(3+x)*2`` a su árbol, escrito en orden prefijo, ``*+3x2``.
 
 Una expresión es una hoja (una cifra o una letra) o una operación de dos expresiones. Se lee con
 todos sus paréntesis menos los de fuera, y se escribe la operación delante: como cada una lleva
@@ -96,7 +96,7 @@ def infix(tree: Tree) -> str:
 
 
 def prefix(tree: Tree) -> str:
-    """El árbol en orden prefijo: primero la operación y después sus dos lados, «*+3x2»."""
+    """El árbol en orden prefijo: primero la operación y después sus dos lados, ``*+3x2``."""
     return tree if isinstance(tree, str) else tree[0] + prefix(tree[1]) + prefix(tree[2])
 
 

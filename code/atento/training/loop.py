@@ -70,8 +70,8 @@ def fit(
     pérdida es una media, cuántas cosas promedia (las palabras que no son relleno). Así el paso es
     el del lote que las junta todas, y no una media de medias. ``model`` puede venir envuelto en
     ``DistributedDataParallel``: los pesos cuentan también entre procesos, y la pérdida anotada es
-    la de todos. ``precision`` es ``None``, «bfloat16» o «float16»: véase
-    :class:`atento.training.precision.Precision`.
+    la de todos. ``precision`` es ``None``, «bfloat16» o «float16»; con la última, que solo va en
+    CUDA, la pérdida se multiplica antes de derivarla y el gradiente se divide después.
 
     ``resume`` es un fichero de :func:`checkpoint`: se sigue donde quedó, con los mismos lotes en el
     mismo orden; los generadores de los que beba una función de lotes se dan en ``generators``.
