@@ -9,14 +9,16 @@ en todas; los pesos de atención, el violeta del libro.
 
 ``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas ·
 ``arcs``, ``reach``, ``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``,
-``encoder_decoder``, ``recurrent_cell``: piezas y cables · ``timeline``, ``history``: tiempo ·
-``distances``, ``rotations``, ``dials``: posiciones relativas · ``roles``, ``room``,
-``histograms``: escenas.
+``encoder_decoder``, ``recurrent_cell``: piezas y cables · ``timeline``, ``history``, ``clocks``:
+tiempo y agujas · ``distances``, ``rotations``, ``dials``: posiciones relativas · ``roles``,
+``room``, ``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en piezas.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
+from atento.diagrams.clocks import clocks
 from atento.diagrams.links import arcs, reach, shuffle, triangle
 from atento.diagrams.mixtures import mixture
+from atento.diagrams.pieces import lattice, pieces
 from atento.diagrams.recurrent import encoder_decoder, recurrent_cell
 from atento.diagrams.relative import dials, distances, rotations
 from atento.diagrams.scenes import Person, histograms, roles, room
@@ -30,13 +32,16 @@ __all__ = [
     "Person",
     "arcs",
     "blocks",
+    "clocks",
     "dials",
     "distances",
     "encoder_decoder",
     "histograms",
     "history",
+    "lattice",
     "mixture",
     "phases",
+    "pieces",
     "product",
     "reach",
     "recurrent_cell",
