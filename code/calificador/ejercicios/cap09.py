@@ -202,6 +202,7 @@ _ROPE = Ejercicio(
     minutos=25,
     aprende="escribir RoPE entero, en sus dos disposiciones",
     casos=_casos_rope,
+    tolerancia=1e-4,  # la de hacer los ángulos en float32, como muchas bibliotecas
     ejemplo=lambda: Caso(
         "ejemplo", (tensor([[[[1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]]]]), tensor([0, 1]))
     ),
@@ -287,7 +288,7 @@ _VALORES = Ejercicio(
     mutantes=(
         cuerpo(
             "nada",
-            "Los pesos no cambian, pero lo que promedian, los valores, ha girado.",
+            "Algo sí cambia. Con una sola palabra en la frase, ¿qué sale en cada sitio?",
             "return 'nada'",
         ),
         cuerpo(
@@ -347,6 +348,28 @@ def _casos_cubos(rng: Any) -> list[Caso]:
     ]
 
 
+def _comprueba_cubos(caso: Caso, obtenido: Any, esperado: Any) -> str | None:
+    import torch
+
+    if not isinstance(obtenido, torch.Tensor) or obtenido.shape != esperado.shape:
+        llego = tuple(obtenido.shape) if isinstance(obtenido, torch.Tensor) else type(obtenido)
+        return f"llegó {llego}; se esperaba un tensor de forma {tuple(esperado.shape)}"
+    if obtenido.dtype not in (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64):
+        tipo = str(obtenido.dtype).removeprefix("torch.")
+        return f"dtype: llegó {tipo}; los cubos son enteros"
+    fallan = (obtenido.long() != esperado).flatten().nonzero()[:, 0].tolist()
+    if fallan:
+        distancia, dado, cierto = (
+            int(x.flatten()[fallan[0]]) for x in (caso.args[0], obtenido, esperado)
+        )
+        return f"la distancia {distancia} va al cubo {cierto}, y llegó {dado}"
+    return None
+
+
+def _cubos_en_int64(valor: Any) -> Any:
+    return valor.long()
+
+
 _CUBOS = Ejercicio(
     id="9.5",
     nombre="t5_bucket",
@@ -356,6 +379,8 @@ _CUBOS = Ejercicio(
     minutos=25,
     aprende="repartir distancias en cubos, finos cerca y anchos lejos",
     casos=_casos_cubos,
+    comprueba=_comprueba_cubos,
+    invariante=_cubos_en_int64,
     ejemplo=lambda: Caso("ejemplo", (tensor([-200, -20, -3, 0, 3, 20, 200]),)),
     propiedades={
         "cortas": (2, "Las distancias menores que el cuarto de los cubos tienen uno propio."),

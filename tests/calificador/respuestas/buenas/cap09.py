@@ -60,6 +60,19 @@ def apply_rope(x, positions, base=10000.0, layout="interleaved"):
         other = torch.stack([-x[..., 1::2], x[..., 0::2]], -1).reshape(x.shape)
     return x * angle.cos() + other * angle.sin()
 
+# %% 9.3 | ángulos en float32
+def apply_rope(x, positions, base=10000.0, layout="interleaved"):
+    d = x.shape[-1]
+    speed = 1.0 / base ** (torch.arange(0, d, 2, dtype=torch.float32) / d)
+    angle = (positions.float()[..., None] * speed).to(torch.float32)
+    angle = angle[:, None] if angle.ndim == 3 else angle
+    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    if layout == "half":
+        a, b = x[..., : d // 2], x[..., d // 2 :]
+        return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
+    a, b = x[..., ::2], x[..., 1::2]
+    return torch.stack([a * cos - b * sin, a * sin + b * cos], -1).reshape(x.shape)
+
 # %% 9.3 | matrices de giro
 def apply_rope(x, positions, base=10000.0, layout="interleaved"):
     batch, head, n, d = x.shape
@@ -85,6 +98,18 @@ def t5_bucket(relative, n_buckets=32, max_distance=128):
             return side + d
         return side + min(m - 1, e + math.floor((m - e) * math.log(d / e) / math.log(max_distance / e)))
     return torch.tensor([one(x) for x in relative.flatten().tolist()]).view(relative.shape)
+
+# %% 9.5 | en int32
+def t5_bucket(relative, n_buckets=32, max_distance=128):
+    side, exact = n_buckets // 2, n_buckets // 4
+    out = torch.empty_like(relative, dtype=torch.int32)
+    for place, gap in enumerate(relative.flatten().tolist()):
+        far = abs(gap)
+        if far >= exact:
+            part = math.log(far / exact) / math.log(max_distance / exact)
+            far = min(side - 1, exact + int(part * (side - exact)))
+        out.view(-1)[place] = far + side * (gap > 0)
+    return out
 
 # %% 9.5 | como el código de T5
 def t5_bucket(relative, n_buckets=32, max_distance=128):
