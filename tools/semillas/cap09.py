@@ -42,6 +42,7 @@ SCHEMES_09: dict[str, tuple[str, str, dict[str, Any]]] = {
     "sinusoides, todos los sitios": ("sinusoidal", "none", {"shifted": True}),
     "RoPE, solo autoatención": ("rotary", "none", {"steps": 1500}),
     "RoPE": ("rotary", "rotary", {}),
+    "RoPE, solo cruzada": ("none", "rotary", {}),
     "T5": ("t5", "t5", {}),
 }
 
@@ -166,6 +167,27 @@ def intervened(model: Seq2Seq, seed: int, length: int = 20) -> dict[str, float]:
     return {name: round(hits.float().mean().item(), 3) for name, hits in found.items()}
 
 
+@torch.no_grad()
+def moved(model: Seq2Seq, places: Places, seed: int, length: int = 20) -> dict[str, float]:
+    """Posiciones sumadas: se lee la lista desde el sitio 5 y se escribe desde ``lag`` más allá.
+
+    ``own``, cuántos símbolos son los de su sitio en la lista; ``later``, los de ``lag`` más allá.
+    Con ellas ``lagged`` de :func:`intervened` no dice nada: el sitio ya entró al leer.
+    """
+    lag = RECIPE_09["lag"]
+    short, start = length - lag, 5
+    source, target = copy.batch(copy.generate(200, rng.generator(20_000 + seed), lengths=length))[
+        :2
+    ]
+    places.start = start
+    encoded = model.encode(source)
+    places.start = start + lag
+    said = model.decode(target[:, :-1], encoded).argmax(-1)[:, :short]
+    places.start = 0
+    found = {"own": said == source[:, :short], "later": said == source[:, lag:length]}
+    return {name: round(hits.float().mean().item(), 3) for name, hits in found.items()}
+
+
 def pushed(model: Seq2Seq, seed: int, given: int = 3, length: int = 30) -> dict[str, float]:
     """Si se le dan escritos los ``given`` primeros símbolos, cuántas listas acaba bien; y, sin
     ellos, cuántas veces acierta el primero.
@@ -204,7 +226,7 @@ def stretched(model: Seq2Seq, seed: int, length: int) -> dict[str, float]:
 def run(name: str, seed: int) -> dict[str, Any]:
     """Entrena un esquema y mide a cada longitud; con posiciones relativas, interviene."""
     clock = time.process_time()
-    model, _, history = learn(name, seed)
+    model, places, history = learn(name, seed)
     scores = {n: exact(model, n, RECIPE_09["test_size"], seed) for n in RECIPE_09["test_lengths"]}
     result = {
         "model": name,
@@ -214,6 +236,8 @@ def run(name: str, seed: int) -> dict[str, Any]:
         "token": {str(n): round(score["token"], 3) for n, score in scores.items()},
     }
     result["intervened"] = intervened(model, seed)
+    if name == "sinusoides, todos los sitios":
+        result["moved"] = moved(model, places, seed)
     if name == "RoPE, solo autoatención":
         result["pushed"] = pushed(model, seed)
     if name == "RoPE":
