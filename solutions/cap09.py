@@ -83,7 +83,7 @@ def apply_rope(
     """Gira cada pareja de componentes un ángulo proporcional a su sitio."""
     d = x.shape[-1]
     speed = base ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)
-    angle = positions[..., None] * speed  # (n, pair) o (batch, n, pair)
+    angle = positions[..., None] * speed  # (…, n, pair)
     if angle.ndim == 3:
         angle = angle[:, None]  # (batch, 1, n, pair)
     cos, sin = angle.cos(), angle.sin()
