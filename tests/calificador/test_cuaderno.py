@@ -101,7 +101,7 @@ def test_las_demas_ordenes_llegan_a_la_consola(escribe, tmp_path):
 
 
 def test_en_un_cuaderno_hay_color_y_no_animacion(escribe, monkeypatch):
-    """El núcleo de Jupyter pone ``FORCE_COLOR``: la rueda de espera dejaría una línea por vuelta."""
+    """El núcleo de Jupyter pone ``FORCE_COLOR``, y la espera dejaría una línea por vuelta."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     dicho = escribe("91.1", "import math, torch", BUENA)
     assert "\x1b[32m✓" in dicho and "superado" in dicho
