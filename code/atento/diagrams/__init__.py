@@ -9,15 +9,18 @@ en todas; los pesos de atención, el violeta del libro.
 
 ``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas ·
 ``arcs``, ``reach``, ``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``,
-``encoder_decoder``, ``recurrent_cell``: piezas y cables · ``timeline``, ``history``: tiempo ·
-``roles``, ``room``, ``histograms``: escenas.
+``encoder_decoder``, ``recurrent_cell``: piezas y cables · ``stream``, ``additions``,
+``position_wise``, ``normalization``: el bloque · ``timeline``, ``history``: tiempo · ``roles``,
+``room``, ``histograms``: escenas.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
 from atento.diagrams.links import arcs, reach, shuffle, triangle
 from atento.diagrams.mixtures import mixture
+from atento.diagrams.norms import normalization
 from atento.diagrams.recurrent import encoder_decoder, recurrent_cell
 from atento.diagrams.scenes import Person, histograms, roles, room
+from atento.diagrams.streams import Sublayer, additions, position_wise, stream
 from atento.diagrams.tensors import Matrix, product, tensor
 from atento.diagrams.times import history, timeline
 from atento.diagrams.vectors import vectors
@@ -26,19 +29,24 @@ __all__ = [
     "PHASES",
     "Matrix",
     "Person",
+    "Sublayer",
+    "additions",
     "arcs",
     "blocks",
     "encoder_decoder",
     "histograms",
     "history",
     "mixture",
+    "normalization",
     "phases",
+    "position_wise",
     "product",
     "reach",
     "recurrent_cell",
     "roles",
     "room",
     "shuffle",
+    "stream",
     "tensor",
     "timeline",
     "triangle",
