@@ -536,10 +536,11 @@ _GRADIENTE = Ejercicio(
     ejemplo=lambda: Caso(
         "ejemplo",
         (
-            tensor([[0.0, 3.0, 6.0], [1.0, 1.0, 4.0]]),
+            tensor([[0.0, 3.0, 6.0], [6.0, 0.0, 3.0]]),
             tensor([1.0, 2.0, 1.0]),
             tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
         ),
+        {"eps": 3.0},
     ),
     propiedades={
         "una posición": (3, "La media y la desviación también dependen de x: dos términos más."),
