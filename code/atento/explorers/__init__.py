@@ -8,6 +8,7 @@ mostrar:
 - :func:`plane`: vectores en un plano que se mueven con la mano.
 - :func:`softmax`: de puntuaciones a pesos, con temperatura y escala.
 - :func:`mask`: se pinta quién puede mirar a quién; pesos y alcance tras varias capas.
+- :func:`stream`: qué encuentra, qué lee y qué añade cada subcapa de una pila.
 
 Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una
 tabla con el estado inicial.
@@ -19,6 +20,7 @@ from atento.explorers.paths import PathsExplorer, paths
 from atento.explorers.plane import PlaneExplorer, plane
 from atento.explorers.softmax import SoftmaxExplorer, softmax
 from atento.explorers.stepper import StepperExplorer, stepper
+from atento.explorers.stream import StreamExplorer, stream
 
 __all__ = [
     "Explorer",
@@ -27,10 +29,12 @@ __all__ = [
     "PlaneExplorer",
     "SoftmaxExplorer",
     "StepperExplorer",
+    "StreamExplorer",
     "deduplicate",
     "mask",
     "paths",
     "plane",
     "softmax",
     "stepper",
+    "stream",
 ]
