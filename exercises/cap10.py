@@ -58,32 +58,9 @@ scaled_gradient = None
 
 # %% [markdown]
 # ## 10.4 El bloque, entero (★)
-#
-# `SelfAttention` está hecha: úsala como está.
 
 
 # %%
-class SelfAttention(nn.Module):
-    """Autoatención multicabeza, ya hecha."""
-
-    def __init__(self, d_model: int, n_heads: int) -> None:
-        super().__init__()
-        self.n_heads = n_heads
-        self.project = nn.Linear(d_model, 3 * d_model)
-        self.output = nn.Linear(d_model, d_model)
-
-    def forward(
-        self, x: Float[Tensor, "batch n d_model"], mask: Bool[Tensor, "n n"] | None = None
-    ) -> Float[Tensor, "batch n d_model"]:
-        """Cada posición atiende a las que permite la máscara."""
-        query, key, value = (
-            part.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
-            for part in self.project(x).chunk(3, dim=-1)
-        )
-        mixed = F.scaled_dot_product_attention(query, key, value, mask)
-        return self.output(mixed.transpose(1, 2).flatten(2))
-
-
 class Block(nn.Module):
     """Bloque del codificador, con la norma antes o después.
 

@@ -97,42 +97,26 @@ def scaled_gradient() -> str:
 # ## 10.4 El bloque, entero
 #
 # Con «pre» se normaliza lo que lee cada subcapa, y lo que se suma es el flujo sin tocar. Con «post»
-# se normaliza la suma. La segunda subcapa parte en los dos casos de lo que dejó la primera.
+# se normaliza la suma. La segunda subcapa parte en los dos casos de lo que dejó la primera. En
+# ``nn.MultiheadAttention``, ``True`` tapa: la máscara se da la vuelta.
 
 
 # %%
-class SelfAttention(nn.Module):
-    """Autoatención multicabeza, ya hecha."""
-
-    def __init__(self, d_model: int, n_heads: int) -> None:
-        super().__init__()
-        self.n_heads = n_heads
-        self.project = nn.Linear(d_model, 3 * d_model)
-        self.output = nn.Linear(d_model, d_model)
-
-    def forward(
-        self, x: Float[Tensor, "batch n d_model"], mask: Bool[Tensor, "n n"] | None = None
-    ) -> Float[Tensor, "batch n d_model"]:
-        """Cada posición atiende a las que permite la máscara."""
-        query, key, value = (
-            part.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
-            for part in self.project(x).chunk(3, dim=-1)
-        )
-        mixed = F.scaled_dot_product_attention(query, key, value, mask)
-        return self.output(mixed.transpose(1, 2).flatten(2))
-
-
 class Block(nn.Module):
     """Bloque del codificador, con la norma antes o después."""
 
     def __init__(self, d_model: int, n_heads: int, d_ff: int, norm: str = "pre") -> None:
         super().__init__()
         self.is_pre = norm == "pre"
-        self.attention = SelfAttention(d_model, n_heads)
+        self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention = nn.LayerNorm(d_model)
         self.norm_feed_forward = nn.LayerNorm(d_model)
         self.expand = nn.Linear(d_model, d_ff)
         self.contract = nn.Linear(d_ff, d_model)
+
+    def _attend(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        hidden = None if mask is None else ~mask
+        return self.attention(x, x, x, attn_mask=hidden, need_weights=False)[0]
 
     def _transform(self, x: Tensor) -> Tensor:
         return self.contract(F.relu(self.expand(x)))
@@ -142,9 +126,9 @@ class Block(nn.Module):
     ) -> Float[Tensor, "batch n d_model"]:
         """Autoatención y red densa, cada una con su suma."""
         if self.is_pre:
-            x = x + self.attention(self.norm_attention(x), mask)
+            x = x + self._attend(self.norm_attention(x), mask)
             return x + self._transform(self.norm_feed_forward(x))
-        x = self.norm_attention(x + self.attention(x, mask))
+        x = self.norm_attention(x + self._attend(x, mask))
         return self.norm_feed_forward(x + self._transform(x))
 
 

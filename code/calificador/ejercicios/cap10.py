@@ -192,10 +192,10 @@ def _casos_bloque(rng: Any) -> list[Caso]:
 
 
 _PESOS_DE_EJEMPLO = {
-    "attention.project.weight": [[0.0, 0.0]] * 4 + [[1.0, 0.0], [0.0, 1.0]],
-    "attention.project.bias": [0.0] * 6,
-    "attention.output.weight": [[1.0, 0.0], [0.0, 1.0]],
-    "attention.output.bias": [0.0, 0.0],
+    "attention.in_proj_weight": [[0.0, 0.0]] * 4 + [[1.0, 0.0], [0.0, 1.0]],
+    "attention.in_proj_bias": [0.0] * 6,
+    "attention.out_proj.weight": [[1.0, 0.0], [0.0, 1.0]],
+    "attention.out_proj.bias": [0.0, 0.0],
     "norm_attention.weight": [1.0, 1.0],
     "norm_attention.bias": [0.0, 0.0],
     "norm_feed_forward.weight": [1.0, 1.0],
@@ -231,6 +231,8 @@ _BLOQUE = Ejercicio(
         "Dibuja el flujo como una línea y cada subcapa como un desvío que vuelve a ella.",
         "Cada subcapa tiene su norma: dos normas, con sus propios parámetros.",
         "Con «pre» lo último es una suma; con «post», una norma.",
+        "La atención de PyTorch pide consulta, clave y valor, devuelve una pareja y en su máscara"
+        " True tapa.",
     ),
     mutantes=(
         cambia(
@@ -242,14 +244,14 @@ _BLOQUE = Ejercicio(
         cambia(
             "flujo normalizado",
             "Con «pre» se suma al flujo sin normalizar: solo la subcapa lee el vector normalizado.",
-            "x = x + self.attention(self.norm_attention(x), mask)",
-            "x = self.norm_attention(x)\n            x = x + self.attention(x, mask)",
+            "x = x + self._attend(self.norm_attention(x), mask)",
+            "x = self.norm_attention(x)\n            x = x + self._attend(x, mask)",
         ),
         cambia(
             "norma dentro",
             "Con «post» se normaliza la suma, no solo lo que añade la subcapa.",
-            "self.norm_attention(x + self.attention(x, mask))",
-            "x + self.norm_attention(self.attention(x, mask))",
+            "self.norm_attention(x + self._attend(x, mask))",
+            "x + self.norm_attention(self._attend(x, mask))",
             "self.norm_feed_forward(x + self._transform(x))",
             "x + self.norm_feed_forward(self._transform(x))",
         ),
@@ -264,10 +266,10 @@ _BLOQUE = Ejercicio(
         cambia(
             "sin la primera suma",
             "Falta la conexión residual de la atención.",
-            "x = x + self.attention(self.norm_attention(x), mask)",
-            "x = self.attention(self.norm_attention(x), mask)",
-            "x = self.norm_attention(x + self.attention(x, mask))",
-            "x = self.norm_attention(self.attention(x, mask))",
+            "x = x + self._attend(self.norm_attention(x), mask)",
+            "x = self._attend(self.norm_attention(x), mask)",
+            "x = self.norm_attention(x + self._attend(x, mask))",
+            "x = self.norm_attention(self._attend(x, mask))",
         ),
         cambia(
             "la misma norma",
@@ -296,10 +298,14 @@ _BLOQUE = Ejercicio(
         cambia(
             "sin máscara",
             "La máscara no llega a la atención.",
-            "self.attention(self.norm_attention(x), mask)",
-            "self.attention(self.norm_attention(x))",
-            "self.attention(x, mask)",
-            "self.attention(x)",
+            "None if mask is None else ~mask",
+            "None",
+        ),
+        cambia(
+            "máscara al revés",
+            "En nn.MultiheadAttention, True tapa: la máscara llega sin dar la vuelta.",
+            "None if mask is None else ~mask",
+            "mask",
         ),
         cambia(
             "sin ReLU",

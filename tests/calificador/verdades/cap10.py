@@ -93,8 +93,8 @@ def _(caso, valor, funcion):
         norm_first=caso.init.get("norm", "pre") == "pre",
     ).double()
     parejas = {
-        "self_attn.in_proj_": "attention.project.",
-        "self_attn.out_proj.": "attention.output.",
+        "self_attn.in_proj_": "attention.in_proj_",
+        "self_attn.out_proj.": "attention.out_proj.",
         "linear1.": "expand.",
         "linear2.": "contract.",
         "norm1.": "norm_attention.",

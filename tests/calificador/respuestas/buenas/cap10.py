@@ -31,27 +31,11 @@ scaled_gradient = "diez veces menos"
 scaled_gradient = " diez veces menos "
 
 # %% 10.4 | con la red densa en línea y sin rama
-from torch import Tensor
-import torch.nn.functional as F
-
-
-class SelfAttention(nn.Module):
-    def __init__(self, d_model, n_heads):
-        super().__init__()
-        self.n_heads = n_heads
-        self.project = nn.Linear(d_model, 3 * d_model)
-        self.output = nn.Linear(d_model, d_model)
-
-    def forward(self, x, mask=None):
-        q, k, v = (p.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for p in self.project(x).chunk(3, dim=-1))
-        return self.output(F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).flatten(2))
-
-
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
         self.norm = norm
-        self.attention = SelfAttention(d_model, n_heads)
+        self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention = nn.LayerNorm(d_model)
         self.expand = nn.Linear(d_model, d_ff)
         self.contract = nn.Linear(d_ff, d_model)
@@ -61,76 +45,58 @@ class Block(nn.Module):
         return x + sublayer(norm(x)) if self.norm == "pre" else norm(x + sublayer(x))
 
     def forward(self, x, mask=None):
-        x = self.add(x, self.norm_attention, lambda y: self.attention(y, mask))
+        hidden = mask if mask is None else mask.logical_not()
+        x = self.add(x, self.norm_attention, lambda y: self.attention(y, y, y, attn_mask=hidden)[0])
         return self.add(x, self.norm_feed_forward, lambda y: self.contract(torch.relu(self.expand(y))))
 
 # %% 10.4 | acumula sobre la misma variable
-import torch.nn.functional as F
-
-
-class SelfAttention(nn.Module):
-    def __init__(self, d_model, n_heads):
-        super().__init__()
-        self.n_heads = n_heads
-        self.project = nn.Linear(d_model, 3 * d_model)
-        self.output = nn.Linear(d_model, d_model)
-
-    def forward(self, x, mask=None):
-        q, k, v = (p.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for p in self.project(x).chunk(3, dim=-1))
-        return self.output(F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).flatten(2))
-
-
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
         if norm not in ("pre", "post"):
             raise ValueError(norm)
         self.pre = norm == "pre"
-        self.attention = SelfAttention(d_model, n_heads)
+        self.attention = nn.MultiheadAttention(d_model, n_heads, dropout=0.1)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
         self.dropout = nn.Dropout(0.1)
 
     def forward(self, x, mask=None):
         read = self.norm_attention(x) if self.pre else x
-        stream = x + self.dropout(self.attention(read, mask=mask))
+        bias = torch.zeros(x.shape[1], x.shape[1]) if mask is None else torch.where(mask, 0.0, -math.inf)
+        read = read.transpose(0, 1)  # esta atención quiere las posiciones delante
+        stream = x + self.dropout(self.attention(read, read, read, attn_mask=bias)[0].transpose(0, 1))
         stream = stream if self.pre else self.norm_attention(stream)
         read = self.norm_feed_forward(stream) if self.pre else stream
         stream = stream + self.dropout(self.contract(self.expand(read).clamp(min=0)))
         return stream if self.pre else self.norm_feed_forward(stream)
 
-# %% 10.4 | con su propia atención, de los mismos parámetros
-class SelfAttention(nn.Module):
-    def __init__(self, d_model, n_heads):
-        super().__init__()
-        self.h = n_heads
-        self.project, self.output = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
-
-    def forward(self, x, mask=None):
-        heads = []
-        for q, k, v in zip(*(part.chunk(self.h, -1) for part in self.project(x).chunk(3, -1))):
-            scores = q @ k.mT / q.shape[-1] ** 0.5
-            heads.append((scores if mask is None else scores.masked_fill(~mask, -math.inf)).softmax(-1) @ v)
-        return self.output(torch.cat(heads, -1))
-
-
+# %% 10.4 | la atención, a mano con los parámetros de la capa
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
-        self.attention = SelfAttention(d_model, n_heads)
+        self.attention, self.h = nn.MultiheadAttention(d_model, n_heads, batch_first=True), n_heads
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
         self.forward = self.before if norm == "pre" else self.after
+
+    def attend(self, x, mask):
+        heads = []
+        projected = x @ self.attention.in_proj_weight.T + self.attention.in_proj_bias
+        for q, k, v in zip(*(part.chunk(self.h, -1) for part in projected.chunk(3, -1))):
+            scores = q @ k.mT / q.shape[-1] ** 0.5
+            heads.append((scores if mask is None else scores.masked_fill(~mask, -math.inf)).softmax(-1) @ v)
+        return self.attention.out_proj(torch.cat(heads, -1))
 
     def dense(self, x):
         return self.contract(self.expand(x).relu())
 
     def before(self, x, mask=None):
-        y = x + self.attention(self.norm_attention(x), mask)
+        y = x + self.attend(self.norm_attention(x), mask)
         return y + self.dense(self.norm_feed_forward(y))
 
     def after(self, x, mask=None):
-        y = self.norm_attention(x + self.attention(x, mask))
+        y = self.norm_attention(x + self.attend(x, mask))
         return self.norm_feed_forward(y + self.dense(y))
 
 # %% 10.5 | capa a capa

@@ -40,152 +40,107 @@ scaled_gradient = 0.1
 import torch.nn.functional as F
 
 
-class SelfAttention(nn.Module):
-    def __init__(self, d_model, n_heads):
-        super().__init__()
-        self.n_heads = n_heads
-        self.project = nn.Linear(d_model, 3 * d_model)
-        self.output = nn.Linear(d_model, d_model)
-
-    def forward(self, x, mask=None):
-        q, k, v = (p.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for p in self.project(x).chunk(3, dim=-1))
-        return self.output(F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).flatten(2))
-
-
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
         self.pre = norm == "pre"
-        self.attention = SelfAttention(d_model, n_heads)
+        self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def attend(self, x, mask):
+        return self.attention(x, x, x, attn_mask=None if mask is None else ~mask)[0]
 
     def dense(self, x):
         return self.contract(torch.relu(self.expand(x)))
 
     def forward(self, x, mask=None):
-        x = x + self.attention(x, mask)
+        x = x + self.attend(x, mask)
         return x + self.dense(self.norm_feed_forward(x)) + 0 * self.norm_attention(x)
 
 # %% 10.4 | post también cuando se pide pre
 import torch.nn.functional as F
 
 
-class SelfAttention(nn.Module):
-    def __init__(self, d_model, n_heads):
-        super().__init__()
-        self.n_heads = n_heads
-        self.project = nn.Linear(d_model, 3 * d_model)
-        self.output = nn.Linear(d_model, d_model)
-
-    def forward(self, x, mask=None):
-        q, k, v = (p.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for p in self.project(x).chunk(3, dim=-1))
-        return self.output(F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).flatten(2))
-
-
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
         self.pre = norm == "pre"
-        self.attention = SelfAttention(d_model, n_heads)
+        self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def attend(self, x, mask):
+        return self.attention(x, x, x, attn_mask=None if mask is None else ~mask)[0]
 
     def dense(self, x):
         return self.contract(torch.relu(self.expand(x)))
 
     def forward(self, x, mask=None):
-        x = self.norm_attention(x + self.attention(x, mask))
+        x = self.norm_attention(x + self.attend(x, mask))
         return self.norm_feed_forward(x + self.dense(x))
 
 # %% 10.4 | pre también cuando se pide post
 import torch.nn.functional as F
 
 
-class SelfAttention(nn.Module):
-    def __init__(self, d_model, n_heads):
-        super().__init__()
-        self.n_heads = n_heads
-        self.project = nn.Linear(d_model, 3 * d_model)
-        self.output = nn.Linear(d_model, d_model)
-
-    def forward(self, x, mask=None):
-        q, k, v = (p.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for p in self.project(x).chunk(3, dim=-1))
-        return self.output(F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).flatten(2))
-
-
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
         self.pre = norm == "pre"
-        self.attention = SelfAttention(d_model, n_heads)
+        self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def attend(self, x, mask):
+        return self.attention(x, x, x, attn_mask=None if mask is None else ~mask)[0]
 
     def dense(self, x):
         return self.contract(torch.relu(self.expand(x)))
 
     def forward(self, x, mask=None):
-        x = x + self.attention(self.norm_attention(x), mask)
+        x = x + self.attend(self.norm_attention(x), mask)
         return x + self.dense(self.norm_feed_forward(x))
 
 # %% 10.4 | las normas cambiadas de sitio
 import torch.nn.functional as F
 
 
-class SelfAttention(nn.Module):
-    def __init__(self, d_model, n_heads):
-        super().__init__()
-        self.n_heads = n_heads
-        self.project = nn.Linear(d_model, 3 * d_model)
-        self.output = nn.Linear(d_model, d_model)
-
-    def forward(self, x, mask=None):
-        q, k, v = (p.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for p in self.project(x).chunk(3, dim=-1))
-        return self.output(F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).flatten(2))
-
-
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
         self.pre = norm == "pre"
-        self.attention = SelfAttention(d_model, n_heads)
+        self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def attend(self, x, mask):
+        return self.attention(x, x, x, attn_mask=None if mask is None else ~mask)[0]
 
     def dense(self, x):
         return self.contract(torch.relu(self.expand(x)))
 
     def forward(self, x, mask=None):
         if self.pre:
-            x = x + self.attention(self.norm_feed_forward(x), mask)
+            x = x + self.attend(self.norm_feed_forward(x), mask)
             return x + self.dense(self.norm_attention(x))
-        x = self.norm_feed_forward(x + self.attention(x, mask))
+        x = self.norm_feed_forward(x + self.attend(x, mask))
         return self.norm_attention(x + self.dense(x))
 
 # %% 10.4 | la red densa antes que la atención
 import torch.nn.functional as F
 
 
-class SelfAttention(nn.Module):
-    def __init__(self, d_model, n_heads):
-        super().__init__()
-        self.n_heads = n_heads
-        self.project = nn.Linear(d_model, 3 * d_model)
-        self.output = nn.Linear(d_model, d_model)
-
-    def forward(self, x, mask=None):
-        q, k, v = (p.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for p in self.project(x).chunk(3, dim=-1))
-        return self.output(F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).flatten(2))
-
-
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
         self.pre = norm == "pre"
-        self.attention = SelfAttention(d_model, n_heads)
+        self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def attend(self, x, mask):
+        return self.attention(x, x, x, attn_mask=None if mask is None else ~mask)[0]
 
     def dense(self, x):
         return self.contract(torch.relu(self.expand(x)))
@@ -193,33 +148,24 @@ class Block(nn.Module):
     def forward(self, x, mask=None):
         if self.pre:
             x = x + self.dense(self.norm_feed_forward(x))
-            return x + self.attention(self.norm_attention(x), mask)
+            return x + self.attend(self.norm_attention(x), mask)
         x = self.norm_feed_forward(x + self.dense(x))
-        return self.norm_attention(x + self.attention(x, mask))
+        return self.norm_attention(x + self.attend(x, mask))
 
 # %% 10.4 | suma la entrada del bloque otra vez
 import torch.nn.functional as F
-
-
-class SelfAttention(nn.Module):
-    def __init__(self, d_model, n_heads):
-        super().__init__()
-        self.n_heads = n_heads
-        self.project = nn.Linear(d_model, 3 * d_model)
-        self.output = nn.Linear(d_model, d_model)
-
-    def forward(self, x, mask=None):
-        q, k, v = (p.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for p in self.project(x).chunk(3, dim=-1))
-        return self.output(F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).flatten(2))
 
 
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
         self.pre = norm == "pre"
-        self.attention = SelfAttention(d_model, n_heads)
+        self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def attend(self, x, mask):
+        return self.attention(x, x, x, attn_mask=None if mask is None else ~mask)[0]
 
     def dense(self, x):
         return self.contract(torch.relu(self.expand(x)))
@@ -227,68 +173,50 @@ class Block(nn.Module):
     def forward(self, x, mask=None):
         entry = x
         if self.pre:
-            x = x + self.attention(self.norm_attention(x), mask)
+            x = x + self.attend(self.norm_attention(x), mask)
             return entry + x + self.dense(self.norm_feed_forward(x))
-        x = self.norm_attention(x + self.attention(x, mask))
+        x = self.norm_attention(x + self.attend(x, mask))
         return self.norm_feed_forward(entry + x + self.dense(x))
 
 # %% 10.4 | media de las dos en lugar de suma
 import torch.nn.functional as F
 
 
-class SelfAttention(nn.Module):
-    def __init__(self, d_model, n_heads):
-        super().__init__()
-        self.n_heads = n_heads
-        self.project = nn.Linear(d_model, 3 * d_model)
-        self.output = nn.Linear(d_model, d_model)
-
-    def forward(self, x, mask=None):
-        q, k, v = (p.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for p in self.project(x).chunk(3, dim=-1))
-        return self.output(F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).flatten(2))
-
-
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
         self.pre = norm == "pre"
-        self.attention = SelfAttention(d_model, n_heads)
+        self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def attend(self, x, mask):
+        return self.attention(x, x, x, attn_mask=None if mask is None else ~mask)[0]
 
     def dense(self, x):
         return self.contract(torch.relu(self.expand(x)))
 
     def forward(self, x, mask=None):
         if self.pre:
-            x = (x + self.attention(self.norm_attention(x), mask)) / 2
+            x = (x + self.attend(self.norm_attention(x), mask)) / 2
             return (x + self.dense(self.norm_feed_forward(x))) / 2
-        x = self.norm_attention((x + self.attention(x, mask)) / 2)
+        x = self.norm_attention((x + self.attend(x, mask)) / 2)
         return self.norm_feed_forward((x + self.dense(x)) / 2)
 
 # %% 10.4 | GELU
 import torch.nn.functional as F
 
 
-class SelfAttention(nn.Module):
-    def __init__(self, d_model, n_heads):
-        super().__init__()
-        self.n_heads = n_heads
-        self.project = nn.Linear(d_model, 3 * d_model)
-        self.output = nn.Linear(d_model, d_model)
-
-    def forward(self, x, mask=None):
-        q, k, v = (p.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for p in self.project(x).chunk(3, dim=-1))
-        return self.output(F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).flatten(2))
-
-
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
         self.pre = norm == "pre"
-        self.attention = SelfAttention(d_model, n_heads)
+        self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def attend(self, x, mask):
+        return self.attention(x, x, x, attn_mask=None if mask is None else ~mask)[0]
 
     def dense(self, x):
         return self.contract(torch.relu(self.expand(x)))
@@ -296,34 +224,25 @@ class Block(nn.Module):
     def forward(self, x, mask=None):
         dense = lambda y: self.contract(F.gelu(self.expand(y)))
         if self.pre:
-            x = x + self.attention(self.norm_attention(x), mask)
+            x = x + self.attend(self.norm_attention(x), mask)
             return x + dense(self.norm_feed_forward(x))
-        x = self.norm_attention(x + self.attention(x, mask))
+        x = self.norm_attention(x + self.attend(x, mask))
         return self.norm_feed_forward(x + dense(x))
 
 # %% 10.4 | normaliza sobre las posiciones
 import torch.nn.functional as F
 
 
-class SelfAttention(nn.Module):
-    def __init__(self, d_model, n_heads):
-        super().__init__()
-        self.n_heads = n_heads
-        self.project = nn.Linear(d_model, 3 * d_model)
-        self.output = nn.Linear(d_model, d_model)
-
-    def forward(self, x, mask=None):
-        q, k, v = (p.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for p in self.project(x).chunk(3, dim=-1))
-        return self.output(F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).flatten(2))
-
-
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
         self.pre = norm == "pre"
-        self.attention = SelfAttention(d_model, n_heads)
+        self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def attend(self, x, mask):
+        return self.attention(x, x, x, attn_mask=None if mask is None else ~mask)[0]
 
     def dense(self, x):
         return self.contract(torch.relu(self.expand(x)))
@@ -331,43 +250,34 @@ class Block(nn.Module):
     def forward(self, x, mask=None):
         norm = lambda layer, y: F.layer_norm(y.mT, y.shape[1:2]).mT * layer.weight + layer.bias
         if self.pre:
-            x = x + self.attention(norm(self.norm_attention, x), mask)
+            x = x + self.attend(norm(self.norm_attention, x), mask)
             return x + self.dense(norm(self.norm_feed_forward, x))
-        x = norm(self.norm_attention, x + self.attention(x, mask))
+        x = norm(self.norm_attention, x + self.attend(x, mask))
         return norm(self.norm_feed_forward, x + self.dense(x))
 
 # %% 10.4 | ReLU también sobre lo que se suma
 import torch.nn.functional as F
 
 
-class SelfAttention(nn.Module):
-    def __init__(self, d_model, n_heads):
-        super().__init__()
-        self.n_heads = n_heads
-        self.project = nn.Linear(d_model, 3 * d_model)
-        self.output = nn.Linear(d_model, d_model)
-
-    def forward(self, x, mask=None):
-        q, k, v = (p.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for p in self.project(x).chunk(3, dim=-1))
-        return self.output(F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).flatten(2))
-
-
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
         self.pre = norm == "pre"
-        self.attention = SelfAttention(d_model, n_heads)
+        self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def attend(self, x, mask):
+        return self.attention(x, x, x, attn_mask=None if mask is None else ~mask)[0]
 
     def dense(self, x):
         return self.contract(torch.relu(self.expand(x)))
 
     def forward(self, x, mask=None):
         if self.pre:
-            x = x + self.attention(self.norm_attention(x), mask)
+            x = x + self.attend(self.norm_attention(x), mask)
             return x + self.dense(self.norm_feed_forward(x)).relu()
-        x = self.norm_attention(x + self.attention(x, mask))
+        x = self.norm_attention(x + self.attend(x, mask))
         return self.norm_feed_forward(x + self.dense(x).relu())
 
 # %% 10.4 | la capa de PyTorch
