@@ -222,7 +222,7 @@ def stream(
     if not isinstance(word, int) or not 0 <= word < len(words):
         raise ValueError(f"word: llegó {word!r}; se esperaba un entero de 0 a {len(words) - 1}")
     if ask is not None and ask not in _ASKS:
-        raise ValueError(f"ask: llegó {ask!r}; se esperaba «least», «most» o None")
+        raise ValueError(f"ask: llegó {ask!r}; se esperaba {', '.join(map(repr, _ASKS))} o None")
     return StreamExplorer(
         words, tuple(features), x, _recorded(stacks, x, mask), word, ask, title,
         question or _question(ask, len(stacks)), answer, check_name(name),
