@@ -62,7 +62,7 @@ scaled_gradient = None
 
 # %%
 class Block(nn.Module):
-    """Bloque del codificador, con la norma antes o después.
+    """Bloque del codificador, con la norma antes, después o en lo que se añade.
 
     Enunciado: ejercicio 10.4 del capítulo.
     """

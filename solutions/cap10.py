@@ -16,6 +16,7 @@
 # %%
 import itertools
 import math
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -96,18 +97,18 @@ def scaled_gradient() -> str:
 # %% [markdown]
 # ## 10.4 El bloque, entero
 #
-# Con «pre» se normaliza lo que lee cada subcapa, y lo que se suma es el flujo sin tocar. Con «post»
-# se normaliza la suma. La segunda subcapa parte en los dos casos de lo que dejó la primera. En
+# Con «pre» se normaliza lo que lee cada subcapa y se suma al flujo sin tocar; con «inside», lo que
+# añade; con «post», la suma. La segunda subcapa parte de lo que dejó la primera. En
 # ``nn.MultiheadAttention``, ``True`` tapa: la máscara se da la vuelta.
 
 
 # %%
 class Block(nn.Module):
-    """Bloque del codificador, con la norma antes o después."""
+    """Bloque del codificador, con la norma antes, después o en lo que se añade."""
 
     def __init__(self, d_model: int, n_heads: int, d_ff: int, norm: str = "pre") -> None:
         super().__init__()
-        self.is_pre = norm == "pre"
+        self.place = norm
         self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention = nn.LayerNorm(d_model)
         self.norm_feed_forward = nn.LayerNorm(d_model)
@@ -121,15 +122,19 @@ class Block(nn.Module):
     def _transform(self, x: Tensor) -> Tensor:
         return self.contract(F.relu(self.expand(x)))
 
+    def _add(self, x: Tensor, norm: nn.Module, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.place == "pre":
+            return x + sublayer(norm(x))
+        if self.place == "inside":
+            return x + norm(sublayer(x))
+        return norm(x + sublayer(x))
+
     def forward(
         self, x: Float[Tensor, "batch n d_model"], mask: Bool[Tensor, "n n"] | None = None
     ) -> Float[Tensor, "batch n d_model"]:
         """Autoatención y red densa, cada una con su suma."""
-        if self.is_pre:
-            x = x + self._attend(self.norm_attention(x), mask)
-            return x + self._transform(self.norm_feed_forward(x))
-        x = self.norm_attention(x + self._attend(x, mask))
-        return self.norm_feed_forward(x + self._transform(x))
+        x = self._add(x, self.norm_attention, lambda y: self._attend(y, mask))
+        return self._add(x, self.norm_feed_forward, self._transform)
 
 
 # %% [markdown]

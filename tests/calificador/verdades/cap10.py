@@ -82,7 +82,7 @@ def _(caso, valor, funcion):
 
 @verdad("10.4")
 def _(caso, valor, funcion):
-    """La capa del codificador de PyTorch, con esos pesos."""
+    """La capa del codificador de PyTorch, con esos pesos; «inside», con sus piezas."""
     modulo = funcion(**caso.init).double()
     capa = nn.TransformerEncoderLayer(
         caso.init["d_model"],
@@ -107,7 +107,13 @@ def _(caso, valor, funcion):
     }
     capa.load_state_dict(estado)
     tapada = None if "mask" not in caso.kwargs else ~caso.kwargs["mask"]
-    return cerca(modulo(*caso.args, **caso.kwargs), capa(*caso.args, src_mask=tapada))
+    (x,) = caso.args
+    if caso.init.get("norm") == "inside":
+        x = x + capa.norm1(capa.self_attn(x, x, x, attn_mask=tapada)[0])
+        cierto = x + capa.norm2(capa.linear2(capa.linear1(x).clamp(min=0)))
+    else:
+        cierto = capa(x, src_mask=tapada)
+    return cerca(modulo(*caso.args, **caso.kwargs), cierto)
 
 
 @verdad("10.5")

@@ -42,6 +42,8 @@ class Block(nn.Module):
         self.norm_feed_forward = nn.LayerNorm(d_model)
 
     def add(self, x, norm, sublayer):
+        if self.norm == "inside":
+            return norm(sublayer(x)) + x
         return x + sublayer(norm(x)) if self.norm == "pre" else norm(x + sublayer(x))
 
     def forward(self, x, mask=None):
@@ -53,9 +55,9 @@ class Block(nn.Module):
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
-        if norm not in ("pre", "post"):
+        if norm not in ("pre", "post", "inside"):
             raise ValueError(norm)
-        self.pre = norm == "pre"
+        self.pre, self.post, self.inside = (norm == name for name in ("pre", "post", "inside"))
         self.attention = nn.MultiheadAttention(d_model, n_heads, dropout=0.1)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
@@ -65,11 +67,13 @@ class Block(nn.Module):
         read = self.norm_attention(x) if self.pre else x
         bias = torch.zeros(x.shape[1], x.shape[1]) if mask is None else torch.where(mask, 0.0, -math.inf)
         read = read.transpose(0, 1)  # esta atención quiere las posiciones delante
-        stream = x + self.dropout(self.attention(read, read, read, attn_mask=bias)[0].transpose(0, 1))
-        stream = stream if self.pre else self.norm_attention(stream)
+        update = self.dropout(self.attention(read, read, read, attn_mask=bias)[0].transpose(0, 1))
+        stream = x + (self.norm_attention(update) if self.inside else update)
+        stream = self.norm_attention(stream) if self.post else stream
         read = self.norm_feed_forward(stream) if self.pre else stream
-        stream = stream + self.dropout(self.contract(self.expand(read).clamp(min=0)))
-        return stream if self.pre else self.norm_feed_forward(stream)
+        update = self.dropout(self.contract(self.expand(read).clamp(min=0)))
+        stream = stream + (self.norm_feed_forward(update) if self.inside else update)
+        return self.norm_feed_forward(stream) if self.post else stream
 
 # %% 10.4 | la atención, a mano con los parámetros de la capa
 class Block(nn.Module):
@@ -78,7 +82,7 @@ class Block(nn.Module):
         self.attention, self.h = nn.MultiheadAttention(d_model, n_heads, batch_first=True), n_heads
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
-        self.forward = self.before if norm == "pre" else self.after
+        self.forward = {"pre": self.before, "post": self.after, "inside": self.within}[norm]
 
     def attend(self, x, mask):
         heads = []
@@ -98,6 +102,10 @@ class Block(nn.Module):
     def after(self, x, mask=None):
         y = self.norm_attention(x + self.attend(x, mask))
         return self.norm_feed_forward(y + self.dense(y))
+
+    def within(self, x, mask=None):
+        y = x + self.norm_attention(self.attend(x, mask))
+        return y + self.norm_feed_forward(self.dense(y))
 
 # %% 10.5 | capa a capa
 def block_parameters(d_model, n_heads, d_ff, *, n_kv_heads=None, gated=False, bias=True, rms=False):

@@ -43,7 +43,7 @@ import torch.nn.functional as F
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
-        self.pre = norm == "pre"
+        self.pre, self.inside = norm == "pre", norm == "inside"
         self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
@@ -55,6 +55,9 @@ class Block(nn.Module):
         return self.contract(torch.relu(self.expand(x)))
 
     def forward(self, x, mask=None):
+        if self.inside:
+            x = x + self.norm_attention(self.attend(x, mask))
+            return x + self.norm_feed_forward(self.dense(x))
         x = x + self.attend(x, mask)
         return x + self.dense(self.norm_feed_forward(x)) + 0 * self.norm_attention(x)
 
@@ -65,7 +68,7 @@ import torch.nn.functional as F
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
-        self.pre = norm == "pre"
+        self.pre, self.inside = norm == "pre", norm == "inside"
         self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
@@ -77,6 +80,9 @@ class Block(nn.Module):
         return self.contract(torch.relu(self.expand(x)))
 
     def forward(self, x, mask=None):
+        if self.inside:
+            x = x + self.norm_attention(self.attend(x, mask))
+            return x + self.norm_feed_forward(self.dense(x))
         x = self.norm_attention(x + self.attend(x, mask))
         return self.norm_feed_forward(x + self.dense(x))
 
@@ -87,7 +93,7 @@ import torch.nn.functional as F
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
-        self.pre = norm == "pre"
+        self.pre, self.inside = norm == "pre", norm == "inside"
         self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
@@ -99,6 +105,9 @@ class Block(nn.Module):
         return self.contract(torch.relu(self.expand(x)))
 
     def forward(self, x, mask=None):
+        if self.inside:
+            x = x + self.norm_attention(self.attend(x, mask))
+            return x + self.norm_feed_forward(self.dense(x))
         x = x + self.attend(self.norm_attention(x), mask)
         return x + self.dense(self.norm_feed_forward(x))
 
@@ -109,7 +118,7 @@ import torch.nn.functional as F
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
-        self.pre = norm == "pre"
+        self.pre, self.inside = norm == "pre", norm == "inside"
         self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
@@ -121,6 +130,9 @@ class Block(nn.Module):
         return self.contract(torch.relu(self.expand(x)))
 
     def forward(self, x, mask=None):
+        if self.inside:
+            x = x + self.norm_attention(self.attend(x, mask))
+            return x + self.norm_feed_forward(self.dense(x))
         if self.pre:
             x = x + self.attend(self.norm_feed_forward(x), mask)
             return x + self.dense(self.norm_attention(x))
@@ -134,7 +146,7 @@ import torch.nn.functional as F
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
-        self.pre = norm == "pre"
+        self.pre, self.inside = norm == "pre", norm == "inside"
         self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
@@ -146,6 +158,9 @@ class Block(nn.Module):
         return self.contract(torch.relu(self.expand(x)))
 
     def forward(self, x, mask=None):
+        if self.inside:
+            x = x + self.norm_attention(self.attend(x, mask))
+            return x + self.norm_feed_forward(self.dense(x))
         if self.pre:
             x = x + self.dense(self.norm_feed_forward(x))
             return x + self.attend(self.norm_attention(x), mask)
@@ -159,7 +174,7 @@ import torch.nn.functional as F
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
-        self.pre = norm == "pre"
+        self.pre, self.inside = norm == "pre", norm == "inside"
         self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
@@ -171,6 +186,9 @@ class Block(nn.Module):
         return self.contract(torch.relu(self.expand(x)))
 
     def forward(self, x, mask=None):
+        if self.inside:
+            x = x + self.norm_attention(self.attend(x, mask))
+            return x + self.norm_feed_forward(self.dense(x))
         entry = x
         if self.pre:
             x = x + self.attend(self.norm_attention(x), mask)
@@ -185,7 +203,7 @@ import torch.nn.functional as F
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
-        self.pre = norm == "pre"
+        self.pre, self.inside = norm == "pre", norm == "inside"
         self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
@@ -197,6 +215,9 @@ class Block(nn.Module):
         return self.contract(torch.relu(self.expand(x)))
 
     def forward(self, x, mask=None):
+        if self.inside:
+            x = x + self.norm_attention(self.attend(x, mask))
+            return x + self.norm_feed_forward(self.dense(x))
         if self.pre:
             x = (x + self.attend(self.norm_attention(x), mask)) / 2
             return (x + self.dense(self.norm_feed_forward(x))) / 2
@@ -210,7 +231,7 @@ import torch.nn.functional as F
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
-        self.pre = norm == "pre"
+        self.pre, self.inside = norm == "pre", norm == "inside"
         self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
@@ -222,6 +243,9 @@ class Block(nn.Module):
         return self.contract(torch.relu(self.expand(x)))
 
     def forward(self, x, mask=None):
+        if self.inside:
+            x = x + self.norm_attention(self.attend(x, mask))
+            return x + self.norm_feed_forward(self.dense(x))
         dense = lambda y: self.contract(F.gelu(self.expand(y)))
         if self.pre:
             x = x + self.attend(self.norm_attention(x), mask)
@@ -236,7 +260,7 @@ import torch.nn.functional as F
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
-        self.pre = norm == "pre"
+        self.pre, self.inside = norm == "pre", norm == "inside"
         self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
@@ -248,6 +272,9 @@ class Block(nn.Module):
         return self.contract(torch.relu(self.expand(x)))
 
     def forward(self, x, mask=None):
+        if self.inside:
+            x = x + self.norm_attention(self.attend(x, mask))
+            return x + self.norm_feed_forward(self.dense(x))
         norm = lambda layer, y: F.layer_norm(y.mT, y.shape[1:2]).mT * layer.weight + layer.bias
         if self.pre:
             x = x + self.attend(norm(self.norm_attention, x), mask)
@@ -262,7 +289,7 @@ import torch.nn.functional as F
 class Block(nn.Module):
     def __init__(self, d_model, n_heads, d_ff, norm="pre"):
         super().__init__()
-        self.pre = norm == "pre"
+        self.pre, self.inside = norm == "pre", norm == "inside"
         self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
         self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
@@ -274,6 +301,9 @@ class Block(nn.Module):
         return self.contract(torch.relu(self.expand(x)))
 
     def forward(self, x, mask=None):
+        if self.inside:
+            x = x + self.norm_attention(self.attend(x, mask))
+            return x + self.norm_feed_forward(self.dense(x))
         if self.pre:
             x = x + self.attend(self.norm_attention(x), mask)
             return x + self.dense(self.norm_feed_forward(x)).relu()
