@@ -97,8 +97,8 @@ def scaled_gradient() -> str:
 # %% [markdown]
 # ## 10.4 El bloque, entero
 #
-# Con «pre» se normaliza lo que lee cada subcapa y se suma al flujo sin tocar; con «inside», lo que
-# añade; con «post», la suma. La segunda subcapa parte de lo que dejó la primera. En
+# Con `pre` se normaliza lo que lee cada subcapa y se suma al flujo sin tocar; con `inside`, lo que
+# añade; con `post`, la suma. La segunda subcapa parte de lo que dejó la primera. En
 # ``nn.MultiheadAttention``, ``True`` tapa: la máscara se da la vuelta.
 
 

@@ -182,12 +182,12 @@ def _casos_bloque(rng: Any) -> list[Caso]:
         return Caso(propiedad, (2 * normal(rng, lote, n, d) + 1,), mascara, init)
 
     return [
-        caso("pre", "pre", 2),
-        caso("pre", "pre", 3),
-        caso("post", "post", 2),
-        caso("post", "post", 3),
-        caso("inside", "inside", 2),
-        caso("inside", "inside", 3),
+        caso("antes", "pre", 2),
+        caso("antes", "pre", 3),
+        caso("después", "post", 2),
+        caso("después", "post", 3),
+        caso("por dentro", "inside", 2),
+        caso("por dentro", "inside", 3),
         caso("con máscara", "pre", 2, True),
         caso("con máscara", "post", 3, True),
     ]
@@ -224,47 +224,50 @@ _BLOQUE = Ejercicio(
         pesos={nombre: tensor(valores) for nombre, valores in _PESOS_DE_EJEMPLO.items()},
     ),
     propiedades={
-        "pre": (3, "Con «pre», el flujo solo recibe sumas: se normaliza lo que lee cada subcapa."),
-        "post": (3, "Con «post», la subcapa lee el flujo tal cual y se normaliza la suma."),
-        "inside": (2, "Con «inside», la norma cae sobre lo que se añade, antes de sumarlo."),
+        "antes": (
+            3,
+            "Con `pre`, el flujo solo recibe sumas: se normaliza lo que lee cada subcapa.",
+        ),
+        "después": (3, "Con `post`, la subcapa lee el flujo tal cual y se normaliza la suma."),
+        "por dentro": (2, "Con `inside`, la norma cae sobre lo que se añade, antes de sumarlo."),
         "con máscara": (2, "La máscara es de la atención; la red densa no mira otras posiciones."),
     },
     prohibido=("TransformerEncoderLayer", "TransformerEncoder", "Transformer"),
     pistas=(
         "Dibuja el flujo como una línea y cada subcapa como un desvío que vuelve a ella.",
         "Cada subcapa tiene su norma: dos normas, con sus propios parámetros.",
-        "Con «pre» y con «inside» lo último es una suma; con «post», una norma.",
+        "Con `pre` y con `inside` lo último es una suma; con `post`, una norma.",
         "La atención de PyTorch pide consulta, clave y valor, devuelve una pareja y en su máscara"
         " True tapa.",
     ),
     mutantes=(
         cambia(
             "cruzadas",
-            "Están cambiadas: con «pre» se normaliza antes de la subcapa, y con «post», después.",
+            "Están cambiadas: con `pre` se normaliza antes de la subcapa, y con `post`, después.",
             'self.place == "pre"',
             'self.place == "post"',
         ),
         cambia(
             "flujo normalizado",
-            "Con «pre» se suma al flujo sin normalizar: solo la subcapa lee el vector normalizado.",
+            "Con `pre` se suma al flujo sin normalizar: solo la subcapa lee el vector normalizado.",
             "return x + sublayer(norm(x))",
             "return norm(x) + sublayer(norm(x))",
         ),
         cambia(
             "norma dentro",
-            "Con «post» se normaliza la suma, no solo lo que añade la subcapa.",
+            "Con `post` se normaliza la suma, no solo lo que añade la subcapa.",
             "return norm(x + sublayer(x))",
             "return x + norm(sublayer(x))",
         ),
         cambia(
             "norma fuera",
-            "Con «inside» no se normaliza la suma, sino solo lo que se añade.",
+            "Con `inside` no se normaliza la suma, sino solo lo que se añade.",
             "return x + norm(sublayer(x))",
             "return norm(x + sublayer(x))",
         ),
         cambia(
             "dentro y antes",
-            "Con «inside» la subcapa lee el flujo sin normalizar.",
+            "Con `inside` la subcapa lee el flujo sin normalizar.",
             "return x + norm(sublayer(x))",
             "return x + norm(sublayer(norm(x)))",
         ),
@@ -298,7 +301,7 @@ _BLOQUE = Ejercicio(
         ),
         cambia(
             "norma de más",
-            "Con «pre» la suma no se normaliza: eso se hace una vez, al final de la pila.",
+            "Con `pre` la suma no se normaliza: eso se hace una vez, al final de la pila.",
             "return x + sublayer(norm(x))",
             "return norm(x + sublayer(norm(x)))",
         ),

@@ -82,7 +82,7 @@ def _(caso, valor, funcion):
 
 @verdad("10.4")
 def _(caso, valor, funcion):
-    """La capa del codificador de PyTorch, con esos pesos; «inside», con sus piezas."""
+    """La capa del codificador de PyTorch, con esos pesos; `inside`, con sus piezas."""
     modulo = funcion(**caso.init).double()
     capa = nn.TransformerEncoderLayer(
         caso.init["d_model"],
