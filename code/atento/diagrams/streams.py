@@ -37,7 +37,7 @@ _FORK = 15.0  # del comienzo de un paso a la rama que lee
 
 @dataclass(frozen=True)
 class Sublayer:
-    """Una subcapa de un flujo: su nombre y dónde normaliza («pre», «post» o ``None``).
+    """Una subcapa de un flujo: su nombre y dónde normaliza (``"pre"``, ``"post"`` o ``None``).
 
     ``adds=False`` la deja sin conexión residual: su salida sustituye a lo que había. ``lit`` la
     marca como la que se explica.
