@@ -18,9 +18,9 @@ from citables import Libro, autores, direccion
 from libro.didactica import _buscar, _sin_docstring
 from libro.ejercicios import DIFICULTAD, TIPO
 from libro.etiquetas import ENUNCIADOS, Destino, ancla
+from libro.formulas import MACROS
 from libro.lector import MD, Directiva
 from libro.numeracion import capitulo
-from libro.sitio import MACROS
 
 RECUADROS = {
     "note": "Nota",

@@ -1,4 +1,5 @@
-"""Quita de las hojas de estilo lo que ninguna página usa: del tema queda una cuarta parte.
+"""Quita de las hojas de estilo lo que ninguna página usa: del tema queda una cuarta parte. Y, del
+código de las páginas, las marcas de lo que no lleva color.
 
 Una regla se queda si todas las clases y los identificadores de alguno de sus selectores salen, como
 palabras, en alguna página o en algún guion; también las que los guiones del tema componen a trozos.
@@ -21,6 +22,11 @@ SIN_NOMBRES = re.compile(
 COMPUESTAS = re.compile(r"bs-|tooltip|popover|modal|show|fade|collaps|offcanvas|backdrop")
 CON_REGLAS = ("media", "supports", "layer", "container")
 SIN_CARGAR = {"fontawesome.js"}
+CODIGO = re.compile(r'(?<=<div class="highlight">).*?(?=</div>)', re.DOTALL)
+# Las clases de Pygments a las que la hoja del libro no da color ni letra.
+SIN_COLOR = re.compile(
+    r'<span class="(?:n|ne|nb|bp|o|p|mi|mf|si|nd|vm|nv|na|nn|nc|nf|fm|w)">([^<]*)</span>'
+)
 
 
 def palabras(sitio: Path) -> set[str]:
@@ -66,12 +72,23 @@ def aligerada(hoja: str, hay: set[str]) -> str:
     return "".join(salida)
 
 
+def sin_marcas(pagina: str) -> str:
+    """La página con el código marcado solo donde cambia de color o de letra.
+
+    >>> sin_marcas('<div class="highlight"><b>in</b> <span class="n">x</span></div>')
+    '<div class="highlight"><b>in</b> x</div>'
+    """
+    return CODIGO.sub(lambda codigo: SIN_COLOR.sub(r"\1", codigo[0]), pagina)
+
+
 def aligera(sitio: Path) -> int:
-    """Aligera todas las hojas de un sitio; devuelve cuántos bytes se han quitado."""
+    """Aligera las hojas y las páginas de un sitio; devuelve cuántos bytes se han quitado."""
     hay, quitado = palabras(sitio), 0
-    for ruta in sorted(sitio.glob("_static/**/*.css")):
+    hojas = [(ruta, lambda t: aligerada(t, hay)) for ruta in sitio.glob("_static/**/*.css")]
+    for ruta, cambia in hojas + [(ruta, sin_marcas) for ruta in sitio.rglob("*.html")]:
         antes = ruta.read_text(encoding="utf-8")
-        despues = aligerada(antes, hay)
-        ruta.write_text(despues, encoding="utf-8")
+        despues = cambia(antes)
+        if despues != antes:
+            ruta.write_text(despues, encoding="utf-8")
         quitado += len(antes.encode()) - len(despues.encode())
     return quitado

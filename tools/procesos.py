@@ -41,6 +41,10 @@ def atiende_interrupciones() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def _despide(numero: int, _: Any) -> None:
+    raise SystemExit(128 + numero)
+
+
 def termina(proceso: subprocess.Popen) -> None:
     """Acaba con un proceso lanzado por :func:`corre` y con todo lo que lanzó."""
     for aviso, espera in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
@@ -76,8 +80,12 @@ def corre(orden: Sequence[str | Path], plazo: float, **opciones: Any) -> int:
 
 
 def principal(main: Callable[[], None]) -> None:
-    """Llama a ``main``; Ctrl+C acaba con una línea y el estado 130."""
+    """Llama a ``main``; Ctrl+C acaba con una línea y el estado 130.
+
+    SIGTERM, como Ctrl+C, acaba antes con lo que se había lanzado.
+    """
     atiende_interrupciones()
+    signal.signal(signal.SIGTERM, _despide)
     try:
         main()
     except KeyboardInterrupt:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import resource
 import sys
 import threading
 from collections import Counter, defaultdict
@@ -21,6 +22,7 @@ import pytest
 
 TODAS = ""  # lo que se ejecuta al importar o al preparar sirve a todas las pruebas
 VECES = 20  # de cada prueba se miran las primeras llamadas a cada función: mirar tarda
+MEMORIA = 8 << 30  # bytes: una falta puede pedirla sin fin
 PROCESOS = {"subprocess.Popen", "os.posix_spawn", "os.fork", "os.exec"}
 
 
@@ -115,4 +117,5 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(testigos)
         testigos.empieza()
     if pedidas := os.environ.get("TESTIGOS_SOLO"):
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORIA, MEMORIA))
         config.pluginmanager.register(Solo(Path(pedidas).read_text(encoding="utf-8").splitlines()))

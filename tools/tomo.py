@@ -214,18 +214,12 @@ def _cabeceras(paginas_: list[Pagina]) -> str:
 
 
 def documento(tomo: Tomo, estilo: str) -> str:
-    """El documento entero, con los estilos del sitio y su MathJax, y sin ningún otro guion."""
+    """El documento entero, con los estilos del sitio y sin ningún guion."""
     portada = html.fromstring(
         (tomo.sitio / PORTADA).read_bytes(), parser=html.HTMLParser(encoding="utf-8")
     )
     hojas = [n.get("href") for n in portada.xpath("//link[@rel='stylesheet']")]
-    guiones = [
-        n
-        for n in portada.xpath("//script")
-        if "mathjax" in (n.get("src") or (n.text or "")).lower()
-    ]
     cabeza = [f'<link rel="stylesheet" href="{escape(h)}">' for h in hojas]
-    cabeza += [html.tostring(g, encoding="unicode") for g in guiones]
     cabeza.append(
         f"<style>{tomo.estilos_de_los_exploradores()}\n{estilo}\n{_cabeceras(tomo.paginas)}</style>"
     )

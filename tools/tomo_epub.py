@@ -1,9 +1,8 @@
 """El EPUB del libro: un capítulo por página del sitio, con las fórmulas en MathML y las figuras en
 SVG.
 
-El MathML es el que el MathJax del libro escribe para quien lo oye, y el XHTML lo escribe el
-navegador: sale bien formado. Aquí se cambia lo que EPUB no admite, se ponen los colores (muchos
-lectores no entienden variables de CSS) y se cierra el paquete.
+El XHTML lo escribe el navegador: sale bien formado. Aquí se cambia lo que EPUB no admite, se ponen
+los colores (muchos lectores no entienden variables de CSS) y se cierra el paquete.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from pypdf.generic import DictionaryObject, NameObject, TextStringObject
 from tomo import Tomo, documento
 
 AQUI = Path(__file__).resolve().parent
-ANCHO = 506  # píxeles de 134 mm: MathJax parte las fórmulas al ancho que ve
+ANCHO = 506  # píxeles de 134 mm
 PLAZO = 600_000  # milisegundos
 ORIGEN = "http://tomo.invalid/"
 PON_NUMEROS = """(numeros) => {
@@ -78,7 +78,6 @@ def abierto(tomo: Tomo, estilo: str) -> Iterator[Page]:
             pestana.emulate_media(media="print")
             pestana.route("**/*", responde)
             pestana.goto(ORIGEN, wait_until="load")
-            pestana.evaluate("() => window.MathJax?.startup?.promise?.then(() => true)")
             pestana.evaluate("() => document.fonts.ready.then(() => true)")
             yield pestana
         finally:

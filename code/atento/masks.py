@@ -30,6 +30,18 @@ def causal_mask(n: int, *, device: torch.device | str | None = None) -> Bool[Ten
     return torch.ones(n, n, dtype=torch.bool, device=device).tril()
 
 
+def new_rows(
+    n: int, seen: int, *, device: torch.device | str | None = None
+) -> Bool[Tensor, "new key"] | None:
+    """Devuelve las filas de :func:`causal_mask` que faltan por calcular, las de ``seen`` a ``n``.
+
+    ``None`` si es una sola: la última posición atiende a todas, y no hay nada que tapar.
+
+    Errores: los de :func:`causal_mask`.
+    """
+    return None if seen == n - 1 else causal_mask(n, device=device)[seen:]
+
+
 def _require_ids(ids: Tensor, pad_id: int = 0) -> None:
     require_integer(ids, name="ids")
     require_size(pad_id, name="pad_id", least=None)

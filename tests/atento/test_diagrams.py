@@ -131,6 +131,9 @@ CASES = {
         spec=".2f",
         row=1,
     ),
+    "tensor-shaded": lambda: diagrams.tensor(
+        [[0.5, -1.0], [1.0, 0.0]], ("n", "d"), name="P", role="position", shade=True
+    ),
     "product": lambda: diagrams.product(
         Matrix("Q", (4, 3), ("n", "d_k"), "query"),
         Matrix("K^T", (3, 5), ("d_k", "m"), "key"),
@@ -189,6 +192,15 @@ CASES = {
         ["piedra", "tijera", "papel"],
         {"simétricas": SCORES, "con dirección": np.roll(2 * np.eye(3), 1, axis=1)},
     ),
+    "pieces": lambda: diagrams.pieces(
+        {"letras": list("comen"), "unión 1": ["c", "om", "e", "n"]}, ids=[7, 2, 10, 4]
+    ),
+    "pieces-vectors": lambda: diagrams.pieces(
+        {"texto": ["La niña"], "tokens": ["La", " ni", "ña"]}, vectors=weights(3, 4)
+    ),
+    "lattice": lambda: diagrams.lattice(
+        "año", [(0, 1, -3.0), (1, 3, -4.5), (0, 3, -6.25), (1, 2, -2.0), (2, 3, -2.5)], [(0, 3)]
+    ),
     "blocks": lambda: diagrams.blocks(
         ATTENTION_GRID,
         ATTENTION_ARROWS,
@@ -225,6 +237,15 @@ CASES = {
         ],
         lit=[2017],
     ),
+    "clocks": lambda: diagrams.clocks(
+        [1, 0.1, 0.01],
+        [0, 1, 2, 100],
+        rows=["0", "1", "2", "100"],
+        columns=["rápida", "media", "lenta"],
+    ),
+    "clocks-shift": lambda: diagrams.clocks(
+        [1, 0.1], [5, 105], rows=["de 5 a 8", "de 105 a 108"], columns=["a", "b"], shift=3.0
+    ),
     "roles": lambda: diagrams.roles(normal(6), *normal(3, 6, 3, seed=1), name="tijera", spec=".1f"),
     "room": lambda: diagrams.room([PEOPLE], CYCLE),
     "room-tables": lambda: diagrams.room([PEOPLE] * 4, CYCLE, badges=False, wrong=[(3, 5)]),
@@ -239,6 +260,11 @@ CASES = {
         result=Matrix("S", (2, 2), ("n", "m"), None, normal(2, 3) @ normal(3, 2)),
         spec=".1f",
         note="Con números.",
+    ),
+    "vectors-links": lambda: diagrams.vectors(
+        {"niño": (2.0, 0.6), "niña": (1.7, 1.9), "médico": (3.6, 0.8), "médica": (3.3, 2.1)},
+        links=[("niño", "niña"), ("médico", "médica")],
+        height=220,
     ),
     "vectors-negative": lambda: diagrams.vectors(
         {"v_1": (2, -0.5), "v_2": (-1.5, 1), "v_3": (1, 2), "q": (-1, -1)},
@@ -556,12 +582,19 @@ def test_any_room(tables, badges):
             ),
             "el producto da",
         ),
+        (
+            lambda: diagrams.clocks([[1.0]], [0], rows=["0"], columns=["una"]),
+            "lista de números finitos",
+        ),
+        (lambda: diagrams.clocks([1.0], [0, 1], rows=["0"], columns=["una"]), "rows"),
+        (lambda: diagrams.tensor((2, 2), ("n", "d"), shade=True), "shade"),
         (lambda: diagrams.vectors({"q": (1, 2, 3)}), "dos números finitos"),
         (
             lambda: diagrams.vectors({"q": (1, 2)}, project=("q", "k")),
             "«k» no es uno de los vectores",
         ),
         (lambda: diagrams.vectors({"q": (1, 2)}, weights={"q": 0.5}), "sumen 1"),
+        (lambda: diagrams.vectors({"q": (1, 2)}, links=[("q", "k")]), "no es uno de los vectores"),
         (lambda: diagrams.vectors({"q": (1, 2), "k": (0, 0)}, project=("q", "k")), "vector nulo"),
         (lambda: diagrams.mixture(["a", "b"], [0.5, 0.6], [1, 2], result="c"), "sumen 1"),
         (lambda: diagrams.mixture(["a", "b"], [0.5, 0.5], [1, -2], result="c"), "no negativos"),
@@ -623,3 +656,36 @@ def test_any_room(tables, badges):
 def test_what_is_asked_wrong_is_said_in_words(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
+
+
+def test_las_piezas_se_leen_y_cada_letra_tiene_su_columna():
+    rows = {"letras": list("comen"), "unión 1": ["c", "om", "e", "n"], "unión 2": ["com", "e", "n"]}
+    fig = diagrams.pieces(rows, ids=[7, 2, 10], vectors=torch.randn(3, 4))
+    assert not faults(fig, crossings=False)
+    words = [text.get_text() for text in fig.findobj(Text)]
+    assert {"com", "om", "7", "10", "números", "vectores"} <= set(words)
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "said"),
+    [
+        ({"a": ["ab"], "b": ["ac"]}, {}, "rows"),
+        ({"a": ["a" * 90]}, {}, "no cabe"),
+        ({"a": ["a", "b"]}, {"ids": [1]}, "ids"),
+        ({"a": ["a", "b"]}, {"vectors": torch.ones(3, 2)}, "vectors"),
+    ],
+)
+def test_las_piezas_rechazan_lo_que_no_casa(rows, options, said):
+    with pytest.raises(ValueError, match=said):
+        diagrams.pieces(rows, **options)
+
+
+def test_el_reticulo_se_lee_y_exige_un_corte_entero():
+    edges = [(0, 1, -3.0), (1, 3, -4.5), (0, 3, -6.25), (1, 2, -2.0), (2, 3, -2.5)]
+    fig = diagrams.lattice("año", edges, [(0, 3)])
+    assert not faults(fig, crossings=False)
+    for bad in ([(0, 1)], [(0, 1), (2, 3)]):
+        with pytest.raises(ValueError, match="best"):
+            diagrams.lattice("año", edges, bad)
+    with pytest.raises(ValueError, match="edges"):
+        diagrams.lattice("año", [(0, 4, -1.0)])

@@ -10,11 +10,12 @@ import pytest
 import torch
 from torch import nn
 
-from atento import attention, explorers, masks, plots
+from atento import attention, explorers, masks, plots, positions
 from atento.blocks import Encoder, EncoderBlock
 from atento.explorers import base
 from atento.explorers.stepper import STEPS
 from atento.layers import FeedForward
+from atento.tokenizers import BPE, Unigram
 
 WORDS = ["el", "banco", "del", "río", "crece"]
 
@@ -53,6 +54,10 @@ def make_softmax(**changes):
     return explorers.softmax(**(given | changes))
 
 
+def make_clock(**changes):
+    return explorers.clock(**({"d_model": 8, "name": "prueba"} | changes))
+
+
 def make_mask(**changes):
     given = {"words": WORDS, "scores": normal(5, 5, seed=9), "name": "prueba"}
     return explorers.mask(**(given | changes))
@@ -82,6 +87,7 @@ MAKERS = {
     "plane": make_plane,
     "softmax": make_softmax,
     "mask": make_mask,
+    "clock": make_clock,
     "stream": make_stream,
 }
 every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -108,9 +114,10 @@ def test_the_page_is_small_repeatable_and_offline(make):
 @every_explorer
 def test_a_label_cannot_break_out_of_the_page(make):
     hostile = "</script><b>&"
-    label = {"softmax": "keys"}.get(make().kind, "words")
-    count = len(getattr(make(), label))
-    page = make(**{label: [hostile] * count}, question=hostile, title=hostile)._repr_html_()
+    labels = dict.fromkeys(("stepper", "plane", "mask", "stream"), "words") | {"softmax": "keys"}
+    label = labels.get(make().kind)
+    named = {label: [hostile] * len(getattr(make(), label))} if label else {}
+    page = make(**named, question=hostile, title=hostile)._repr_html_()
     assert "<b>" not in page and page.count("</script>") == make()._repr_html_().count("</script>")
 
 
@@ -191,6 +198,15 @@ def test_comments_and_indents_stay_at_home():
     (make_softmax, {"d_k": 0}, "d_k"),
     (make_softmax, {"target": 0.2}, "target"),
     (make_softmax, {"target": 1.0}, "target"),
+    (make_clock, {"d_model": 7}, "d"),
+    (make_clock, {"d_model": 14}, "d_model"),
+    (make_clock, {"base": 1.0}, "base"),
+    (make_clock, {"places": 1}, "places"),
+    (make_clock, {"places": True}, "places"),
+    (make_clock, {"position": 60}, "position"),
+    (make_clock, {"other": -1}, "other"),
+    (make_clock, {"other": 2.0}, "other"),
+    (make_clock, {"name": "con espacios"}, "name"),
     (make_mask, {"scores": normal(5, 4)}, "scores"),
     (make_mask, {"scores": normal(9, 9), "words": ["a"] * 9}, "scores"),
     (make_mask, {"scores": torch.full((5, 5), float("inf"))}, "scores"),
@@ -361,6 +377,26 @@ def test_the_data_are_what_the_page_receives():
         page = make()._repr_html_()
         found = re.search(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)[1]
         assert json.loads(found) == json.loads(json.dumps(make().data()))
+
+
+# --- El reloj -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("here", "there"), [(0, 0), (5, 8), (59, 3)])
+def test_the_clock_is_the_encoding_of_the_library(here, there):
+    values = make_clock().compute(here, there)
+    table = positions.sinusoidal(torch.arange(60), 8, dtype=torch.float64)
+    assert torch.equal(values["row"], table[here])
+    assert torch.equal(values["other_row"], table[there])
+    assert torch.allclose(values["products"], table @ table[here], atol=1e-12)
+    far = (here - there) * positions.frequencies(8, dtype=torch.float64)
+    assert abs(float(values["product"]) - float(far.cos().sum())) < 1e-12
+
+
+def test_the_clock_starts_where_it_is_told():
+    values = make_clock(position=2, other=7).compute()
+    table = positions.sinusoidal(torch.tensor([2, 7]), 8, dtype=torch.float64)
+    assert torch.equal(torch.stack([values["row"], values["other_row"]]), table)
 
 
 # --- La máscara -----------------------------------------------------------------------------------
@@ -536,3 +572,46 @@ def test_without_javascript_the_stream_is_its_tables():
         for row, share in zip(explorer.compute(label), explorer.shares(label), strict=True):
             assert f"<td>{base.number(row['after'].norm())}</td>" in page
             assert f"<td>{100 * share:.0f}\u00a0%</td>" in page
+
+
+# --- Las uniones ---------------------------------------------------------------------------------
+
+TEXT = "La niña come y los niños comen: comían, comerán y comimos. ¿Comes tú? Comen doce niñas."
+
+
+def make_merges(**changes):
+    given = {
+        "bpe": BPE.train([TEXT] * 3, 70),
+        "unigram": Unigram.train([TEXT] * 3, 60),
+        "text": "Los niños comen",
+        "name": "prueba",
+    }
+    return explorers.merges(**(given | changes))
+
+
+def test_el_ultimo_paso_es_el_corte_del_tokenizador():
+    explorer = make_merges()
+    for text in ("Los niños comen", "¿Comimos? No: comían", "x y z", ""):
+        steps = explorer.steps(text)
+        final = [piece for word in steps[-1].words for piece in word] if steps else list(text)
+        assert final == [p for w in explorer.bpe.words(text) for p in explorer.bpe.segment(w)]
+        ranks = {pair: rank for rank, pair in enumerate(explorer.bpe.merges)}
+        assert all(ranks[step.pair] == step.rank for step in steps)
+        cut = [piece for pieces, _ in explorer.cut(text) for piece in pieces]
+        assert cut == [p for w in explorer.unigram.words(text) for p in explorer.unigram.segment(w)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"bpe": Unigram.train([TEXT], 60)}, "bpe"),
+        ({"unigram": BPE.train([TEXT], 60)}, "unigram"),
+        ({"bpe": BPE.train([TEXT], 300, byte_level=True)}, "bytes"),
+        ({"text": " "}, "text"),
+        ({"text": "a" * 81}, "text"),
+        ({"name": "ñ"}, "name"),
+    ],
+)
+def test_las_uniones_rechazan_lo_que_no_sirve(changes, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        make_merges(**changes)

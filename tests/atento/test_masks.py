@@ -82,3 +82,13 @@ def test_combine_bad_input():
         masks.combine(good, good.float())
     with pytest.raises(ValueError, match=r"masks\[1\]: su forma \(4, 4\) no se difunde.*\(3, 3\)"):
         masks.combine(good, masks.causal_mask(4))
+
+
+def test_new_rows_are_the_last_of_the_causal_mask():
+    for n, seen in ((1, 0), (5, 0), (5, 3), (5, 4)):
+        rows = masks.new_rows(n, seen)
+        expected = masks.causal_mask(n)[seen:]
+        if seen == n - 1:
+            assert rows is None and expected.all()
+        else:
+            assert torch.equal(rows, expected)

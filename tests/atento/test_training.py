@@ -1,16 +1,22 @@
 import io
 import math
+import os
 import random
+import subprocess
 import sys
+from functools import partial
 
+import _two_processes as pair
 import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch.utils.data import DataLoader, RandomSampler
+from torch.utils.data import DataLoader, DistributedSampler, RandomSampler
 
 from atento import training
+from atento.models.seq2seq import seq2seq_loss
 from atento.training import checkpoint, evaluate, fit, warmup_cosine
+from atento.training.progress import interactive
 
 
 def network(dropout=0.3):
@@ -249,7 +255,7 @@ def test_bar_silent_unless_someone_looks(monkeypatch):
 @pytest.mark.parametrize(("environment", "shown"), [("0", False), ("1", True)])
 def test_bar_forced_by_environment(monkeypatch, environment, shown):
     monkeypatch.setenv("ATENTO_PROGRESS", environment)
-    assert training._interactive() is shown
+    assert interactive() is shown
 
 
 def test_checkpoint_is_never_left_half_written(tmp_path):
@@ -551,3 +557,383 @@ def test_warmup_stable_decay_shape():
 def test_schedules_name_what_is_wrong(message, call):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+# --- Los calendarios, frente a los de PyTorch -----------------------------------------------------
+
+
+def rates(scheduler, optimizer, steps):
+    found = []
+    for _ in range(steps):
+        found.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        scheduler.step()
+    return found
+
+
+@pytest.mark.parametrize(("steps", "warmup", "final"), [(50, 10, 0.0), (30, 1, 0.2), (20, 0, 0.5)])
+def test_warmup_cosine_equals_pytorch(steps, warmup, final):
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+    up = []
+    if warmup:
+        up = [torch.optim.lr_scheduler.LinearLR(optimizer, 1 / warmup, 1, warmup - 1)]
+    down = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps - warmup, final)
+    chain = torch.optim.lr_scheduler.SequentialLR(optimizer, [*up, down], [warmup][: len(up)])
+    ours = [warmup_cosine(steps, warmup=warmup, final=final)(step) for step in range(steps)]
+    assert ours == pytest.approx(rates(chain, optimizer, steps), abs=1e-12)
+
+
+@pytest.mark.parametrize("decay", [0.1, 0.5])
+def test_warmup_stable_decay_is_three_straight_lines(decay):
+    steps, warmup, final = 200, 20, 0.05
+    knots = [0, warmup - 1, steps - 1 - decay * steps, steps - 1]
+    expected = np.interp(range(steps), knots, [1 / warmup, 1, 1, final])
+    schedule = training.warmup_stable_decay(steps, warmup=warmup, decay=decay, final=final)
+    assert [schedule(step) for step in range(steps)] == pytest.approx(expected)
+
+
+def test_noam_equals_pytorch():
+    d_model, warmup, steps = 64, 30, 100
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+    factor = lambda s: 64**-0.5 * min((s + 1) ** -0.5, (s + 1) * 30**-1.5)  # noqa: E731
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+    rows = fit(
+        network(),
+        data(),
+        squared,
+        steps=steps,
+        optimizer=lambda p: torch.optim.SGD(p, lr=1.0),
+        schedule=training.noam(d_model, warmup=warmup),
+    ).rate
+    assert rows == pytest.approx(rates(scheduler, optimizer, steps))
+
+
+def test_cross_entropy_of_16_bits_is_summed_in_32():
+    logits, labels = torch.randn(4096, 50).bfloat16(), torch.randint(0, 50, (4096,))
+    loss = training.cross_entropy(logits, labels)
+    assert loss.dtype == torch.float32
+    torch.testing.assert_close(loss, training.cross_entropy(logits.float(), labels))
+
+
+# --- Acumular -------------------------------------------------------------------------------------
+
+
+def plain(parameters):
+    return torch.optim.SGD(parameters, lr=0.5, momentum=0.9)
+
+
+def trained(lots, *, steps, **options):
+    """Los parámetros y la curva de un Seq2Seq diminuto en 64 bits."""
+    model = pair.tiny()
+    options = {"optimizer": plain, **options}
+    history = fit(model, lots, seq2seq_loss, steps=steps, **options)
+    return torch.cat([p.detach().flatten() for p in model.parameters()]), history
+
+
+def cut(lot, sizes):
+    """El lote en trozos de esos tamaños, cada uno sin el relleno que le sobra."""
+    pieces = zip(*(tensor.split(sizes) for tensor in lot), strict=True)
+    widest = [[int((t != 0).sum(1).max()) for t in piece] for piece in pieces]
+    pieces = zip(*(tensor.split(sizes) for tensor in lot), strict=True)
+    return [
+        tuple(t[:, :n] for t, n in zip(piece, width, strict=True))
+        for piece, width in zip(pieces, widest, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (1, 7), (2, 2, 2, 2), (1,) * 8, (5, 1, 2)])
+def test_accumulating_equals_the_big_batch(sizes):
+    """Con frases de 1 a 9 palabras: pesos, pérdidas y normas, en cinco pasos."""
+    whole, history = trained([pair.rows(step) for step in range(5)], steps=5)
+    pieces = [piece for step in range(5) for piece in cut(pair.rows(step), sizes)]
+    options = {"steps": 5, "accumulate": len(sizes)}
+    mine, parts = trained(pieces, weight=pair.words, **options)
+    torch.testing.assert_close(mine, whole, rtol=0, atol=1e-12)
+    assert parts.loss == pytest.approx(history.loss, abs=1e-12)
+    assert parts.gradient_norm == pytest.approx(history.gradient_norm, abs=1e-12)
+    naive, _ = trained(pieces, weight=lambda batch: 1, **options)
+    assert (naive - whole).abs().max() > 1e-3
+
+
+def test_accumulating_in_32_bits():
+    models = [pair.tiny().float() for _ in range(2)]
+    lot, options = pair.rows(0), {"optimizer": plain, "steps": 1}
+    fit(models[0], [lot], seq2seq_loss, **options)
+    options |= {"accumulate": 4, "weight": pair.words}
+    fit(models[1], cut(lot, (2, 2, 2, 2)), seq2seq_loss, **options)
+    for a, b in zip(models[0].parameters(), models[1].parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=0, atol=1e-6)
+
+
+def test_smoothing_and_accumulating_together():
+    smooth = partial(seq2seq_loss, smoothing=0.1)
+    models = [pair.tiny() for _ in range(2)]
+    lot, options = pair.rows(0), {"optimizer": plain, "steps": 1}
+    fit(models[0], [lot], smooth, **options)
+    fit(models[1], cut(lot, (3, 5)), smooth, accumulate=2, weight=pair.words, **options)
+    for a, b in zip(models[0].parameters(), models[1].parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
+
+
+def test_a_batch_of_padding_weighs_nothing():
+    lot = pair.rows(0)
+    nothing = torch.zeros_like(lot[0]), torch.zeros_like(lot[1])
+    alone, _ = trained([lot], steps=1)
+    options = {"steps": 1, "accumulate": 3, "weight": pair.words}
+    together, history = trained([nothing, lot, nothing], **options)
+    torch.testing.assert_close(together, alone, rtol=0, atol=1e-12)
+    empty, history = trained([nothing] * 3, **options)
+    assert empty.isfinite().all() and history.loss == [0.0]
+
+
+def test_more_padding_changes_no_step():
+    wider = [tuple(nn.functional.pad(t, (0, 4)) for t in pair.rows(step)) for step in range(3)]
+    mine, history = trained([pair.rows(step) for step in range(3)], steps=3)
+    padded, curve = trained(wider, steps=3)
+    torch.testing.assert_close(padded, mine, rtol=0, atol=1e-12)
+    assert curve.loss == pytest.approx(history.loss, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["lista", "función", "iterable"])
+def test_batches_are_taken_in_order(kind):
+    rows = list(range(12))
+    batches = {"lista": rows, "función": lambda n: rows[n], "iterable": iter(rows)}[kind]
+    seen = []
+
+    def loss(model, batch):
+        seen.append(batch)
+        return model.weight.sum()
+
+    fit(nn.Linear(1, 1), batches, loss, steps=4, accumulate=3, weight=lambda batch: 1)
+    assert seen == rows
+    with pytest.raises(ValueError, match="^batches: se acabó en el paso 4 de 9"):
+        options = {"accumulate": 3, "weight": lambda batch: 1}
+        fit(nn.Linear(1, 1), iter(rows[:11]), loss, steps=9, **options)
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "options"),
+    [
+        (ValueError, "weight: con accumulate = 2 se esperaba una función", {"accumulate": 2}),
+        (ValueError, "accumulate: se esperaba un entero", {"accumulate": 0}),
+        (TypeError, "accumulate: se esperaba un entero; llegó float", {"accumulate": 2.0}),
+        (TypeError, "weight: se esperaba una función del lote; llegó int", {"weight": 3}),
+        (TypeError, "weight: .*un número; devolvió str", {"weight": lambda b: "3"}),
+        (ValueError, "weight: .*mayor o igual que 0; devolvió -1", {"weight": lambda b: -1}),
+        (ValueError, "weight: .*devolvió nan", {"weight": lambda b: torch.tensor(math.nan)}),
+        (TypeError, "weight: .*devolvió Tensor", {"weight": lambda b: torch.ones(2)}),
+        (ValueError, "precision: se esperaba None, «bfloat16»", {"precision": "int8"}),
+        (ValueError, "precision: «float16» se esperaba solo en CUDA", {"precision": "float16"}),
+        (TypeError, "generators: se esperaba una lista", {"generators": [3]}),
+        (TypeError, "generators: ", {"generators": torch.Generator()}),
+    ],
+)
+def test_bad_ways_of_stepping_are_named(error, message, options):
+    with pytest.raises(error, match="^" + message):
+        fit(network(), data(), squared, steps=2, **options)
+
+
+# --- 16 bits --------------------------------------------------------------------------------------
+
+
+def test_16_bits_learn_the_same_within_two_per_cent(device):
+    """Los pesos y el optimizador siguen en 32 bits; la curva se aparta menos de un 2 %."""
+    curves = []
+    names = ("bfloat16", "float16") if device.type == "cuda" else ("bfloat16",)
+    for precision in (None, *names):
+        model = pair.tiny().float().to(device)
+        optimizer = lambda p: torch.optim.AdamW(p, lr=1e-2)  # noqa: E731
+        options = {"optimizer": optimizer, "precision": precision}
+        batch = lambda n: tuple(t.to(device) for t in pair.rows(n))  # noqa: E731
+        curves.append(fit(model, batch, seq2seq_loss, steps=25, **options).loss)
+        assert {p.dtype for p in model.parameters()} == {torch.float32}
+    exact, *mixed = (torch.tensor(curve) for curve in curves)
+    assert exact[-1] < 0.8 * exact[0]
+    for curve in mixed:
+        assert 0 < (curve / exact - 1).abs().max() < 0.02
+
+
+def test_precision_wants_weights_of_32_bits():
+    with pytest.raises(ValueError, match="^precision: con «bfloat16» se esperaba .*float64"):
+        fit(pair.tiny(), pair.rows, seq2seq_loss, steps=1, precision="bfloat16")
+
+
+@pytest.fixture
+def float16_here(monkeypatch):
+    """La escala de «float16», que de verdad solo se usa en CUDA, probada en esta CPU."""
+    monkeypatch.setattr(training.precision, "_require_precision", lambda *arguments: None)
+
+
+def test_float16_skips_the_step_that_overflows(float16_here):
+    """El factor empieza en 2¹⁶: se pasa, baja a la mitad, y acaba aprendiendo como en 32 bits."""
+    model, before, seen = network(0.0), [], []
+
+    def big(model, batch):
+        return 30 * squared(model, batch)
+
+    def look(state):
+        seen.append(torch.equal(before[-1], state.model[0].weight))
+        before.append(state.model[0].weight.detach().clone())
+
+    before.append(model[0].weight.detach().clone())
+    history = fit(
+        model, data(), big, steps=60, optimizer=adam, precision="float16", callbacks=[look]
+    )
+    skipped = [not math.isfinite(norm) for norm in history.gradient_norm]
+    assert skipped == seen and 0 < sum(skipped) < 20 and not any(skipped[20:])
+    assert history.loss[-1] < 0.2 * history.loss[0]
+    assert all(p.isfinite().all() for p in model.parameters())
+
+
+def test_float16_resumes_with_its_scale(float16_here, tmp_path):
+    path, options = tmp_path / "a.pt", {"optimizer": adam, "precision": "float16"}
+    whole = fit(network(0.0), data(), squared, steps=12, **options)
+    fit(network(0.0), data(), squared, steps=6, callbacks=[checkpoint(path, every=6)], **options)
+    assert torch.load(path, weights_only=True)["precision"]["scale"] <= 2**16
+    resumed = fit(network(0.0), data(), squared, steps=12, resume=path, **options)
+    assert resumed.loss == whole.loss and resumed.gradient_norm == whole.gradient_norm
+
+
+def test_float16_that_never_fits_is_told(float16_here):
+    def infinite(model, batch):
+        return model(batch[0]).abs().mul(0).sum().sqrt()
+
+    with pytest.raises(training.TrainingDiverged, match="gradiente no es finito en el paso 17"):
+        fit(network(0.0), data(), infinite, steps=40, precision="float16")
+
+
+# --- Reanudar, acumulando y con generadores propios -----------------------------------------------
+
+
+@pytest.mark.parametrize("kind", SHUFFLED)
+@pytest.mark.parametrize("cut_at", [3, 7])
+def test_resume_while_accumulating(tmp_path, kind, cut_at):
+    """Se corta con la vuelta, de 7 lotes, a medias, y los pasos son de dos."""
+    from atento import rng
+
+    path = tmp_path / "a.pt"
+    options = {"optimizer": adam, "accumulate": 2, "weight": lambda batch: len(batch[0])}
+    schedule = warmup_cosine(12, warmup=3)
+    rng.seed_all(7)
+    whole = fit(network(), SHUFFLED[kind](), squared, steps=12, schedule=schedule, **options)
+    rng.seed_all(7)
+    options |= {"schedule": schedule}
+    keep = [checkpoint(path, every=99)]
+    fit(network(), SHUFFLED[kind](), squared, steps=cut_at, callbacks=keep, **options)
+    rng.seed_all(1234)
+    resumed = fit(network(), SHUFFLED[kind](), squared, steps=12, resume=path, **options)
+    assert resumed.loss == whole.loss and resumed.gradient_norm == whole.gradient_norm
+
+
+def test_resume_with_a_generator_of_ones_own(tmp_path):
+    """Una función de lotes que sortea con su generador: sin darlo, la curva sería otra."""
+    path, curves = tmp_path / "a.pt", []
+    for steps, known, extra in (
+        (9, True, {}),
+        (4, True, {"callbacks": [checkpoint(path, every=4)]}),
+        (9, True, {"resume": path}),
+    ):
+        source = torch.Generator().manual_seed(5 if "resume" not in extra else 77)
+
+        def batch(number, source=source):
+            x = torch.randn(8, 3, generator=source)
+            return x, x.sum(1, keepdim=True)
+
+        generators = [source] if known else []
+        options = {"optimizer": adam, "generators": generators, **extra}
+        curves.append(fit(network(0.0), batch, squared, steps=steps, **options).loss)
+    assert curves[2] == curves[0] and curves[1] == curves[0][:4]
+    with pytest.raises(ValueError, match="^generators .*se esperaba 1, como al guardar"):
+        fit(network(0.0), data(), squared, steps=9, resume=path)
+
+
+def test_resume_another_way_of_accumulating(saved):
+    options = {"accumulate": 2, "weight": lambda batch: 1}
+    refused(saved, "^accumulate: se esperaba 1, como al guardar .*; llegó 2", **options)
+
+
+def test_shared_shuffling_changes_every_turn_and_resumes(tmp_path):
+    """Con DistributedSampler hay que decirle la vuelta, o repite siempre el mismo orden."""
+    numbers = torch.arange(12.0)
+
+    def loader():
+        part = DistributedSampler(numbers, num_replicas=2, rank=1, shuffle=True, seed=3)
+        return DataLoader(numbers, batch_size=2, sampler=part)
+
+    def run(steps, **extra):
+        seen = []
+
+        def loss(model, batch):
+            seen.append(batch.tolist())
+            return model(batch[:, None]).square().mean()
+
+        torch.manual_seed(0)
+        return fit(nn.Linear(1, 1), loader(), loss, steps=steps, **extra).loss, seen
+
+    whole, seen = run(9)
+    assert len({str(seen[i : i + 3]) for i in (0, 3, 6)}) == 3
+    path = tmp_path / "a.pt"
+    run(5, callbacks=[checkpoint(path, every=5)])
+    resumed, rest = run(9, resume=path)
+    assert resumed == whole and rest == seen[5:]
+
+
+def test_fewer_batches_than_when_it_was_saved(tmp_path):
+    path, rows = tmp_path / "a.pt", data(9)
+    fit(network(), iter(rows), squared, steps=6, callbacks=[checkpoint(path, every=6)])
+    with pytest.raises(ValueError, match="^batches: se esperaban los mismos lotes"):
+        fit(network(), iter(rows[:4]), squared, steps=9, resume=path)
+
+
+# --- Envolturas -----------------------------------------------------------------------------------
+
+
+def test_a_compiled_model_learns_the_same(tmp_path):
+    """Y su fichero es el del modelo: lo reanuda también sin compilar."""
+    torch.compiler.reset()
+    plain_curve = trained(pair.rows, steps=3)[1].loss
+    model, path = pair.tiny(), tmp_path / "a.pt"
+    compiled = torch.compile(model, backend="aot_eager", dynamic=True)
+    options = {"optimizer": plain, "callbacks": [checkpoint(path, every=2)]}
+    curve = fit(compiled, pair.rows, seq2seq_loss, steps=2, **options).loss
+    torch.compiler.reset()
+    assert curve == pytest.approx(plain_curve[:2], abs=1e-9)
+    assert training.unwrap(compiled) is model and training.unwrap(model) is model
+    resumed = trained(pair.rows, steps=3, resume=path)[1].loss
+    assert resumed == pytest.approx(plain_curve, abs=1e-9)
+
+
+@pytest.fixture(scope="module")
+def two_processes(tmp_path_factory):
+    """Lo que dejan dos procesos que entrenan juntos (con gloo)."""
+    folder = tmp_path_factory.mktemp("pareja")
+    orders = [[sys.executable, pair.__file__, str(rank), str(folder)] for rank in range(2)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    started = [subprocess.Popen(order, env=environment) for order in orders]
+    try:
+        assert [process.wait(timeout=240) for process in started] == [0, 0]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+    return [
+        {**torch.load(folder / f"{rank}.pt"), "curves": torch.load(folder / f"curves-{rank}.pt")}
+        for rank in range(2)
+    ]
+
+
+def test_two_processes_equal_one(two_processes):
+    """Cuatro pasos de dos procesos con dos lotes cada uno: los de uno solo con las ocho frases."""
+    model = pair.tiny()
+    history = fit(model, pair.rows, seq2seq_loss, steps=4, optimizer=pair.sgd)
+    for each in two_processes:
+        assert each["loss"] == pytest.approx(history.loss, abs=1e-12)
+        for name, tensor in model.state_dict().items():
+            torch.testing.assert_close(each["model"][name], tensor, rtol=0, atol=1e-12)
+
+
+def test_two_processes_resume(two_processes):
+    first, second = (each["curves"] for each in two_processes)
+    assert first == second  # la pérdida anotada es la de todos
+    whole, half, resumed = first
+    assert half == whole[:3] and resumed == whole

@@ -28,7 +28,7 @@ SUELTO[0, 1] = float("nan")
     ("obtenido", "esperado", "trozo"),
     [
         (None, UNO, "¿falta el return?"),
-        ([1.0], UNO, "tipo: llegó una lista de 1 elementos; se esperaba un tensor de forma (2, 3)"),
+        ([1.0], UNO, "tipo: llegó una lista de 1 elemento; se esperaba un tensor de forma (2, 3)"),
         (Otro("ndarray"), UNO, "llegó ndarray"),
         (UNO.T, UNO, "forma: llegó (3, 2); se esperaba (2, 3) = (query, key)"),
         (UNO.float(), UNO, "dtype: llegó float32; se esperaba float64"),
@@ -46,7 +46,7 @@ SUELTO[0, 1] = float("nan")
             UNO,
             "en [0, 2] se obtuvo 2 y se esperaba 1; difieren 2 de 6 valores",
         ),
-        ((UNO,), (UNO, UNO), "llegaron 1 elementos; se esperaban 2"),
+        ((UNO,), (UNO, UNO), "llegó 1 elemento; se esperaban 2"),
         ((UNO, None), (UNO, UNO), "el elemento 2 de la salida: es None"),
         ((UNO, UNO * 2), (UNO, UNO), "el elemento 2 de la salida: en [0, 0]"),
         ({"a": 1}, {"b": 1}, "faltan las claves b; sobran a"),
@@ -62,6 +62,9 @@ SUELTO[0, 1] = float("nan")
         (float("nan"), 1.0, "se obtuvo nan y se esperaba 1"),
         (UNO, UNO * float("inf"), "se obtuvo 1 y se esperaba inf"),
         (T(3), T(4), "se obtuvo 3 y se esperaba 4"),
+        ([1, 2], [1], "llegaron 2 elementos; se esperaba 1"),
+        (7.4607901, 7.4607904, "se obtuvo 7.4607901 y se esperaba 7.4607904"),
+        (UNO + 1e-8, UNO, "se obtuvo 1.00000001 y se esperaba 1"),
     ],
 )
 def test_la_primera_diferencia(obtenido, esperado, trozo):

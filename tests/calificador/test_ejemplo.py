@@ -50,7 +50,7 @@ def test_los_numeros_se_leen():
     assert muestra(torch.tensor([[1.0, -10.0], [100.0, 2.5]])) == "[[  1, -10],\n [100, 2.5]]"
     assert muestra(torch.zeros(30, 30)) == "un tensor de forma (30, 30)"
     assert (
-        muestra("<b>\x1b") == "«<b>»"
+        muestra("<b>\x1b") == '"<b>"'
         and muestra((1,)) == "(1,)"
-        and muestra({"a": None}) == "{«a»: None}"
+        and muestra({"a": None}) == '{"a": None}'
     )

@@ -29,7 +29,7 @@ from libro.iconos import dibujar  # noqa: E402
 from libro.lector import vallas_mal_anidadas  # noqa: E402
 from libro.numeracion import capitulo  # noqa: E402
 from libro.tiempos import Medida, contar, duracion, horas, medir, renglones  # noqa: E402
-from libro.tipografia import PegarPuntuacion  # noqa: E402
+from libro.tipografia import PegarPorcentajes, PegarPuntuacion  # noqa: E402
 
 CABECERA = """---
 jupytext:
@@ -449,6 +449,15 @@ def test_la_puntuacion_repetida_va_con_la_suya():
     documento += parrafo
     PegarPuntuacion(documento).apply()
     assert parrafo.astext() == "i, f, g, o"
+
+
+def test_el_porcentaje_no_se_separa_de_su_numero():
+    parrafo = nodes.paragraph("", "", nodes.Text("El 33 % y el 5 % de "))
+    parrafo += [nodes.inline("", "12"), nodes.Text(" % o "), nodes.literal("", "7 % 3")]
+    documento = new_document("prueba")
+    documento += parrafo
+    PegarPorcentajes(documento).run()
+    assert parrafo.astext() == "El 33\xa0% y el 5\xa0% de 12\xa0% o 7 % 3"
 
 
 def test_los_iconos_se_dibujan():

@@ -1,8 +1,12 @@
 """Las hojas de estilo aligeradas: se va lo que nadie usa y se queda todo lo demás."""
 
-import pytest
+import re
+from pathlib import Path
 
-from aligerar import aligera, aligerada
+import pytest
+import tinycss2
+
+from aligerar import SIN_COLOR, aligera, aligerada, sin_marcas
 
 
 @pytest.mark.parametrize(
@@ -33,3 +37,28 @@ def test_se_mira_en_paginas_y_guiones(tmp_path):
     hoja.write_text(".a{x:1}.b{x:2}.c{x:3}", "utf-8")
     assert aligera(tmp_path) == len(".c{x:3}")
     assert hoja.read_text("utf-8") == ".a{x:1}.b{x:2}"
+
+
+def test_el_codigo_solo_se_marca_donde_cambia():
+    codigo = (
+        '<div class="highlight"><pre><span class="n">x</span><span class="s1">&#39;a&#39;</span>'
+    )
+    assert sin_marcas(f"{codigo}</pre></div>") == (
+        '<div class="highlight"><pre>x<span class="s1">&#39;a&#39;</span></pre></div>'
+    )
+    fuera = '<p><span class="n">x</span></p>'
+    assert sin_marcas(fuera) == fuera
+
+
+def test_la_hoja_del_libro_no_da_color_a_lo_que_se_desmarca():
+    hoja = (Path(__file__).parents[2] / "book/_static/libro.css").read_text("utf8")
+    con_color = set()
+    for regla in tinycss2.parse_stylesheet(hoja, skip_comments=True, skip_whitespace=True):
+        selector = tinycss2.serialize(regla.prelude)
+        if ".highlight :is(" not in selector:
+            continue
+        clases = set(re.findall(r"\.(\w+)", selector.split(":is")[1]))
+        if "color: inherit" not in tinycss2.serialize(regla.content):
+            con_color |= clases
+    quitadas = set(re.search(r"\?:([\w|]+)", SIN_COLOR.pattern)[1].split("|"))
+    assert len(con_color) > 10 and not con_color & quitadas

@@ -76,6 +76,29 @@ def test_ctrl_c_acaba_con_una_linea(sin_atender):
     assert error.strip().startswith("Interrumpido") and "Traceback" not in error
 
 
+CON_NIETO = f"""
+import sys
+from procesos import corre, principal
+principal(lambda: corre([sys.executable, "-c", {CON_HIJO!r}], 50))
+"""
+
+
+def test_quien_recibe_sigterm_no_deja_a_nadie_detras():
+    with subprocess.Popen(
+        [sys.executable, "-c", CON_NIETO],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    ) as proceso:
+        pid = int(proceso.stdout.readline())
+        proceso.terminate()
+        assert proceso.wait(timeout=30) == 128 + signal.SIGTERM
+    fin = time.monotonic() + 5
+    while (vivo := _vive(pid)) and time.monotonic() < fin:
+        time.sleep(0.05)
+    assert not vivo
+
+
 def test_principal_deja_pasar_lo_demas():
     with pytest.raises(SystemExit, match="hola"):
         principal(lambda: sys.exit("hola"))

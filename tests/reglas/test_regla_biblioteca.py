@@ -40,7 +40,9 @@ CIMIENTOS = PISOS[1]  # en el primer piso, cada uno puede usar los que van antes
 PAQUETES = {
     "checks",
     "positions",
+    "decoding",
     "tokenizers",
+    "training",
     "models",
     "tasks",
     "plots",

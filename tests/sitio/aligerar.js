@@ -4,7 +4,7 @@
   const vaciar = (selector, cuantos) => {
     for (const nodo of [...document.querySelectorAll(selector)].slice(cuantos)) nodo.textContent = nodo.textContent.slice(0, 20);
   };
-  vaciar("mjx-container", 8);
+  vaciar("math", 8);
   vaciar("div.highlight pre", 4);
   vaciar("figure svg, .cell_output svg:not(button svg)", 2);
   vaciar("dl.py > dd", 12);

@@ -209,7 +209,6 @@ def visitas(direccion: str, paginas: list[str], navegador) -> list[Visita]:
         resultado.append(visita)
         pestana.set_viewport_size({"width": 1280, "height": 900})
         pestana.goto(f"{direccion}/{pagina}", wait_until="load")
-        pestana.evaluate("() => window.MathJax?.startup?.promise")
         pestana.evaluate("() => document.fonts.ready.then(() => true)")
         if pestana.locator("div.highlight pre").count():
             pestana.wait_for_selector("button.copybtn", state="attached", timeout=3000)

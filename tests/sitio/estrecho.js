@@ -5,9 +5,9 @@
   const decir = (que, nodo) => faltas.push(`${que}: ${(nodo.closest("[id]")?.id ?? "")} ${nodo.textContent.trim().replace(/\s+/g, " ").slice(0, 40)}`);
   const articulo = document.querySelector("article") ?? document.body;
 
-  for (const formula of articulo.querySelectorAll("mjx-container[display='true']"))
+  for (const formula of articulo.querySelectorAll(".formula"))
     if (visible(formula) && formula.scrollWidth > formula.clientWidth + 1) decir("fórmula cortada", formula);
-  for (const formula of articulo.querySelectorAll("mjx-container:not([display])"))
+  for (const formula of articulo.querySelectorAll("span.math > math"))
     for (const caja of formula.getClientRects())
       if (visible(formula) && (caja.right > innerWidth || caja.left < 0)) { decir("fórmula en línea que se sale", formula); break; }
   for (const tabla of articulo.querySelectorAll("table")) {
@@ -18,11 +18,11 @@
   // Una palabra que ocupa dos renglones está partida, salvo que ella sola no quepa en su caja.
   const tramo = document.createRange();
   for (const nodo of articulo.querySelectorAll("td, th, code, figcaption, h1, h2, h3")) {
-    if (!visible(nodo) || nodo.closest("pre, mjx-container, .visually-hidden")) continue;
+    if (!visible(nodo) || nodo.closest("pre, math, .visually-hidden")) continue;
     const andar = document.createTreeWalker(nodo, NodeFilter.SHOW_TEXT);
     while (andar.nextNode()) {
       const texto = andar.currentNode;
-      if (texto.parentElement.closest("mjx-container, pre, script, style, svg")) continue;
+      if (texto.parentElement.closest("math, pre, script, style, svg")) continue;
       for (const palabra of texto.data.matchAll(/[\p{L}\d]{4,}/gu)) {
         tramo.setStart(texto, palabra.index);
         tramo.setEnd(texto, palabra.index + palabra[0].length);

@@ -1,7 +1,7 @@
 // Lo que hay que saber de una página compuesta; recibe los rótulos ingleses que no deben quedar.
 (rotulos) => {
   const ATRIBUTOS = ["aria-label", "title", "placeholder", "alt", "data-tooltip", "data-bs-title", "data-bs-original-title"];
-  const FUERA = "code, pre, kbd, samp, script, style, noscript, template, mjx-container, svg, .citation, dl.py > dt, " +
+  const FUERA = "code, pre, kbd, samp, script, style, noscript, template, math, svg, .citation, dl.py > dt, " +
     ".highlight, .cell_input, .cell_output";
   const esEspanol = (nodo) => (nodo.closest("[lang]")?.lang ?? "es") === "es";
   const palabra = new RegExp("^(?:" + rotulos.join("|") + ")(?!\\p{L})", "u");
@@ -22,14 +22,14 @@
     }
   }
   for (const formula of document.querySelectorAll(".math"))
-    if (!formula.querySelector("mjx-container")) sinComponer.push(formula.textContent.slice(0, 60));
+    if (!formula.querySelector("math")) sinComponer.push(formula.textContent.slice(0, 60));
 
-  const errores = [...document.querySelectorAll("mjx-merror, [data-mjx-error]")];
+  const errores = [...document.querySelectorAll("merror, .math code, math:empty")];
   return {
     ingles: sinTraducir,
     tex_sin_componer: sinComponer,
-    formulas: document.querySelectorAll("mjx-container").length,
-    formulas_mal: errores.map((nodo) => nodo.getAttribute("data-mjx-error") || nodo.textContent),
+    formulas: document.querySelectorAll("math").length,
+    formulas_mal: errores.map((nodo) => nodo.textContent || "vacía"),
     botones_de_copia: document.querySelectorAll("button.copybtn").length,
     bloques_de_codigo: document.querySelectorAll("div.highlight pre").length,
   };

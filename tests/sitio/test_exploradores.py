@@ -19,6 +19,7 @@ from atento.attention import MultiHeadAttention
 from atento.blocks import EncoderBlock
 from atento.explorers import base
 from atento.layers import FeedForward
+from atento.tokenizers import BPE, Unigram, visible
 
 pytestmark = pytest.mark.navegador
 
@@ -72,6 +73,11 @@ ENVOLVENTE = explorers.plane(
 SOFTMAX = explorers.softmax(
     8 * normal(3, 5, semilla=7), PALABRAS, queries=PALABRAS[:3], d_k=64, name="softmax"
 )
+RELOJ = explorers.clock(8, places=40, position=5, other=8, name="reloj")
+TEXTO = "La niña come y los niños comen: comían, comerán y comimos. ¿Comes tú? Comen 12 niñas."
+UNIONES_BPE = explorers.merges(
+    BPE.train([TEXTO] * 3, 90), Unigram.train([TEXTO] * 3, 80), "Los niños comen", name="uniones"
+)
 CAMINOS = explorers.paths(
     PALABRAS, kernel=2, goal=2, name="caminos", question="¿Con qué filtro?", answer="Con tres."
 )
@@ -124,8 +130,10 @@ TODOS = {
     "plano": PLANO,
     "envolvente": ENVOLVENTE,
     "softmax": SOFTMAX,
+    "reloj": RELOJ,
     "caminos": CAMINOS,
     "pintada": PINTADA,
+    "uniones": UNIONES_BPE,
     "flujo": FLUJO,
     "flujo-ancho": FLUJO_ANCHO,
 }
@@ -335,6 +343,43 @@ def test_la_softmax_calcula_lo_mismo_que_python(abrir):
         ]
 
 
+FRASES = ("Los niños comen", "¿Comió la niña 3 kiwis?", "  dos  espacios ", "", "comían\u0303")
+
+
+@pytest.mark.parametrize("frase", FRASES)
+def test_las_uniones_son_las_de_python(abrir, frase):
+    pagina = abrir(UNIONES_BPE)
+    pagina.get_by_role("textbox", name="Frase").fill(frase)
+    visto = _leer(pagina, UNIONES_BPE)["values"]
+    pasos = [
+        {"rank": p.rank, "pair": list(p.pair), "words": [list(w) for w in p.words]}
+        for p in UNIONES_BPE.steps(frase)
+    ]
+    assert visto["steps"] == pasos
+    cortes = UNIONES_BPE.cut(frase)
+    assert [c["pieces"] for c in visto["cuts"]] == [list(piezas) for piezas, _ in cortes]
+    assert all(
+        abs(c["score"] - p) <= TOLERANCIA for c, (_, p) in zip(visto["cuts"], cortes, strict=True)
+    )
+
+
+def test_las_uniones_se_andan_de_una_en_una(abrir):
+    from playwright.sync_api import expect
+
+    pagina = abrir(UNIONES_BPE)
+    total = len(UNIONES_BPE.steps())
+    assert total > 3 and pagina.get_by_role("button", name="Atrás").is_disabled()
+    pagina.get_by_role("button", name="Unir").click()
+    assert _leer(pagina, UNIONES_BPE)["state"]["step"] == 1
+    assert pagina.locator(".chip.fresh").count() == 1
+    pagina.get_by_role("button", name="Hasta el final").click()
+    assert _leer(pagina, UNIONES_BPE)["state"]["step"] == total
+    letreros = pagina.locator(".chip").all_inner_texts()
+    assert letreros == [visible(pieza) for pieza in UNIONES_BPE.bpe.pieces("Los niños comen")]
+    corte = " ".join("|".join(map(visible, palabra)) for palabra in UNIONES_BPE.steps()[-1].words)
+    expect(pagina.get_by_role("status")).to_contain_text(f"{len(letreros)} piezas: {corte}; fin.")
+
+
 @pytest.mark.parametrize("escala", [True, False])
 @pytest.mark.parametrize("fila", range(3))
 def test_la_pregunta_de_la_softmax_se_contesta_en_todas_las_filas(abrir, fila, escala):
@@ -351,6 +396,43 @@ def test_la_pregunta_de_la_softmax_se_contesta_en_todas_las_filas(abrir, fila, e
         pagina.keyboard.press("ArrowLeft")
     assert _leer(pagina, SOFTMAX)["values"]["reached"]
     assert "Conseguido" in pagina.locator(".verdict").inner_text()
+
+
+def test_el_reloj_calcula_lo_mismo_que_python(abrir):
+    pagina = abrir(RELOJ)
+    mandos = pagina.get_by_role("slider")
+    for aqui, alli in ((0, 39), (39, 0), (7, 7), (20, 31)):
+        mandos.nth(0).fill(str(aqui))
+        mandos.nth(1).fill(str(alli))
+        visto, gemelo = _leer(pagina, RELOJ), RELOJ.compute(aqui, alli)
+        assert visto["state"] == {"position": aqui, "other": alli}
+        for nombre, tabla in gemelo.items():
+            _igual(visto["values"][nombre], tabla)
+        escritas = pagina.locator(".code").nth(0).locator(".entry").all_inner_texts()
+        assert escritas == [plots.format_number(float(x), ".2f") for x in gemelo["row"]]
+        puntas = pagina.evaluate(
+            """id => [...document.querySelectorAll(`#${id} .hand.here line`)]
+            .flatMap(e => [e.x2.baseVal.value / 32, -e.y2.baseVal.value / 32])""",
+            RELOJ.element_id,
+        )
+        _igual(puntas, gemelo["row"])
+
+
+def test_adelantar_las_dos_no_cambia_el_producto_y_para_en_los_extremos(abrir):
+    pagina = abrir(RELOJ)
+    adelante = pagina.get_by_role("button", name="Adelantar las dos")
+    atras = pagina.get_by_role("button", name="Atrasar las dos")
+    inicio, filas = _leer(pagina, RELOJ)["values"]["product"], set()
+    for _ in range(31):
+        adelante.click()
+        visto = _leer(pagina, RELOJ)["values"]
+        assert abs(visto["product"] - inicio) < 1e-9
+        filas.add(tuple(visto["row"]))
+    assert len(filas) == 31 and adelante.is_disabled() and atras.is_enabled()
+    pagina.get_by_role("slider").nth(1).focus()
+    pagina.keyboard.press("Home")
+    assert atras.is_disabled()
+    assert "a distancia 36" in pagina.locator(".reading").inner_text()
 
 
 # --- Manejo ---------------------------------------------------------------------------------------

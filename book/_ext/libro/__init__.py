@@ -20,7 +20,8 @@ Cada módulo hace una cosa y tiene su ``setup``:
 - :mod:`libro.mapa`       el mapa del libro
 - :mod:`libro.temario`, :mod:`libro.soluciones`  los apéndices que se escriben solos
 - :mod:`libro.publicacion`  canónica, mapa del sitio, 404 y novedades, si hay dirección
-- :mod:`libro.sitio`       fórmulas, colores, botones de cada página
+- :mod:`libro.formulas`    de TeX a MathML
+- :mod:`libro.sitio`       colores, botones de cada página
 
 Importar ``libro`` no importa Sphinx: los guiones usan :func:`huella` y :func:`ruta_cache`.
 """
@@ -44,6 +45,7 @@ def setup(app) -> dict:
         ejercicios,
         espanol,
         etiquetas,
+        formulas,
         iconos,
         mapa,
         numeracion,
@@ -68,6 +70,7 @@ def setup(app) -> dict:
         espanol,
         citas,
         docstrings,
+        formulas,
         sitio,
         publicacion,
         tipografia,

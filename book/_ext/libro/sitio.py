@@ -1,4 +1,4 @@
-"""Lo que cada página lleva además del texto: fórmulas, colores, botones y enlaces al cuaderno."""
+"""Lo que cada página lleva además del texto: colores, botones y enlaces al cuaderno."""
 
 from __future__ import annotations
 
@@ -22,45 +22,8 @@ PARA_LLEVAR = (
     ),
 )
 
-# Las mayúsculas son matrices (filas = posiciones) y las minúsculas, una fila. El color repite lo
-# que dice la letra.
-MACROS = {
-    "Q": r"\class{q}{Q}",
-    "K": r"\class{k}{K}",
-    "V": r"\class{v}{V}",
-    "q": r"\class{q}{q}",
-    "k": r"\class{k}{k}",
-    "vv": r"\class{v}{v}",
-    "T": r"{\mathsf T}",
-    "R": r"\mathbb{R}",
-    "E": r"\operatorname{E}",
-    "Var": r"\operatorname{Var}",
-    "softmax": r"\operatorname{softmax}",
-    "Attn": r"\operatorname{Attn}",
-}
-
-MATHJAX = {
-    "loader": {
-        "load": ["core", "input/tex", "[tex]/html", "output/chtml", "a11y/assistive-mml"],
-        "paths": {"fonts": "[mathjax]/fonts"},
-    },
-    "tex": {"packages": {"[+]": ["html"]}, "macros": MACROS, "tags": "none"},
-    "output": {
-        "displayOverflow": "linebreak",
-        "linebreaks": {"inline": True, "width": "100%", "lineleading": 0.35},
-        "scale": 1.0,
-        "mtextInheritFont": True,
-    },
-    "options": {
-        "processHtmlClass": "tex2jax_process|mathjax_process|math|output_area",
-        "enableAssistiveMml": True,
-    },
-}
-
 
 def _configurar(app, config) -> None:
-    config.mathjax3_config = MATHJAX
-    # MathJax ya viene con «defer»; sin class=math en línea, el tema no lo tocaría.
     colores = Path(app.outdir).parent / "libro_static"
     colores.mkdir(parents=True, exist_ok=True)
     (colores / "atento.css").write_text(_colores(), "utf8")

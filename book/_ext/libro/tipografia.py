@@ -1,4 +1,6 @@
-"""La puntuación que sigue a una fórmula no se queda sola al empezar la línea."""
+"""Ni la puntuación que sigue a una fórmula ni el «%» de un número se quedan solos al empezar la
+línea.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,18 @@ import re
 
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
+from sphinx.transforms.post_transforms import SphinxPostTransform
 
+CODIGO = (
+    nodes.literal,
+    nodes.literal_block,
+    nodes.math,
+    nodes.math_block,
+    nodes.raw,
+    nodes.comment,
+)
 DETRAS = re.compile(r"^[.,;:!?…)\]»”%]+")
+PORCENTAJE = re.compile(r"(?:(?<=\d)|^) (?=%)")
 DELANTE = re.compile(r"[(\[«“¿¡]+$")
 
 
@@ -53,6 +65,21 @@ class PegarPuntuacion(SphinxTransform):
         return signos
 
 
+class PegarPorcentajes(SphinxPostTransform):
+    """Pone entre un número y su «%» un espacio que no se parte; el número puede ser un valor
+    guardado o una fórmula.
+    """
+
+    default_priority = 999  # cuando ya no queda nada por sustituir
+
+    def run(self, **kwargs) -> None:
+        for texto in list(self.document.findall(nodes.Text)):
+            padre = texto.parent
+            if PORCENTAJE.search(texto) and not isinstance(padre, CODIGO):
+                padre.replace(texto, nodes.Text(PORCENTAJE.sub("\N{NO-BREAK SPACE}", texto)))
+
+
 def setup(app) -> None:
-    """Registra la transformación."""
+    """Registra las transformaciones."""
     app.add_transform(PegarPuntuacion)
+    app.add_post_transform(PegarPorcentajes)

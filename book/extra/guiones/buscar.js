@@ -93,7 +93,6 @@
       resumen.textContent = !campo.value.trim() ? "" : cuantos === 0
         ? "Nada con esas palabras. Prueba con menos, o con el nombre inglés del término."
         : cuantos === 1 ? "1 resultado" : `${cuantos} resultados`;
-      window.MathJax?.typesetPromise?.([lista]);
     };
     campo.value = new URLSearchParams(location.search).get("q") ?? "";
     campo.addEventListener("input", buscar);

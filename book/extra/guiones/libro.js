@@ -2,37 +2,6 @@
 (() => {
   const todos = (selector, raiz = document) => [...raiz.querySelectorAll(selector)];
 
-  // El MathML de asistencia apunta opciones de un menú que aquí no se carga; se quitan para no avisar en la consola.
-  if (window.MathJax) {
-    window.MathJax.startup = {
-      ready() {
-        delete window.MathJax.config.options.menuOptions;
-        window.MathJax.startup.defaultReady();
-      },
-    };
-  }
-
-  // ---------- Fórmulas: MathJax las parte al ancho que ve; si ese ancho cambia, hay que decírselo ----------
-  const recomponer = (formula, documento) => {
-    try {
-      formula.rerender(documento);
-    } catch (fallo) {   // falta un trozo de la fuente: MathJax pide volver cuando llegue
-      if (!fallo.retry) throw fallo;
-      fallo.retry.then(() => recomponer(formula, documento)).then(repasar);
-    }
-  };
-  const partirDeNuevo = (raiz) => {
-    const documento = window.MathJax?.startup?.document;
-    if (!documento?.math) return;
-    for (const formula of documento.math) {
-      const caja = formula.start?.node?.parentNode;
-      if (!formula.display || !caja || !raiz.contains(caja) || !caja.offsetParent) continue;
-      const medida = documento.outputJax.getMetricsFor(caja, true);
-      if (Math.abs(medida.containerWidth - formula.metrics.containerWidth) < 2) continue;
-      formula.setMetrics(medida.em, medida.ex, medida.containerWidth, medida.scale);
-      recomponer(formula, documento);
-    }
-  };
   // Una fórmula en línea más ancha que su párrafo sí puede partirse.
   const soltarLargas = () => {
     for (const tramo of todos(".sin-corte")) {
@@ -43,15 +12,23 @@
   };
 
   // ---------- Lo que se desplaza con el dedo, también con el teclado, y se nota que sigue ----------
-  const DESPLAZABLES = "div.math > mjx-container, .highlight pre, .cell_output pre, .cell_output .text_html, " +
+  const DESPLAZABLES = ".formula, .highlight pre, .cell_output pre, .cell_output .text_html, " +
     ".pst-scrollable-table-container, .bd-article table";
   const marcarBordes = (caja) => {
     const resto = caja.scrollWidth - caja.clientWidth - caja.scrollLeft;
     caja.classList.toggle("sigue-derecha", resto > 1);
     caja.classList.toggle("sigue-izquierda", caja.scrollLeft > 1);
   };
+  // Una alineación que no cabe se reparte en renglones.
+  const estrecharFormulas = () => {
+    for (const formula of todos(".formula")) {
+      formula.classList.remove("estrecha");
+      formula.classList.toggle("estrecha", formula.scrollWidth > formula.clientWidth + 1);
+    }
+  };
   const repasar = () => {
     soltarLargas();
+    estrecharFormulas();
     apilarTablas();
     for (const caja of todos(DESPLAZABLES)) {
       const cabe = caja.scrollWidth <= caja.clientWidth + 1;
@@ -85,22 +62,13 @@
       tabla.classList.add("apilada");
     }
   };
-  let espera, ancho = window.innerWidth;
+  let espera;
   window.addEventListener("resize", () => {
     clearTimeout(espera);
-    espera = setTimeout(() => {
-      if (window.innerWidth !== ancho) partirDeNuevo(document.body);
-      ancho = window.innerWidth;
-      repasar();
-    }, 120);
+    espera = setTimeout(repasar, 120);
   });
-  document.addEventListener("toggle", (suceso) => {
-    if (suceso.target.open) {
-      partirDeNuevo(suceso.target);
-      repasar();
-    }
-  }, true);
-  window.addEventListener("load", () => (window.MathJax?.startup?.promise ?? Promise.resolve()).then(repasar));
+  document.addEventListener("toggle", (suceso) => suceso.target.open && repasar(), true);
+  window.addEventListener("load", () => document.fonts.ready.then(repasar));
 
   // ---------- Plegados: un enlace abre lo que encierra su destino; al imprimir se abre todo y luego se deja igual ----
   const irAlAncla = () => {
@@ -223,7 +191,6 @@
       nota.style.left = `${Math.max(margen, Math.min(lugar.left, innerWidth - nota.offsetWidth - margen)) + scrollX}px`;
       const arriba = lugar.bottom + nota.offsetHeight + margen > innerHeight && lugar.top > nota.offsetHeight + margen;
       nota.style.top = `${(arriba ? lugar.top - nota.offsetHeight - 6 : lugar.bottom + 6) + scrollY}px`;
-      if (nota.querySelector(".math:not(:has(mjx-container))")) window.MathJax?.typesetPromise?.([nota]);
     };
     for (const enlace of enlaces) {
       enlace.addEventListener("pointerenter", (s) => s.pointerType === "mouse" && abrir(enlace));

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from atento.checks.layers import require_ids, require_option
 from atento.checks.seq2seq import OPTIONS, PROBABILITIES, require_trailing
+from atento.checks.training import config_of
 from atento.numbers import require_divisible, require_probability, require_size
 
 SIZES = ("vocab", "d_model", "n_heads", "d_ff", "n_layers", "max_len")
@@ -61,10 +62,28 @@ def step(self: nn.Module, ids: Tensor, state: Any | None = None) -> None:
         )
 
 
+def generate(self: nn.Module, start: Tensor) -> None:
+    """Lanza si un comienzo no tiene palabras o lleva relleno en medio."""
+    step(self, start)
+    if self.config.pad_id is None:
+        return
+    real = start != self.config.pad_id  # (batch, start)
+    for row in (~real.any(dim=1)).nonzero().flatten().tolist():
+        raise ValueError(
+            f"start: se esperaba alguna palabra en cada comienzo; la fila {row} es toda relleno "
+            f"(pad_id = {self.config.pad_id})."
+        )
+    if ((real[:, 1:] != real[:, :-1]).sum(dim=1) > 1).any():
+        raise ValueError(
+            f"start: se esperaba el relleno (pad_id = {self.config.pad_id}) a un lado de cada "
+            "comienzo; llegó con relleno entre las palabras."
+        )
+
+
 def loss(model: nn.Module, ids: Tensor, *, smoothing: float = 0.0) -> None:
     """Lanza si ``ids`` no tiene al menos dos columnas o el modelo vería lo que ha de predecir."""
-    require_ids(ids, model.config.vocab, name="ids")
-    if not model.config.causal:
+    require_ids(ids, config_of(model).vocab, name="ids")
+    if not config_of(model).causal:
         raise ValueError(
             "model: se esperaba uno con causal=True; sin ella ve la palabra que debe predecir."
         )

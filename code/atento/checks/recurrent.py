@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from atento.checks.training import config_of
 from atento.numbers import require_size
 from atento.shapes import is_readable, require_integer
 
@@ -92,7 +93,7 @@ def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> None:
             f"batch: se esperaba la pareja (source, target); llegó {type(batch).__name__}."
         )
     target = batch[1]
-    require_ids(target, model.config.target_vocab, name="target")
+    require_ids(target, config_of(model).target_vocab, name="target")
     if target.shape[1] < 2:
         raise ValueError(
             "target: se esperaban al menos dos columnas, comienzo y una palabra; llegó "

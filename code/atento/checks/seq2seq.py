@@ -5,6 +5,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from atento.checks.layers import require_ids, require_option
+from atento.checks.training import config_of
 from atento.numbers import require_divisible, require_probability, require_size
 from atento.shapes import is_readable
 
@@ -134,7 +135,7 @@ def loss(model: nn.Module, batch: tuple[Tensor, Tensor], *, smoothing: float = 0
         raise TypeError(
             f"batch: se esperaba la pareja (source, target); llegó {type(batch).__name__}."
         )
-    require_ids(batch[1], model.config.target_vocab, name="target")
+    require_ids(batch[1], config_of(model).target_vocab, name="target")
     if batch[1].shape[1] < 2:
         raise ValueError(
             f"target: se esperaban al menos dos columnas, comienzo y una palabra; llegó "

@@ -10,14 +10,17 @@ en todas; los pesos de atención, el violeta del libro.
 ``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas ·
 ``arcs``, ``reach``, ``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``,
 ``encoder_decoder``, ``recurrent_cell``: piezas y cables · ``stream``, ``additions``,
-``position_wise``, ``normalization``: el bloque · ``timeline``, ``history``: tiempo · ``roles``,
-``room``, ``histograms``: escenas.
+``position_wise``, ``normalization``: el bloque · ``timeline``, ``history``, ``clocks``: tiempo y
+agujas · ``roles``, ``room``, ``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en
+piezas.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
+from atento.diagrams.clocks import clocks
 from atento.diagrams.links import arcs, reach, shuffle, triangle
 from atento.diagrams.mixtures import mixture
 from atento.diagrams.norms import normalization
+from atento.diagrams.pieces import lattice, pieces
 from atento.diagrams.recurrent import encoder_decoder, recurrent_cell
 from atento.diagrams.scenes import Person, histograms, roles, room
 from atento.diagrams.streams import Sublayer, additions, position_wise, stream
@@ -33,12 +36,15 @@ __all__ = [
     "additions",
     "arcs",
     "blocks",
+    "clocks",
     "encoder_decoder",
     "histograms",
     "history",
+    "lattice",
     "mixture",
     "normalization",
     "phases",
+    "pieces",
     "position_wise",
     "product",
     "reach",

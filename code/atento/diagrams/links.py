@@ -260,13 +260,12 @@ def shuffle(items: Sequence[str], order: Sequence[int], *, middle: str = "atenci
             half = (one[0] + two[0]) / 2
             path = Path([one, (half, one[1]), (half, two[1]), two], [1, 4, 4, 4])
             canvas.path(path, color=MUTED, width=1.4)
-    left, right = xs[1] + wide / 2 + 3, xs[2] - wide / 2 - 3
-    canvas.arrow(
-        [(left, (top + bottom - step) / 2), (right, (top + bottom - step) / 2)],
-        color=WEIGHT,
-        width=2.2,
+    left, right, y = xs[1] + wide / 2 + 3, xs[2] - wide / 2 - 3, (top + bottom - step) / 2
+    canvas.arrow([(left, y), (right, y)], color=WEIGHT, width=2.2)
+    fits = measure(middle) < right - left  # encima de la flecha o, si no cabe, debajo de todo
+    canvas.text(
+        (left + right) / 2, y - 11 if fits else bottom + 2, middle, size=SMALL, color=WEIGHT
     )
-    canvas.text((xs[1] + xs[2]) / 2, bottom + 2, middle, size=SMALL, color=WEIGHT)
     for x, title in zip(xs, ("filas", "barajadas", "salidas", "en orden"), strict=True):
         canvas.text(x, 14, title, size=SMALL, color=MUTED)
     return canvas.finish(bottom + 14)

@@ -72,6 +72,7 @@ def tensor(
     row: int | None = None,
     bar: str | None = None,
     spec: str | None = None,
+    shade: bool = False,
 ) -> Figure:
     """Un tensor de 1 a 4 ejes con sus celdas: el lote, como hojas apiladas; el segundo eje de
     cuatro, en fila.
@@ -80,7 +81,7 @@ def tensor(
     axes: nombre de cada eje, en el orden del tensor: ``("batch", "n", "d_model")``.
     role: papel que da el tinte («query», «key», «value», «weight», …); rows, columns: rótulos de la
     hoja de delante. row: fila que se enmarca; bar: eje que se suma, con una barra encima; spec:
-    escribe los valores («.2f»).
+    escribe los valores («.2f»). shade: el tono dice el valor, en gris los negativos.
 
     Errores: ``ValueError`` si los ejes y los tamaños no casan, si hay más de 4 ejes o si no caben
     16 celdas.
@@ -98,11 +99,14 @@ def tensor(
         as_words(rows, "rows", n_rows) if rows else [],
         as_words(columns, "columns", n_cols) if columns else [],
     )
+    if shade and values is None:
+        raise ValueError("shade: hacen falta valores, y data solo da tamaños")
     if spec is not None and values is None:
         raise ValueError(
             "spec: para escribir los valores hacen falta valores, y data solo da tamaños"
         )
     drawing = _TensorDrawing(sizes, list(axes), name, role, labels, values, spec)
+    drawing.shade = shade
     return drawing.draw(row, bar)
 
 
@@ -150,7 +154,7 @@ class _TensorDrawing:
         self.rows, self.cols = [1, 1, *sizes][-2:]
         self.panels = sizes[1] if len(sizes) == 4 else 1
         self.sheets = min(sizes[0], _SHEETS) if len(sizes) >= 3 else 1
-        self.canvas = Canvas()
+        self.canvas, self.shade = Canvas(), False
         self.step = 9.0 if self.sheets > 1 else 0.0
 
     def draw(self, row: int | None, bar: str | None) -> Figure:
@@ -231,6 +235,7 @@ class _TensorDrawing:
                 role=self.role,
                 values=values,
                 spec=spec,
+                shade=self.shade,
                 paper=self.sheets > 1,
             )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ def vectors(
     weights: Mapping[str, float] | None = None,
     result: str = "mezcla",
     hull: bool = False,
+    links: Sequence[tuple[str, str]] = (),
     xlabel: str = "",
     ylabel: str = "",
     height: float = 250.0,
@@ -45,7 +46,8 @@ def vectors(
     color y trazo. project: (a, b): proyecta a sobre la recta de b y escribe el producto escalar.
     weights: ``{nombre: peso}``: dibuja el punto de la mezcla Σ peso·vector, con un hilo a cada
     vector, tan grueso como su peso; result: cómo se llama. hull: tiñe la envolvente convexa de los
-    valores (o de todos, si no hay valores). xlabel, ylabel: qué mide cada eje; height: alto máximo,
+    valores (o de todos, si no hay valores). links: ``(a, b)``: una flecha de trazos de la punta de
+    a a la de b, la diferencia b − a. xlabel, ylabel: qué mide cada eje; height: alto máximo,
     en puntos.
 
     Errores: ``ValueError`` si un vector no tiene dos números finitos, si un nombre no existe o si
@@ -61,6 +63,7 @@ def vectors(
         ("roles", roles or {}),
         ("project", project or ()),
         ("weights", weights or {}),
+        ("links", [name for link in links for name in link]),
     ):
         for unknown in [name for name in names if name not in points]:
             raise ValueError(f"{label}: «{unknown}» no es uno de los vectores: {', '.join(points)}")
@@ -73,6 +76,7 @@ def vectors(
         plane.mixture(mixed, weights or {}, result)
     if project is not None:
         plane.project(*project)
+    plane.links(links)
     plane.arrows()
     return plane.finish()
 
@@ -160,6 +164,12 @@ class _Plane:
                 )
         for name, end in ends.items():
             self.label(name, end, COLORS[self.roles[name]], away=origin, bold=True)
+
+    def links(self, pairs: Sequence[tuple[str, str]]) -> None:
+        for pair in pairs:
+            start, end = (self.at(self.points[name]) for name in pair)
+            self.canvas.arrow([start, end], color=MUTED, width=1.6, dash=(0, (4, 3)), head=8.0)
+            self.segments.append((start, end))
 
     def mixture(self, point: Point, weights: Mapping[str, float], result: str) -> None:
         center = self.at(point)

@@ -6,7 +6,9 @@ mostrar:
 - :func:`stepper`: la atención paso a paso sobre una frase, con sus números.
 - :func:`paths`: de una palabra a otra, por una recurrencia, una convolución y una atención.
 - :func:`plane`: vectores en un plano que se mueven con la mano.
+- :func:`merges`: las uniones de BPE en una frase que se escribe, y el corte de unigrama.
 - :func:`softmax`: de puntuaciones a pesos, con temperatura y escala.
+- :func:`clock`: las agujas de una posición, con las sinusoides.
 - :func:`mask`: se pinta quién puede mirar a quién; pesos y alcance tras varias capas.
 - :func:`stream`: qué encuentra, qué lee y qué añade cada subcapa de una pila.
 
@@ -15,7 +17,9 @@ tabla con el estado inicial.
 """
 
 from atento.explorers.base import Explorer, deduplicate
+from atento.explorers.clock import ClockExplorer, clock
 from atento.explorers.mask import MaskExplorer, mask
+from atento.explorers.merges import MergesExplorer, merges
 from atento.explorers.paths import PathsExplorer, paths
 from atento.explorers.plane import PlaneExplorer, plane
 from atento.explorers.softmax import SoftmaxExplorer, softmax
@@ -23,15 +27,19 @@ from atento.explorers.stepper import StepperExplorer, stepper
 from atento.explorers.stream import StreamExplorer, stream
 
 __all__ = [
+    "ClockExplorer",
     "Explorer",
     "MaskExplorer",
+    "MergesExplorer",
     "PathsExplorer",
     "PlaneExplorer",
     "SoftmaxExplorer",
     "StepperExplorer",
     "StreamExplorer",
+    "clock",
     "deduplicate",
     "mask",
+    "merges",
     "paths",
     "plane",
     "softmax",

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 _ATTENTION = {"attention": {"light": "#6e2a6b", "dark": "#d9a0d5"}}  # el violeta de los pesos
-_ROLES = ("query", "key", "value", "attention", "muted", "ink", "paper")
+_ROLES = ("query", "key", "value", "position", "attention", "muted", "ink", "paper")
 _PART = re.compile(r'<(style|script) data-atento-part="([\w-]+)">.*?</\1>', re.DOTALL)
 
 

@@ -5,9 +5,11 @@ decodificador, como GPT); sin ella lo ve todo y puntúa la que hay en cada sitio
 como BERT). El bloque es el mismo: la diferencia está en la máscara.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -15,12 +17,12 @@ from atento.attention import MultiHeadAttention
 from atento.blocks import Encoder, EncoderBlock
 from atento.cache import KVCache
 from atento.checks import language as checks
-from atento.decoding import greedy
+from atento.decoding import greedy, kept, recomputing
 from atento.layers import NORMALIZATIONS, FeedForward, TokenEmbedding
-from atento.masks import causal_mask, combine, padding_mask
+from atento.masks import causal_mask, combine, new_rows, padding_mask
 from atento.models.positioning import added, attention_options, consecutive
-from atento.shapes import typed
-from atento.training import cross_entropy, evaluating
+from atento.shapes import trusted, typed
+from atento.training import cross_entropy, evaluating, unwrap
 
 
 @dataclass(frozen=True)
@@ -113,30 +115,64 @@ class LanguageModel(nn.Module):
         """Un paso de generación: puntuaciones de la palabra que sigue a ``ids`` y estado nuevo.
 
         Solo se calculan las columnas que ``state`` no ha visto; ``None`` es no haber visto nada. El
-        estado que llega no cambia.
+        estado que llega no cambia. Al generar, el relleno va delante, para que lo nuevo siga a lo
+        escrito: nadie lo ve, y las posiciones se cuentan desde la primera palabra.
 
         Errores: ``TypeError`` o ``ValueError`` si ``ids`` no son números del vocabulario,
         (batch, length), con alguna columna nueva, o el modelo no es causal.
         """
         fresh = [KVCache() for _ in self.encoder.blocks]
         caches = fresh if state is None else [cache.copy() for cache in state]
-        seen, where = len(caches[0]), consecutive(ids)
-        x = self.embed(ids[:, seen:], where[seen:])  # (batch, new, d_model)
-        mask = causal_mask(ids.shape[1], device=ids.device)[seen:]  # (new, length)
-        x = self.encoder(x, mask, positions=where, caches=caches)
+        seen, where, real = len(caches[0]), consecutive(ids), self._begun(ids)
+        mask = new_rows(ids.shape[1], seen, device=ids.device)  # (new, length)
+        if real is not None:  # hay relleno delante
+            where = (real.cumsum(1) - 1).clamp(min=0)  # (batch, length)
+            mask = combine(mask, real[:, None, None])  # (batch, 1, new, length)
+        x = self.embed(ids[:, seen:], where[..., seen:])  # (batch, new, d_model)
+        with trusted(seen > 0):
+            x = self.encoder(x, mask, positions=where, caches=caches)
         return self.project(x[:, -1]), tuple(caches)
 
     def generate(
-        self, start: Int[Tensor, "batch start"], *, eos_id: int, max_length: int = 64
-    ) -> Int[Tensor, "batch length"]:
-        """Sigue cada comienzo con la palabra más probable; devuelve solo lo nuevo, (batch, length).
+        self,
+        start: Int[Tensor, "batch start"],
+        *,
+        eos_id: int,
+        max_length: int = 64,
+        strategy: Callable = greedy,
+        cache: bool = True,
+        **options: Any,
+    ) -> Any:
+        """Sigue cada comienzo, (batch, start), y devuelve lo que dé la estrategia: solo lo nuevo.
 
-        Errores: los de :meth:`step` y los de :func:`atento.decoding.greedy`.
+        ``strategy`` es una de :mod:`atento.decoding`, que recibe ``options``:
+        ``generate(start, eos_id=2, strategy=sample, top_p=0.9)``. Los comienzos más cortos llevan
+        relleno a un lado, y el resultado es el de cada uno solo. Sin ``cache``, cada paso lo
+        recalcula todo, para comparar.
+
+        Errores: los de :meth:`step` y los de la estrategia, y ``ValueError`` si un comienzo no
+        tiene palabras o lleva relleno en medio.
         """
-        checks.step(self, start)
+        checks.generate(self, start)
         pad_id = eos_id if self.config.pad_id is None else self.config.pad_id
-        with evaluating(self):
-            return greedy(self.step, start, eos_id=eos_id, max_length=max_length, pad_id=pad_id)
+        step = self.step if cache else recomputing(self.step)
+        options = {"eos_id": eos_id, "max_length": max_length, "pad_id": pad_id, **options}
+        with evaluating(self), torch.inference_mode():
+            written = strategy(step, self._padded_in_front(start), **options)
+        return kept(written)
+
+    def _padded_in_front(self, ids: Tensor) -> Tensor:
+        """Lo mismo, con el relleno delante."""
+        if self.config.pad_id is None:
+            return ids
+        order = (ids != self.config.pad_id).long().argsort(dim=1, stable=True)
+        return ids.gather(1, order)  # (batch, n)
+
+    def _begun(self, ids: Tensor) -> Bool[Tensor, "batch n"] | None:
+        """Qué columnas no son relleno de delante, o ``None`` si no lo hay."""
+        if self.config.pad_id is None or not (ids[:, 0] == self.config.pad_id).any():
+            return None
+        return (ids != self.config.pad_id).cummax(dim=1).values
 
     def _mask(self, ids: Tensor) -> Tensor | None:
         """Quién puede atender a quién: lo anterior, si es causal, y nunca al relleno."""
@@ -165,4 +201,5 @@ def next_token_loss(
     Errores: ``TypeError`` o ``ValueError`` si ``ids`` no sirve o no tiene al menos dos columnas.
     """
     logits = model(ids[:, :-1])  # (batch, n - 1, vocab)
-    return cross_entropy(logits, ids[:, 1:], pad_id=model.config.pad_id, smoothing=smoothing)
+    pad_id = unwrap(model).config.pad_id
+    return cross_entropy(logits, ids[:, 1:], pad_id=pad_id, smoothing=smoothing)

@@ -13,13 +13,13 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from atento.attention import attend
 from atento.checks import recurrent as checks
-from atento.decoding import greedy
+from atento.decoding import greedy, select
 from atento.masks import padding_mask
 from atento.models.cells import CELLS, GRUCell, LSTMCell, Recurrent, RNNCell, hidden, unroll
 from atento.numbers import require_probability, require_size
 from atento.shapes import typed
 from atento.similarity import additive
-from atento.training import evaluating
+from atento.training import evaluating, unwrap
 
 __all__ = [
     "CELLS",
@@ -132,6 +132,10 @@ class Memory:
     valid: Tensor  # (batch, source)
     summary: Tensor  # (batch, d_hidden)
 
+    def select(self, rows: Int[Tensor, " new_batch"]) -> "Memory":
+        """La memoria de esas filas del lote, en ese orden."""
+        return Memory(*(select(part, rows) for part in vars(self).values()))
+
 
 @dataclass
 class DecoderState:
@@ -140,6 +144,10 @@ class DecoderState:
     recurrent: Tensor | tuple[Tensor, Tensor]
     memory: Memory
     weights: Tensor | None = None
+
+    def select(self, rows: Int[Tensor, " new_batch"]) -> "DecoderState":
+        """El estado de esas filas del lote, en ese orden y con repeticiones, para el haz."""
+        return DecoderState(*(select(part, rows) for part in vars(self).values()))
 
 
 class AdditiveAttention(nn.Module):
@@ -322,5 +330,5 @@ def translation_loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Float[Te
     """
     source, target = batch
     logits, _ = model(source, target[:, :-1])
-    labels, pad_id = target[:, 1:], model.config.pad_id
+    labels, pad_id = target[:, 1:], unwrap(model).config.pad_id
     return nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad_id)

@@ -5,10 +5,11 @@ sigue a cada posición del destino. Para generar, ``start`` y ``step`` hacen lo 
 con caché.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -16,12 +17,12 @@ from atento.attention import MultiHeadAttention
 from atento.blocks import Decoder, DecoderBlock, Encoder, EncoderBlock
 from atento.cache import KVCache, Memory
 from atento.checks import seq2seq as checks
-from atento.decoding import greedy
+from atento.decoding import greedy, kept, recomputing
 from atento.layers import NORMALIZATIONS, FeedForward, TokenEmbedding
-from atento.masks import causal_mask, padding_mask
+from atento.masks import new_rows, padding_mask
 from atento.models.positioning import Positions, added, attention_options
-from atento.shapes import typed
-from atento.training import cross_entropy, evaluating
+from atento.shapes import trusted, typed
+from atento.training import cross_entropy, evaluating, unwrap
 
 # --- La configuración -----------------------------------------------------------------------------
 
@@ -250,21 +251,32 @@ class Seq2Seq(nn.Module):
         return logits[:, -1], state
 
     def generate(
-        self, source: Int[Tensor, "batch source"], *, max_length: int = 64
-    ) -> Int[Tensor, "batch target"]:
-        """Escribe la respuesta palabra a palabra, la más probable cada vez (búsqueda voraz).
+        self,
+        source: Int[Tensor, "batch source"],
+        *,
+        max_length: int = 64,
+        strategy: Callable = greedy,
+        cache: bool = True,
+        **options: Any,
+    ) -> Any:
+        """Escribe la respuesta palabra a palabra y devuelve lo que dé la estrategia.
 
-        Devuelve (batch, target), sin el comienzo y con fin y relleno; deja cada módulo en su modo.
+        ``strategy`` es una de :mod:`atento.decoding`, que recibe ``options``:
+        ``generate(source, strategy=beam_search, beams=4)``. Con la voraz, (batch, target), sin el
+        comienzo y con fin y relleno. Sin ``cache``, cada paso vuelve a leer todo lo escrito, para
+        comparar. Deja cada módulo en su modo.
 
-        Errores: los de :meth:`encode`, y ``ValueError`` si ``max_length`` < 1.
+        Errores: los de :meth:`encode` y los de la estrategia.
         """
         checks.encode(self, source)
         config = self.config
         start = source.new_full((source.shape[0], 1), config.bos_id)
-        options = {"eos_id": config.eos_id, "pad_id": config.pad_id, "max_length": max_length}
-        options["state"] = lambda: self.start(self.encode(source))
-        with evaluating(self):
-            return greedy(self.step, start, **options)
+        step = self.step if cache else recomputing(self.step)
+        rules = {"eos_id": config.eos_id, "pad_id": config.pad_id, "max_length": max_length}
+        rules["state"] = lambda: self.start(self.encode(source))
+        with evaluating(self), torch.inference_mode():
+            written = strategy(step, start, **{**rules, **options})
+        return kept(written)
 
     def _write(self, ids: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Las puntuaciones de las columnas que ``state`` no ha visto, y el estado con ellas."""
@@ -273,15 +285,10 @@ class Seq2Seq(nn.Module):
         positions = self.places(ids)
         x = self.embed_target(ids[:, seen:], positions[..., seen:])  # (batch, new, d_model)
         _, memory_mask, memory_positions = state.encoded
-        x = self.decoder(
-            x,
-            state.memories,
-            causal_mask(n, device=ids.device)[seen:],  # (new, n)
-            memory_mask,
-            positions=positions,
-            memory_positions=memory_positions,
-            caches=caches,
-        )
+        mask = new_rows(n, seen, device=ids.device)  # (new, n)
+        where = {"positions": positions, "memory_positions": memory_positions}
+        with trusted(seen > 0):
+            x = self.decoder(x, state.memories, mask, memory_mask, caches=caches, **where)
         return self.project(x), DecoderState(state.memories, state.encoded, caches)
 
     # Construir las piezas
@@ -341,4 +348,5 @@ def seq2seq_loss(
     """
     source, target = batch
     logits = model(source, target[:, :-1])  # (batch, target - 1, vocab)
-    return cross_entropy(logits, target[:, 1:], pad_id=model.config.pad_id, smoothing=smoothing)
+    pad_id = unwrap(model).config.pad_id
+    return cross_entropy(logits, target[:, 1:], pad_id=pad_id, smoothing=smoothing)

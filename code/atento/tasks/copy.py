@@ -9,20 +9,15 @@ El vocabulario tiene ``VOCAB_SIZE`` = 20 números: relleno, comienzo, fin y 17 s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Int
-from torch import Tensor, nn
 
-from atento.decoding import greedy
-from atento.device import require_device
 from atento.numbers import require_size
-from atento.rng import generator
+from atento.tasks import writing
 from atento.tasks.translation.vocabulary import BOS_ID, EOS_ID, PAD_ID, Batch
-from atento.training import evaluating
+from atento.tasks.writing import MARGIN
 
 __all__ = [
     "BOS_ID",
@@ -41,9 +36,6 @@ __all__ = [
 
 VOCAB_SIZE = 20
 FIRST_SYMBOL = EOS_ID + 1
-MARGIN = 2
-"""Lo que se deja escribir de más a un modelo: si no sabe parar, que se vea."""
-
 Example = tuple[int, ...]
 """Un ejemplo: los símbolos que hay que copiar, de ``FIRST_SYMBOL`` a ``VOCAB_SIZE - 1``."""
 
@@ -59,9 +51,11 @@ def generate(
     enteros positivos o si ``rng`` no es un generador ni un entero.
     """
     require_size(n, name="n", least=0)
-    options, source = _require_lengths(lengths), _require_rng(rng)
-    sizes = torch.tensor(options)[_draw(len(options), n, source)].tolist()
-    symbols = (_draw(VOCAB_SIZE - FIRST_SYMBOL, sum(sizes), source) + FIRST_SYMBOL).split(sizes)
+    options = writing.require_options(lengths, name="lengths")
+    source = writing.require_rng(rng)
+    sizes = torch.tensor(options)[writing.draw(len(options), n, source)].tolist()
+    symbols = writing.draw(VOCAB_SIZE - FIRST_SYMBOL, sum(sizes), source) + FIRST_SYMBOL
+    symbols = symbols.split(sizes)
     return [tuple(row.tolist()) for row in symbols]
 
 
@@ -76,8 +70,8 @@ def batch(examples: Sequence[Example]) -> Batch:
     """
     _require_examples(examples)
     return Batch(
-        _pad([[*example, EOS_ID] for example in examples]),
-        _pad([[BOS_ID, *example, EOS_ID] for example in examples]),
+        writing.pad([[*example, EOS_ID] for example in examples]),
+        writing.pad([[BOS_ID, *example, EOS_ID] for example in examples]),
     )
 
 
@@ -96,8 +90,9 @@ def batches(
     """
     require_size(n, name="n", least=0)
     require_size(size, name="size")
-    options, source = _require_lengths(lengths), _require_rng(rng)
-    chosen = [options[i] for i in _draw(len(options), n, source).tolist()]
+    options = writing.require_options(lengths, name="lengths")
+    source = writing.require_rng(rng)
+    chosen = [options[i] for i in writing.draw(len(options), n, source).tolist()]
     return [batch(generate(size, source, lengths=length)) for length in chosen]
 
 
@@ -119,16 +114,7 @@ def copies(
     ejemplos, no existe ``device`` o ``batch_size`` no es positivo.
     """
     _require_examples(examples)
-    require_size(batch_size, name="batch_size")
-    where, write = require_device(device), _writer(model)
-    order = sorted(range(len(examples)), key=lambda i: len(examples[i]))
-    outputs: list[list[int]] = [[] for _ in examples]
-    for start in range(0, len(order), batch_size):
-        chosen = order[start : start + batch_size]
-        ids = write(batch([examples[i] for i in chosen]).source.to(where))
-        for i, row in zip(chosen, _require_rows(ids, len(chosen)), strict=True):
-            outputs[i] = row[: row.index(EOS_ID) + 1] if EOS_ID in row else row
-    return outputs
+    return writing.write(model, examples, batch, batch_size=batch_size, device=device)
 
 
 def score(
@@ -147,75 +133,14 @@ def score(
     Errores: los de :func:`copies`.
     """
     outputs = copies(model, examples, batch_size=batch_size, device=device)
-    marks: dict[int, list[tuple[bool, int, int]]] = {}
-    for written, example in zip(outputs, examples, strict=True):
-        marks.setdefault(len(example), []).append(_mark(written, [*example, EOS_ID]))
-    by_length = {length: _means(marks[length]) for length in sorted(marks)}
-    return {**_means([mark for row in marks.values() for mark in row]), "by_length": by_length}
-
-
-def _mark(written: list[int], wanted: list[int]) -> tuple[bool, int, int]:
-    """Si son idénticas, cuántos sitios acierta y cuántos había."""
-    hits = sum(a == b for a, b in zip(written, wanted, strict=False))
-    return written == wanted, hits, len(wanted)
-
-
-def _means(marks: list[tuple[bool, int, int]]) -> dict[str, float]:
-    exact, hits, places = (sum(column) for column in zip(*marks, strict=True))
-    return {"exact": exact / len(marks), "token": hits / places, "n": len(marks)}
-
-
-def _writer(model: Any) -> Callable[[Tensor], Tensor]:
-    """La función que escribe un lote entero."""
-    if hasattr(model, "encode") and hasattr(model, "step"):
-        return lambda source: _write(model, source)
-    if not callable(model):
-        raise TypeError(
-            f"model: se esperaba un modelo con encode y step, o una función; llegó "
-            f"{type(model).__name__}."
-        )
-    return model
-
-
-def _write(model: Any, source: Tensor) -> Tensor:
-    """Escribe un lote con :func:`greedy`, en modo de evaluación si el modelo lo tiene."""
-    with evaluating(model) if isinstance(model, nn.Module) else nullcontext():
-        return greedy(
-            model.step,
-            source.new_full((source.shape[0], 1), BOS_ID),
-            eos_id=EOS_ID,
-            pad_id=PAD_ID,
-            max_length=source.shape[1] + MARGIN,
-            state=lambda: model.encode(source),
-        )
-
-
-def _draw(options: int, n: int, source: torch.Generator) -> Int[Tensor, " n"]:
-    return torch.randint(options, (n,), generator=source, device=source.device).cpu()
-
-
-def _pad(rows: list[list[int]]) -> Int[Tensor, "batch length"]:
-    width = max(map(len, rows))
-    return torch.tensor([row + [PAD_ID] * (width - len(row)) for row in rows])
+    marks = [
+        writing.mark(written, [*example, EOS_ID])
+        for written, example in zip(outputs, examples, strict=True)
+    ]
+    return {**writing.means(marks), "by_length": writing.means_by(map(len, examples), marks)}
 
 
 # --- Las puertas ----------------------------------------------------------------------------------
-
-
-def _require_lengths(lengths: int | Sequence[int]) -> tuple[int, ...]:
-    options = tuple(lengths) if isinstance(lengths, Iterable) else (lengths,)
-    whole = all(isinstance(x, int) and not isinstance(x, bool) and x >= 1 for x in options)
-    if not options or not whole:
-        raise ValueError(f"lengths: se esperaban enteros positivos; llegó {lengths!r}.")
-    return options
-
-
-def _require_rng(rng: torch.Generator | int) -> torch.Generator:
-    if isinstance(rng, torch.Generator):
-        return rng
-    if isinstance(rng, int) and not isinstance(rng, bool):
-        return generator(rng)
-    raise TypeError(f"rng: se esperaba un torch.Generator o un entero; llegó {type(rng).__name__}.")
 
 
 def _require_examples(examples: Sequence[Example]) -> None:
@@ -228,13 +153,3 @@ def _require_examples(examples: Sequence[Example]) -> None:
                 f"examples: se esperaban símbolos de {FIRST_SYMBOL} a {VOCAB_SIZE - 1}; llegó "
                 f"{example!r}."
             )
-
-
-def _require_rows(ids: Any, n: int) -> list[list[int]]:
-    """Las filas que escribió el modelo, una por ejemplo."""
-    if not isinstance(ids, Tensor) or ids.ndim != 2 or ids.shape[0] != n:
-        came = tuple(ids.shape) if isinstance(ids, Tensor) else type(ids).__name__
-        raise ValueError(
-            f"model: se esperaba que devolviera la forma (batch={n}, …); devolvió {came}."
-        )
-    return ids.tolist()

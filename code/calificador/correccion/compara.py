@@ -103,7 +103,7 @@ def describe(valor: Any) -> str:
     if isinstance(valor, Otro):
         return limpia(valor.tipo, 60)
     if isinstance(valor, (list, tuple)):
-        return f"una {'tupla' if isinstance(valor, tuple) else 'lista'} de {len(valor)} elementos"
+        return f"una {'tupla' if isinstance(valor, tuple) else 'lista'} de {_elementos(len(valor))}"
     nombres = {
         bool: "un booleano",
         int: "un número",
@@ -114,16 +114,28 @@ def describe(valor: Any) -> str:
     return nombres.get(type(valor), type(valor).__name__)
 
 
+def _elementos(cuantos: int) -> str:
+    return f"{cuantos} elemento{'s' * (cuantos != 1)}"
+
+
 def forma(tamano: Sequence[int]) -> str:
     """``(2, 5)``."""
     return "(" + ", ".join(str(int(n)) for n in tamano) + ("," if len(tamano) == 1 else "") + ")"
 
 
-def numero(valor: Any) -> str:
+def numero(valor: Any, cifras: int = 6) -> str:
     """Un número o booleano en pocas cifras."""
     if isinstance(valor, float):
-        return f"{valor:.6g}"
-    return f"{valor.real:.6g}{valor.imag:+.6g}j" if isinstance(valor, complex) else str(valor)
+        return f"{valor:.{cifras}g}"
+    if isinstance(valor, complex):
+        return f"{valor.real:.{cifras}g}{valor.imag:+.{cifras}g}j"
+    return str(valor)
+
+
+def _distintos(uno: Any, otro: Any) -> tuple[str, str]:
+    """Dos números distintos, con las cifras que hagan falta para que se vea que lo son."""
+    textos = ((numero(uno, cifras), numero(otro, cifras)) for cifras in (6, 9, 12, 17))
+    return next((par for par in textos if par[0] != par[1]), (repr(uno), repr(otro)))
 
 
 # --- Valores --------------------------------------------------------------------------------------
@@ -157,7 +169,7 @@ def _diferencia(
         if not _es_numero(obtenido):
             return f"{en}tipo: llegó {describe(obtenido)}; se esperaba un número"
         iguales = cerca(float(obtenido), float(esperado), contexto.tolerancia, contexto.relativa)
-        return None if iguales else en + contexto.desajuste(numero(obtenido), numero(esperado))
+        return None if iguales else en + contexto.desajuste(*_distintos(obtenido, esperado))
     if type(obtenido) is not type(esperado):
         return f"{en}tipo: llegó {describe(obtenido)}; se esperaba {describe(esperado)}"
     if isinstance(esperado, str):
@@ -200,7 +212,10 @@ def _entre_secuencias(
     if not isinstance(obtenido, (list, tuple)):
         return f"{en}tipo: llegó {describe(obtenido)}; se esperaba {describe(esperado)}"
     if len(obtenido) != len(esperado):
-        return f"{en}llegaron {len(obtenido)} elementos; se esperaban {len(esperado)}"
+        return (
+            f"{en}{'llegó' if len(obtenido) == 1 else 'llegaron'} {_elementos(len(obtenido))};"
+            f" se {'esperaba' if len(esperado) == 1 else 'esperaban'} {len(esperado)}"
+        )
     for indice, (uno, otro) in enumerate(zip(obtenido, esperado, strict=True), start=1):
         aqui = f"{donde}, elemento {indice}" if donde else f"el elemento {indice} de la salida"
         problema = _diferencia(uno, otro, contexto, aqui, orden)
@@ -270,7 +285,7 @@ def _entre_tensores(
     primero = tuple(int(i) for i in (~bien).nonzero()[0])
     cuantos = int((~bien).sum())
     lugar = f"en [{', '.join(map(str, primero))}] " if primero else ""
-    valores = contexto.desajuste(numero(obtenido[primero].item()), numero(esperado[primero].item()))
+    valores = contexto.desajuste(*_distintos(obtenido[primero].item(), esperado[primero].item()))
     return f"{en}{lugar}{valores}; difieren {cuantos} de {bien.numel()} valores"
 
 

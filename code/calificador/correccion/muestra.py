@@ -5,6 +5,7 @@ falla.
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,7 +47,7 @@ def muestra(valor: Any, sangria: int = 0) -> str:
     if isinstance(valor, dict):
         return "{" + ", ".join(f"{muestra(k)}: {muestra(v)}" for k, v in valor.items()) + "}"
     if isinstance(valor, str):
-        return "«" + limpia(valor, 60) + "»"
+        return json.dumps(limpia(valor, 60), ensure_ascii=False)
     if valor is None or isinstance(valor, (bool, int, float, complex)):
         return limpia(numero(valor), 60)
     return describe(valor)

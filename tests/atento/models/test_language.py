@@ -7,7 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from atento.decoding import greedy
+from atento import rng
+from atento.decoding import beam_search, by_length, greedy
 from atento.models.language import LanguageConfig, LanguageModel, next_token_loss
 from atento.models.positioning import NAMES
 from atento.models.weights import from_pytorch
@@ -51,7 +52,7 @@ def test_equals_pytorch_with_gradients(causal, norm_first, shape_checks):
         close(gradient, renamed[name], 1e-8 * max(1.0, gradient.abs().max().item()))
 
 
-def test_equals_gpt2():
+def gpt2_pair(varied=False):
     from transformers import GPT2Config, GPT2LMHeadModel
 
     options = {"activation_function": "gelu", "n_positions": 9, "tie_word_embeddings": False}
@@ -60,15 +61,40 @@ def test_equals_gpt2():
         GPT2Config(vocab_size=VOCAB, n_embd=16, n_layer=2, n_head=4, n_inner=24, **options)
     )
     theirs = theirs.double().eval()
-    for parameter in theirs.parameters():
-        nn.init.normal_(parameter, std=0.3)
+    for name, parameter in theirs.named_parameters():
+        if not (varied and "ln_" in name):  # con las normas sin tocar no escribe siempre lo mismo
+            nn.init.normal_(parameter, std=0.3)
     ours = model(activation="gelu", positions="learned", max_len=9)
     with torch.no_grad():
         ours.embed.tokens.weight.copy_(theirs.transformer.wte.weight / 4)  # GPT-2 no escala
         ours.embed.positions.table.copy_(theirs.transformer.wpe.weight)
         ours.project.weight.copy_(theirs.lm_head.weight)
         ours.encoder.load_state_dict(from_gpt2(theirs.transformer))
+    return ours, theirs
+
+
+def test_equals_gpt2():
+    ours, theirs = gpt2_pair()
     close(ours(IDS), theirs(IDS).logits)
+
+
+@pytest.mark.parametrize("beams", [1, 3])
+def test_generates_like_gpt2_also_with_padding_in_front(beams):
+    rng.seed_all(1)
+    ours, theirs = gpt2_pair(varied=True)
+    start = torch.tensor([[0, 0, 5], [3, 4, 6], [0, 7, 8]])
+    options = {"num_beams": beams, "do_sample": False, "early_stopping": "never"}
+    options |= {"length_penalty": 1.0} if beams > 1 else {}
+    mask = (start != 0).long()
+    expected = theirs.generate(
+        start, attention_mask=mask, max_new_tokens=6, pad_token_id=0, **options
+    )[:, 3:]
+    beam = {"strategy": beam_search, "beams": beams, "length_penalty": by_length(1.0)}
+    how = beam if beams > 1 else {}
+    found = ours.generate(start, eos_id=2, max_length=6, **how)
+    mine = found.best if beams > 1 else found
+    assert mine.tolist() == expected[:, : mine.shape[1]].tolist()
+    assert mine.unique().numel() > 3
 
 
 def from_gpt2(transformer):

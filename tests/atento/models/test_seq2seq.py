@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from atento import positions, shapes, training
+from atento import positions, rng, shapes, training
 from atento.attention import watching
-from atento.decoding import greedy
+from atento.decoding import beam_search, by_length, greedy
 from atento.models.positioning import NAMES, RELATIVE, Positions, attention_options
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, seq2seq_loss
 from atento.models.weights import from_pytorch
@@ -130,7 +130,7 @@ def test_equals_nn_transformer(norm_first, activation, tying, shape_checks):
         close(parameter.grad, gradient)
 
 
-def marian_pair(start_with_padding):
+def marian_pair(start_with_padding, *, varied=False):
     from transformers import MarianConfig, MarianMTModel
 
     theirs = MarianMTModel(
@@ -143,9 +143,10 @@ def marian_pair(start_with_padding):
         )
     )  # fmt: skip
     table = theirs.model.encoder.embed_positions.weight.double()
-    for parameter in theirs.parameters():
-        if parameter.requires_grad:
-            nn.init.normal_(parameter, std=0.3)
+    for name, parameter in theirs.named_parameters():
+        if parameter.requires_grad and not (varied and "norm" in name):
+            wide = varied and "shared" not in name  # así no escribe siempre lo mismo
+            nn.init.normal_(parameter, std=0.5 if wide else 0.3)
     ours = Seq2Seq(
         config(
             norm_first=False, final_norm=False, activation="gelu", tying="all",
@@ -203,6 +204,27 @@ def test_equals_marian_and_generates_the_same(start_with_padding):
     written = theirs.generate(SOURCE, attention_mask=(SOURCE != 0).long(), **options)[:, 1:]
     mine = ours.generate(SOURCE, max_length=9)
     assert mine.tolist() == written.tolist()
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize("beams", [2, 4])
+def test_beam_search_equals_that_of_marian(beams, alpha):
+    """Con ``early_stopping="never"``, que es la parada sin heurísticas; él suma en 32 bits."""
+    rng.seed_all(10)
+    ours, theirs = marian_pair(False, varied=True)
+    ours.load_state_dict(from_marian(theirs.state_dict()), strict=False)
+    source = sentences([3, 4, 5, 6, 2], [7, 8, 2], [9, 3, 9, 2], [2], [4, 4, 10, 5, 2])
+    options = {"num_beams": beams, "num_return_sequences": beams, "length_penalty": alpha}
+    options |= {"do_sample": False, "early_stopping": "never", "max_new_tokens": 8}
+    options |= {"output_scores": True, "return_dict_in_generate": True}
+    expected = theirs.generate(source, attention_mask=(source != 0).long(), **options)
+    beam = {"strategy": beam_search, "beams": beams, "n_best": beams}
+    mine = ours.generate(source, max_length=8, length_penalty=by_length(alpha), **beam)
+    lengths = mine.lengths.flatten().tolist()
+    for ids, other, n in zip(mine.ids.flatten(0, 1), expected.sequences, lengths, strict=True):
+        assert ids[:n].tolist() == other[1 : n + 1].tolist()  # después, él rellena con el fin
+    close(mine.scores.flatten().float(), expected.sequences_scores, 1e-5)
+    assert len({*lengths}) > 2  # las hay cortas y largas
 
 
 def closed_form(d, d_ff, layers, vocab, *, attention_bias=False, final_norms=0):

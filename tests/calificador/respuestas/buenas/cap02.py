@@ -1,0 +1,116 @@
+"""Respuestas buenas, escritas de otra manera. Cada celda «# %% ejercicio | cómo está escrita» es una entrega entera."""
+
+# %% 2.3 | con textos separados por barras
+def learn_merges(words, times, n_merges):
+    rows, out = [tuple(w) for w in words], []
+    while len(out) < n_merges:
+        pairs = {}
+        for row, n in zip(rows, times):
+            for k in range(len(row) - 1):
+                pairs[row[k : k + 2]] = pairs.get(row[k : k + 2], 0) + n
+        if not pairs:
+            return out
+        top = max(pairs.values())
+        best = sorted(p for p in pairs if pairs[p] == top)[0]
+        out.append(best)
+        joined = []
+        for row in rows:
+            new = []
+            for symbol in row:
+                if new and (new[-1], symbol) == best and not isinstance(new[-1], Joined):
+                    new[-1] = Joined(new[-1] + symbol)
+                else:
+                    new.append(symbol)
+            joined.append(tuple(str(s) for s in new))
+        rows = joined
+    return out
+
+class Joined(str):
+    pass
+
+# %% 2.3 | listas modificadas en su sitio
+from collections import Counter
+
+def learn_merges(words, times, n_merges):
+    rows, out = [list(w) for w in words], []
+    for _ in range(n_merges):
+        pairs = Counter()
+        for row, n in zip(rows, times):
+            for pair in zip(row, row[1:]):
+                pairs[pair] += n
+        if not pairs:
+            break
+        best = min(sorted(pairs), key=lambda p: -pairs[p])
+        out.append(best)
+        for row in rows:
+            i = 0
+            while i + 1 < len(row):
+                if (row[i], row[i + 1]) == best:
+                    row[i : i + 2] = ["".join(best)]
+                i += 1
+    return out
+
+# %% 2.4 | recursiva, con startswith
+def longest_match(word, pieces):
+    out, rest = [], word
+    while rest:
+        mark = "##" if out else ""
+        fits = [p for p in pieces if p.startswith(mark) and (mark or not p.startswith("##"))
+                and rest.startswith(p[len(mark):]) and len(p) > len(mark)]
+        if not fits:
+            return ["[UNK]"]
+        out.append(max(fits, key=len))
+        rest = rest[len(out[-1]) - len(mark):]
+    return out
+
+# %% 2.5 | con un bucle
+def embedding_gradient(ids, grad_output, vocab):
+    out = torch.zeros(vocab, grad_output.shape[1], dtype=grad_output.dtype)
+    for i, row in zip(ids.tolist(), grad_output):
+        out[i] += row
+    return out
+
+# %% 2.5 | con index_put_ que acumula
+def embedding_gradient(ids, grad_output, vocab):
+    out = torch.zeros(vocab, grad_output.shape[1], dtype=grad_output.dtype)
+    return out.index_put_((ids,), grad_output, accumulate=True)
+
+# %% 2.6 | con todas las vecinas juntas
+def sgns_gradient(center, context, noise):
+    rows = torch.cat([context[None], noise])
+    wanted = torch.zeros(len(rows), dtype=rows.dtype)
+    wanted[0] = 1
+    return (torch.sigmoid(rows @ center) - wanted) @ rows
+
+# %% 2.6 | con la sigmoide de lo contrario
+def sgns_gradient(center, context, noise):
+    return -torch.sigmoid(-(context @ center)) * context + sum(
+        torch.sigmoid(n @ center) * n for n in noise)
+
+# %% 2.7 | unión por unión, todas sus apariciones, hasta que nada cambia
+def apply_merges(word, merges):
+    pieces = list(word)
+    while True:
+        for a, b in merges:
+            k = next((i for i in range(len(pieces) - 1) if pieces[i : i + 2] == [a, b]), None)
+            if k is not None:
+                pieces = pieces[:k] + [a + b] + pieces[k + 2 :]
+                break
+        else:
+            return pieces
+
+# %% 2.8 | desde el final, con memoria
+def best_cut(word, pieces, log_p):
+    best = {len(word): (0.0, [])}
+    for i in range(len(word) - 1, -1, -1):
+        ways = [(best[i + len(p)][0] + s, [p, *best[i + len(p)][1]])
+                for p, s in zip(pieces, log_p) if word.startswith(p, i) and i + len(p) in best]
+        if ways:
+            best[i] = max(ways)
+    return (best[0][1], best[0][0]) if 0 in best else ([], -math.inf)
+
+# %% 2.9 | con topk y una lista
+def analogy(vectors, a, b, c, exclude=True):
+    units = torch.nn.functional.normalize(vectors, dim=-1)
+    order = (units @ (units[c] + units[b] - units[a])).argsort(descending=True).tolist()
+    return next(i for i in order if not exclude or i not in (a, b, c))
