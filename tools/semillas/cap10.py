@@ -28,10 +28,14 @@ RECIPE_10: dict[str, Any] = {
 }
 RATES_10 = {0.0003: 3, 0.001: 10, 0.003: 10, 0.01: 3}  # tasa: cuántas semillas
 CONTROL_10 = {0.003: 10}
+WITHOUT_10 = (0.003, 5)  # tasa y semillas de los controles sin bloques y sin atención
 
 
 class Copier(nn.Module):
-    """Una pila de bloques que dice, en cada posición, el símbolo que ha entrado por ella."""
+    """Una pila de bloques que dice, en cada posición, el símbolo que ha entrado por ella.
+
+    Con ``depth=0`` solo queda la normalización final.
+    """
 
     def __init__(self, norm: str, depth: int) -> None:
         super().__init__()
@@ -46,7 +50,8 @@ class Copier(nn.Module):
             )
             for _ in range(depth)
         ]
-        self.encoder = Encoder(blocks, LayerNorm(d) if norm == "pre" else None)
+        final = LayerNorm(d) if norm == "pre" else None
+        self.encoder = Encoder(blocks, final) if blocks else final
         self.read = nn.Linear(d, symbols)
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -54,10 +59,20 @@ class Copier(nn.Module):
         return self.read(self.encoder(self.embed(ids) + self.places))
 
 
-def losses(norm: str, warmup: int, rate: float, seed: int, depth: int = 12) -> list[float]:
+def silence_attention(model: Copier) -> None:
+    """Pone a cero lo que devuelve la atención de cada bloque; lo demás sigue igual."""
+    for block in model.encoder.blocks:
+        block.attention.register_forward_hook(lambda _, __, output: (0 * output[0], *output[1:]))
+
+
+def losses(
+    norm: str, warmup: int, rate: float, seed: int, depth: int = 12, silent: bool = False
+) -> list[float]:
     """La pérdida de cada paso; sin recorte ni decaimiento, para que solo cambie lo que se dice."""
     torch.manual_seed(seed)
     model, source = Copier(norm, depth), rng.generator(1000 + seed)
+    if silent:
+        silence_attention(model)
     optimizer = torch.optim.Adam(
         model.parameters(), lr=rate, betas=tuple(RECIPE_10["betas"]), eps=1e-9, fused=True
     )
@@ -94,10 +109,20 @@ def runs(depth: int, rates: dict[float, int]) -> list[dict[str, Any]]:
     ]
 
 
+def without() -> dict[str, list[list[float]]]:
+    """Los dos controles: ningún bloque, y doce Post-LN con la atención callada."""
+    rate, seeds = WITHOUT_10
+    return {
+        "blocks": [windows(losses("pre", 0, rate, seed, 0)) for seed in range(seeds)],
+        "attention": [windows(losses("post", 0, rate, seed, 12, True)) for seed in range(seeds)],
+    }
+
+
 def chapter() -> dict[str, Any]:
-    """Las curvas con doce bloques y, de control, con dos."""
+    """Las curvas con doce bloques y, de control, con dos, sin ninguno y sin atención."""
     return {
         "recipe": RECIPE_10,
         "deep": runs(12, RATES_10),
         "shallow": runs(2, CONTROL_10),
+        "without": without(),
     }
