@@ -43,6 +43,12 @@ _CAMINOS = Ejercicio(
             "1 + math.prod(slopes)",
         ),
         cambia(
+            "solo los cortos",
+            "Faltan los caminos que atraviesan dos subcapas y el que atraviesa las tres.",
+            "math.prod(1 + slope for slope in slopes)",
+            "1 + crossing(1)",
+        ),
+        cambia(
             "con el directo",
             "El camino directo no atraviesa ninguna subcapa: no cuenta entre los de una.",
             '"one": crossing(1)',
@@ -72,7 +78,7 @@ _A_MANO = Ejercicio(
     puntos=4,
     dificultad=1,
     minutos=8,
-    tolerancia=6e-3,
+    tolerancia=2.4e-3,
     aprende="normalizar una posición a mano, con ε y sin ella, y con RMSNorm",
     propiedades={
         "layer": (1, "Media, diferencias, media de sus cuadrados, raíz."),
@@ -152,8 +158,8 @@ _FUERTE = Ejercicio(
         ),
         cuerpo(
             "al revés",
-            "Eso sería multiplicar entre medias por 10. La norma divide entre una desviación diez"
-            " veces mayor.",
+            "Eso pasaría si entre medias se multiplicase por 10. La norma divide entre una"
+            " desviación diez veces mayor.",
             "return 'diez veces más'",
         ),
         cuerpo(
@@ -215,7 +221,7 @@ _BLOQUE = Ejercicio(
     puntos=10,
     dificultad=1,
     minutos=25,
-    aprende="escribir un bloque entero, con la norma antes o después de cada subcapa",
+    aprende="escribir un bloque entero, con la norma antes, después o en lo que se añade",
     casos=_casos_bloque,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -313,9 +319,16 @@ _BLOQUE = Ejercicio(
         ),
         cambia(
             "máscara al revés",
-            "En nn.MultiheadAttention, True tapa: la máscara llega sin dar la vuelta.",
+            "En nn.MultiheadAttention, True tapa: la máscara llega sin invertir.",
             "None if mask is None else ~mask",
             "mask",
+        ),
+        cambia(
+            "lote en medio",
+            "`nn.MultiheadAttention` espera el lote en el segundo eje si no se le dice"
+            " `batch_first=True`.",
+            "n_heads, batch_first=True",
+            "n_heads",
         ),
         cambia(
             "sin ReLU",
@@ -430,20 +443,21 @@ _CUENTA = Ejercicio(
 
 
 def _casos_parcial(rng: Any, eps: float = 1e-6) -> list[Caso]:
-    def caso(propiedad: str, ejes: int, todas: bool = False, escala: float = 1.0) -> Caso:
+    def caso(propiedad: str, ejes: int, todas: bool = False, menuda: float | None = None) -> Caso:
         *lote, d = distintos(rng, 2, 9, ejes) + [entero(rng, 3, 9)]
         k = d if todas else entero(rng, 1, d - 1)
+        escala = 1.0 if menuda is None else menuda**0.5
         x = escala * (normal(rng, *lote, d) + 0.5)
-        return Caso(propiedad, (x, normal(rng, d) + 1, k), {"eps": eps})
+        return Caso(propiedad, (x, normal(rng, d) + 1, k), {"eps": menuda or eps})
 
-    menuda = eps**0.5
     return [
         caso("todas", 1, todas=True),
         caso("todas", 2, todas=True),
         caso("una parte", 1),
         caso("una parte", 2),
-        caso("vectores pequeños", 1, todas=True, escala=menuda),
-        caso("vectores pequeños", 2, escala=menuda),
+        caso("vectores pequeños", 1, todas=True, menuda=eps),
+        caso("vectores pequeños", 2, menuda=eps),
+        caso("vectores pequeños", 1, menuda=30 * eps),
     ]
 
 
@@ -502,6 +516,12 @@ _PARCIAL = Ejercicio(
             "(torch.sqrt(mean_square) + eps)",
         ),
         cambia("sin ε", "No se ha usado la ε.", "mean_square + eps", "mean_square"),
+        cambia(
+            "ε fija",
+            "La ε es la que llega en `eps`, no siempre la misma.",
+            "mean_square + eps",
+            "mean_square + 1e-6",
+        ),
         cambia("sin escala", "Falta multiplicar por la escala aprendida.", "weight * x", "x"),
         cambia(
             "centra",
@@ -654,23 +674,19 @@ _GRADIENTE = Ejercicio(
 
 
 def _casos_puerta(rng: Any, multiple_of: int = 4) -> list[Caso]:
-    def caso(propiedad: str, ejes: int, d_ff: int) -> Caso:
+    def caso(propiedad: str, ejes: int, pasado: int = 0, multiplo: int = multiple_of) -> Caso:
         lote = distintos(rng, 2, 5, ejes)
         d = entero(rng, 3, 6)
-        init = {"d_model": d, "d_ff": d_ff, "multiple_of": multiple_of}
+        d_ff = 3 * multiplo * entero(rng, 1, 2) + pasado  # dos tercios: justos, o algo más
+        init = {"d_model": d, "d_ff": d_ff, "multiple_of": multiplo}
         return Caso(propiedad, (normal(rng, *lote, d),), init=init)
 
-    def justo() -> int:  # dos tercios que ya son un múltiplo
-        return 3 * multiple_of * entero(rng, 1, 2)
-
-    def pasado() -> int:  # dos tercios que se pasan por poco de un múltiplo
-        return 3 * multiple_of * entero(rng, 1, 2) + 1
-
     return [
-        caso("ancho justo", 1, justo()),
-        caso("ancho justo", 2, justo()),
-        caso("ancho redondeado", 1, pasado()),
-        caso("ancho redondeado", 2, pasado()),
+        caso("ancho justo", 1),
+        caso("ancho justo", 2),
+        caso("ancho redondeado", 1, pasado=1),
+        caso("ancho redondeado", 2, pasado=1),
+        caso("ancho redondeado", 1, pasado=1, multiplo=multiple_of + 3),
     ]
 
 
@@ -755,6 +771,12 @@ _PUERTA = Ejercicio(
             "El ancho tiene que ser múltiplo de multiple_of.",
             "hidden = multiple_of * -(-2 * d_ff // (3 * multiple_of))",
             "hidden = -(-2 * d_ff // 3)",
+        ),
+        cambia(
+            "múltiplo fijo",
+            "El múltiplo es el que llega en `multiple_of`, no siempre el mismo.",
+            "hidden = multiple_of * -(-2 * d_ff // (3 * multiple_of))",
+            "hidden = 4 * -(-2 * d_ff // 12)",
         ),
         cambia(
             "siempre uno más",
