@@ -10,6 +10,7 @@ mostrar:
 - :func:`softmax`: de puntuaciones a pesos, con temperatura y escala.
 - :func:`clock`: las agujas de una posición, con las sinusoides.
 - :func:`mask`: se pinta quién puede mirar a quién; pesos y alcance tras varias capas.
+- :func:`stream`: qué encuentra, qué lee y qué añade cada subcapa de una pila.
 
 Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una
 tabla con el estado inicial.
@@ -23,6 +24,7 @@ from atento.explorers.paths import PathsExplorer, paths
 from atento.explorers.plane import PlaneExplorer, plane
 from atento.explorers.softmax import SoftmaxExplorer, softmax
 from atento.explorers.stepper import StepperExplorer, stepper
+from atento.explorers.stream import StreamExplorer, stream
 
 __all__ = [
     "ClockExplorer",
@@ -33,6 +35,7 @@ __all__ = [
     "PlaneExplorer",
     "SoftmaxExplorer",
     "StepperExplorer",
+    "StreamExplorer",
     "clock",
     "deduplicate",
     "mask",
@@ -41,4 +44,5 @@ __all__ = [
     "plane",
     "softmax",
     "stepper",
+    "stream",
 ]
