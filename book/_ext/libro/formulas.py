@@ -94,7 +94,7 @@ def mathml(tex: str, en_bloque: bool = False) -> str:
 
 
 def _envuelve_el_cuerpo(nodo: etree._Element) -> None:
-    """El tamaño de letra, en un «mstyle»: el MathML de EPUB no lo admite en otro sitio."""
+    """El tamaño de letra, en un ``mstyle``: el MathML de EPUB no lo admite en otro sitio."""
     if nodo.tag in ("mrow", "mstyle"):
         nodo.tag = "mstyle"
         return
