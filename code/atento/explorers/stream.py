@@ -21,7 +21,7 @@ from atento.explorers.base import (
 )
 from atento.layers import LayerNorm, Residual, RMSNorm
 
-__all__ = ["StreamExplorer", "Sublayer", "stream"]
+__all__ = ["StreamExplorer", "stream"]
 
 _NAMES = {
     "add_attention": "atención",
@@ -34,7 +34,7 @@ _TIE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Sublayer:
+class _Sublayer:
     """Una subcapa ya calculada: qué añade a cada palabra, ``added`` ``(n, d)``, y cómo se
     normaliza (``norm``: «layer», «rms» o «none»), antes de leer (``is_pre``) o después de sumar.
     """
@@ -87,7 +87,7 @@ class StreamExplorer(Explorer):
     words: tuple[str, ...]
     features: tuple[str, ...]
     x: Tensor
-    stacks: dict[str, tuple[Sublayer, ...]]
+    stacks: dict[str, tuple[_Sublayer, ...]]
     word: int
     ask: str | None
     title: str
@@ -242,7 +242,7 @@ def _question(ask: str | None, stacks: int) -> str | None:
 
 def _recorded(
     stacks: Mapping[str, nn.Module | Sequence[nn.Module]], x: Tensor, mask: Tensor | None
-) -> dict[str, tuple[Sublayer, ...]]:
+) -> dict[str, tuple[_Sublayer, ...]]:
     if not isinstance(stacks, Mapping) or not 1 <= len(stacks) <= 3:
         raise ValueError("stacks: se esperaba un diccionario de una a tres pilas, por su rótulo")
     check_labels(list(stacks), "stacks", len(stacks), "pila")
@@ -258,7 +258,7 @@ def _recorded(
 
 def _record(
     label: str, stack: nn.Module | Sequence[nn.Module], x: Tensor, mask: Tensor | None
-) -> tuple[Sublayer, ...]:
+) -> tuple[_Sublayer, ...]:
     """Pasa ``x`` por una copia de la pila, en float64, y apunta lo que añade cada subcapa."""
     blocks = _copied(label, getattr(stack, "blocks", stack))
     adders = [
@@ -299,11 +299,11 @@ def _listen(residual: Residual) -> list[Tensor]:
     return heard
 
 
-def _sublayer(block: int, name: str, residual: Residual, added: Tensor) -> Sublayer:
+def _sublayer(block: int, name: str, residual: Residual, added: Tensor) -> _Sublayer:
     norm, d = residual.norm, added.shape[-1]
     weight = getattr(norm, "weight", torch.ones(d)).detach()
     bias = getattr(norm, "bias", torch.zeros(d)).detach()
-    return Sublayer(
+    return _Sublayer(
         block, _NAMES.get(name, name), residual.is_pre, _NORMS[type(norm)],
         getattr(norm, "eps", 0.0), check_table(weight, "stacks", "(d,)", (1,)),
         check_table(bias, "stacks", "(d,)", (1,)), check_table(added, "stacks", "(n, d)", (2,)),
