@@ -5,6 +5,7 @@ AQUI = cd "$(RAIZ)" &&
 VENV = .venv/bin/python
 CODIGO = code tests tools book/_ext benchmarks exercises solutions
 PUERTO ?= 8000
+TORCH ?=
 CAPITULO ?=
 CARPETA ?=
 CUANTOS ?= 20
@@ -18,8 +19,8 @@ SOLO ?=
 ayuda:          ## enseña estas órdenes
 	@$(AQUI) grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 22
 
-entorno:        ## prepara .venv con las versiones fijadas
-	@$(AQUI) $(PYTHON) tools/entorno.py
+entorno:        ## prepara .venv con las versiones fijadas (TORCH=cuda: con GPU, en Linux)
+	@$(AQUI) $(PYTHON) tools/entorno.py $(if $(TORCH),--torch "$(TORCH)")
 
 sistema:        ## instala Chromium, hunspell y Java (para las pruebas, el PDF y el EPUB)
 	@$(AQUI) tools/sistema.sh

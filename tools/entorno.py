@@ -1,12 +1,16 @@
 """Prepara ``.venv`` con las versiones de ``constraints.txt``. Solo usa la biblioteca estándar.
 
-    python3 tools/entorno.py
+    python3 tools/entorno.py [--torch cpu|cuda]
 
-Si ya está preparado con estas mismas versiones, no hace nada.
+Si ya está preparado con estas mismas versiones, no hace nada. En Linux, el PyTorch de PyPI es el de
+CUDA: sin ``--torch`` se instala el de procesador, del índice de PyTorch, salvo que pip tenga ya
+configurado de dónde baja los paquetes o que en ``.venv`` esté el de CUDA, que se respeta.
 """
 
+import argparse
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,7 +23,10 @@ RAIZ = Path(__file__).resolve().parents[1]
 ENTORNO = RAIZ / ".venv"
 SELLO = ENTORNO / ".sello-atento"
 PYTHON = ENTORNO / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-MIB_NECESARIOS = 2500
+MIB_NECESARIOS = {"cpu": 2500, "cuda": 7000}  # instalados ocupan 1.8 y 5.8 GB
+MINIMO = (3, 11)
+DE_PROCESADOR = "--index-url https://download.pytorch.org/whl/cpu".split()
+CONFIGURADO = re.compile(r"^[^=]*\.((extra-)?index-url|find-links|no-index)=", re.MULTILINE)
 PLAZO = 3600  # segundos de cada instalación
 
 
@@ -31,20 +38,62 @@ def huella_de_dependencias() -> str:
     return hashlib.sha256(f"{texto}{sys.version}{RAIZ}".encode()).hexdigest()
 
 
-def comprueba() -> None:
-    """Versión de Python y espacio, con el remedio en una línea."""
-    if sys.version_info < (3, 11):
+def comprueba_version() -> None:
+    """Que este Python sirva; si no, con qué orden."""
+    if sys.version_info < MINIMO:
         version = ".".join(map(str, sys.version_info[:3]))
         sys.exit(
             f"Hace falta Python 3.11 o posterior y este es {version}: prueba «make"
             " PYTHON=python3.12 libro»."
         )
-    libres = shutil.disk_usage(RAIZ).free // 2**20
-    if libres < MIB_NECESARIOS:
+
+
+def comprueba_sitio(variante: str) -> None:
+    """Que esa variante de PyTorch exista en este sistema y quepa."""
+    if variante == "cuda" and sys.platform != "linux":
+        sys.exit("--torch cuda es solo para Linux: en otros sistemas, véase https://pytorch.org.")
+    libres, necesarios = shutil.disk_usage(RAIZ).free // 2**20, MIB_NECESARIOS[variante]
+    if libres < necesarios:
         sys.exit(
-            f"Quedan {libres} MiB libres y el entorno ocupa {MIB_NECESARIOS}: libera espacio y"
+            f"Quedan {libres} MiB libres y el entorno necesita {necesarios}: libera espacio y"
             " vuelve a empezar."
         )
+
+
+def torch_instalado() -> str | None:
+    """``cpu`` o ``cuda``, según el PyTorch que haya en el entorno; ``None`` si no hay ninguno.
+
+    Fuera de Linux no hay dónde elegir y todos se llaman ``cpu``.
+    """
+    paquetes = "Lib/site-packages" if os.name == "nt" else "lib/python*/site-packages"
+    hallados = sorted(ENTORNO.glob(f"{paquetes}/torch-*.dist-info"))
+    if not hallados:
+        return None
+    de_cpu = sys.platform != "linux" or hallados[-1].name.endswith("+cpu.dist-info")
+    return "cpu" if de_cpu else "cuda"
+
+
+def pip_configurado() -> bool:
+    """Si pip tiene ya dicho de dónde baja los paquetes: un índice propio o una carpeta."""
+    orden = [str(PYTHON), "-m", "pip", "config", "list"]
+    dicho = subprocess.run(orden, capture_output=True, text=True, timeout=60)
+    return bool(CONFIGURADO.search(dicho.stdout))
+
+
+def instala_torch(variante: str, pedida: str | None) -> None:
+    """Instala esa variante en el lugar de la otra, si estaba.
+
+    Del índice de procesador no se toman las dependencias: vienen después, con lo demás.
+    """
+    if torch_instalado() not in (None, variante):
+        corre([PYTHON, "-m", "pip", "uninstall", "--quiet", "--yes", "torch"], PLAZO, cwd=RAIZ)
+    del_indice = variante == "cpu" and sys.platform == "linux"
+    if del_indice and (pedida or not pip_configurado()):
+        instala(*DE_PROCESADOR, "--no-deps", "torch")
+    else:
+        instala("torch")
+    if pedida and torch_instalado() != pedida:
+        sys.exit(f"Donde pip busca no está el PyTorch de «{pedida}»: revisa «pip config list».")
 
 
 def instala(*paquetes: str) -> None:
@@ -88,14 +137,20 @@ def entorno_util() -> bool:
 
 def main() -> None:
     """Punto de entrada."""
-    comprueba()
-    if SELLO.exists() and SELLO.read_text() == huella_de_dependencias():
+    opciones = argparse.ArgumentParser(description="Prepara .venv con las versiones fijadas.")
+    opciones.add_argument("--torch", choices=list(MIB_NECESARIOS), help="sin ella, el que haya")
+    pedida, instalada = opciones.parse_args().torch, torch_instalado()
+    comprueba_version()
+    al_dia = SELLO.exists() and SELLO.read_text() == huella_de_dependencias()
+    if al_dia and pedida in (None, instalada):
         return
-    print("Preparando el entorno en .venv (solo la primera vez: uno o dos minutos)…", flush=True)
+    variante = pedida or instalada or "cpu"
+    comprueba_sitio(variante)
+    print("Preparando el entorno en .venv (solo la primera vez)…", flush=True)
     SELLO.unlink(missing_ok=True)
     if not entorno_util():
         venv.create(ENTORNO, with_pip=True, clear=ENTORNO.exists())
-    instala("torch")
+    instala_torch(variante, pedida)
     print("torch ya está; ahora, lo demás…", flush=True)
     instala("-e", ".[libro,pruebas]")
     SELLO.write_text(huella_de_dependencias())

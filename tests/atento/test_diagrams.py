@@ -17,7 +17,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from atento import diagrams, plots
-from atento.diagrams import Matrix, Person
+from atento.diagrams import Matrix, Person, Sublayer
 
 ALT = "Un dibujo de prueba que enseña el mismo dato de siempre, con cuarenta caracteres o más."
 WORDS = ["la", "gata", "negra", "que", "vi", "duerme"]
@@ -348,6 +348,29 @@ CASES = {
     "histograms-alone": lambda: diagrams.histograms(
         {"a": np.linspace(-1, 1, 20)}, limit=2.0, softmax=False, bins=5
     ),
+    "stream": lambda: diagrams.stream(
+        {
+            "Post-LN": [Sublayer("atención", "post"), Sublayer("red densa", "post", lit=True)],
+            "Pre-LN": [Sublayer("atención"), Sublayer("red densa"), "LN final"],
+        }
+    ),
+    "stream-replaced": lambda: diagrams.stream(
+        {"sustituir": [Sublayer("atención", None, adds=False)]}, entry="X", end="Y", norm="RMS"
+    ),
+    "additions": lambda: diagrams.additions(
+        ["nombre", "verbo", "número", "sujeto", "bien", "mal"],
+        [0, 1, 1, 0, 0, 0],
+        {"atención": [0, 0, 0, 1, 0, 0], "red densa": [0, 0, 0, 0, 1, 0]},
+    ),
+    "additions-decimals": lambda: diagrams.additions(
+        ["a", "b"], [0.25, -1.5], {"f": [1.25, 0]}, labels=("x", "y"), spec=".2f"
+    ),
+    "position-wise": lambda: diagrams.position_wise(WORDS[:4]),
+    "position-wise-alone": lambda: diagrams.position_wise(WORDS[:3], (6, 4), mix=False),
+    "normalization": lambda: diagrams.normalization({"a": (3, 1), "b": (1, 1.5), "c": (0.3, 2.5)}),
+    "normalization-sphere": lambda: diagrams.normalization(
+        {"a": (3, 1, 0), "b": (1, 2, 2.5), "c": (0.3, 2.5, -1), "2a": (6, 2, 0)}
+    ),
     "histograms": lambda: diagrams.histograms(
         {f"d = {d}": normal(500, seed=d) * d**0.5 for d in (4, 64, 1024)}
     ),
@@ -631,6 +654,20 @@ def test_any_room(tables, badges):
             "no cabe junto a su flecha",
         ),
         (lambda: diagrams.blocks([["a"]], [("a", "b")]), "«b» no está en grid"),
+        (lambda: diagrams.stream({}), "al menos una columna"),
+        (lambda: diagrams.stream({"a": []}), "un paso en cada una"),
+        (lambda: diagrams.stream({"a": [Sublayer("atención " * 9)]}), "«a» no cabe"),
+        (lambda: diagrams.additions(["a"], [1, 2], {}), r"se esperaba \(\?, 1\)"),
+        (lambda: diagrams.additions(["característica"] * 6, [0] * 6, {"f": [0] * 6}), "no caben"),
+        (lambda: diagrams.position_wise(["a"], (0, 4)), "dos anchos positivos"),
+        (lambda: diagrams.position_wise(["paralelepípedo"] * 7), "no caben"),
+        (lambda: diagrams.normalization({}), "se esperaba uno, 2 o 3"),
+        (
+            lambda: diagrams.normalization({"a": (1, 2), "b": (1, 2, 3)}),
+            r"llegaron tamaños \[2, 3\]",
+        ),
+        (lambda: diagrams.normalization({"a": (1,)}), "se esperaban 2 o 3 números"),
+        (lambda: diagrams.normalization({"a": (2, 2)}), "no se normaliza"),
         (lambda: diagrams.blocks([["a", "b", "a"]], []), "no forman un rectángulo"),
         (lambda: diagrams.blocks(["abc"], []), "lista de nombres"),
         (lambda: diagrams.phases(["sumar"]), "no es un paso"),

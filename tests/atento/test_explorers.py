@@ -8,10 +8,13 @@ import re
 
 import pytest
 import torch
+from torch import nn
 
 from atento import attention, explorers, masks, plots, positions
+from atento.blocks import Encoder, EncoderBlock
 from atento.explorers import base
 from atento.explorers.stepper import STEPS
+from atento.layers import FeedForward
 from atento.tokenizers import BPE, Unigram
 
 WORDS = ["el", "banco", "del", "río", "crece"]
@@ -65,6 +68,25 @@ def make_mask(**changes):
     return explorers.mask(**(given | changes))
 
 
+def make_stack(norm="pre", *, blocks=2, normalization="layer", dropout=0.0, d=4):
+    torch.manual_seed(3)
+    options = {"norm": norm, "normalization": normalization, "dropout": dropout}
+    parts = [
+        EncoderBlock(attention.MultiHeadAttention(d, 2), FeedForward(d, 6), **options)
+        for _ in range(blocks)
+    ]
+    with torch.no_grad():
+        for parameter in nn.ModuleList(parts).parameters():
+            parameter.add_(0.3 * torch.randn(parameter.shape))
+    return Encoder(parts)
+
+
+def make_stream(**changes):
+    stacks = {"Pre-LN": make_stack(), "Post-LN": make_stack("post")}
+    given = {"words": WORDS, "x": normal(5, 4, seed=2), "stacks": stacks, "name": "prueba"}
+    return explorers.stream(**(given | changes))
+
+
 MAKERS = {
     "stepper": make_stepper,
     "plane": make_plane,
@@ -72,6 +94,7 @@ MAKERS = {
     "mask": make_mask,
     "clock": make_clock,
     "rotation": make_rotation,
+    "stream": make_stream,
 }
 every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
@@ -97,7 +120,7 @@ def test_the_page_is_small_repeatable_and_offline(make):
 @every_explorer
 def test_a_label_cannot_break_out_of_the_page(make):
     hostile = "</script><b>&"
-    labels = {"stepper": "words", "plane": "words", "softmax": "keys", "mask": "words"}
+    labels = dict.fromkeys(("stepper", "plane", "mask", "stream"), "words") | {"softmax": "keys"}
     label = labels.get(make().kind)
     named = {label: [hostile] * len(getattr(make(), label))} if label else {}
     page = make(**named, question=hostile, title=hostile)._repr_html_()
@@ -217,6 +240,22 @@ def test_comments_and_indents_stay_at_home():
     (make_mask, {"prefix": 6}, "prefix"),
     (make_mask, {"layers": 0}, "layers"),
     (make_mask, {"name": "con espacios"}, "name"),
+    (make_stream, {"x": normal(5, 9)}, "x"),
+    (make_stream, {"x": normal(4)}, "x"),
+    (make_stream, {"x": normal(7, 4), "words": ["a"] * 7}, "x"),
+    (make_stream, {"x": torch.full((5, 4), float("nan"))}, "x"),
+    (make_stream, {"words": WORDS[:4]}, "words"),
+    (make_stream, {"features": ["una"]}, "features"),
+    (make_stream, {"word": 5}, "word"),
+    (make_stream, {"ask": "ninguna"}, "ask"),
+    (make_stream, {"stacks": {}}, "stacks"),
+    (make_stream, {"stacks": [make_stack()]}, "stacks"),
+    (make_stream, {"stacks": {"una": nn.Linear(4, 4)}}, "stacks"),
+    (make_stream, {"stacks": {"una": [nn.Linear(4, 4)]}}, "stacks"),
+    (make_stream, {"stacks": {"una": make_stack(blocks=5)}}, "stacks"),
+    (make_stream, {"stacks": {c: make_stack(blocks=4) for c in "abc"}}, "stacks"),
+    (make_stream, {"stacks": {"una": make_stack(), "otra": make_stack(blocks=1)}}, "stacks"),
+    (make_stream, {"name": "con espacios"}, "name"),
 ])  # fmt: skip
 def test_bad_input_is_named_at_the_door(make, changes, names):
     with pytest.raises(ValueError, match=f"^{re.escape(names)}"):
@@ -514,6 +553,92 @@ def test_a_path_that_cannot_be_is_named(options, names):
 def test_without_javascript_the_paths_are_written():
     text = explorers.paths(["la", "llave", "está", "oxidada"], start=1, name="quieto").static()
     assert "llave → está → oxidada" in text and "llave → oxidada" in text
+
+
+# --- El flujo residual ----------------------------------------------------------------------------
+
+
+def _by_hand(block, x, norm, mask):
+    """Los cinco vectores de las dos subcapas de un bloque, y lo que sale."""
+    rows = []
+    for adder, sublayer in (
+        (block.add_attention, lambda y: block.attention(y, mask=mask)[0]),
+        (block.add_feed_forward, block.feed_forward),
+    ):
+        read = adder.norm(x) if norm == "pre" else x
+        added = sublayer(read)
+        total = x + added
+        after = total if norm == "pre" else adder.norm(total)
+        rows.append({"before": x, "read": read, "added": added, "total": total, "after": after})
+        x = after
+    return rows, x
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("normalization", ["layer", "rms", "none"])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_the_stream_is_that_of_the_library(norm, normalization, masked):
+    kind = "layer" if normalization == "none" else normalization
+    stack, mask = make_stack(norm, normalization=kind), masks.causal_mask(5) if masked else None
+    if normalization == "none":
+        for block in stack.blocks:
+            block.add_attention.norm = block.add_feed_forward.norm = nn.Identity()
+    explorer = make_stream(stacks={"una": stack}, mask=mask)
+    stack, x, expected = stack.double(), explorer.x, []
+    with torch.no_grad():
+        for block in stack.blocks:
+            rows, x = _by_hand(block, x, norm, mask)
+            expected += rows
+        assert torch.allclose(x, stack(explorer.x, mask), atol=1e-12)
+    for word in range(5):
+        for row, right in zip(explorer.compute("una", word), expected, strict=True):
+            for key, table in right.items():
+                assert torch.allclose(row[key], table[word], atol=2e-5), (key, word)
+
+
+def test_recording_leaves_the_stack_as_it_was():
+    stack = make_stack(dropout=0.5).train()
+    before = {name: value.clone() for name, value in stack.state_dict().items()}
+    first, again = (make_stream(stacks={"una": stack}) for _ in range(2))
+    assert first.data() == again.data(), "sin descarte: dos veces lo mismo"
+    assert stack.training and all(
+        value.dtype == torch.float32 and torch.equal(value, before[name])
+        for name, value in stack.state_dict().items()
+    )
+    assert not any(module._forward_hooks for module in stack.modules())
+
+
+def test_the_answer_is_the_sublayer_that_adds_least_or_most():
+    for ask, best in (("least", min), ("most", max)):
+        explorer = make_stream(ask=ask)
+        for label, word in itertools.product(explorer.stacks, range(5)):
+            shares = [
+                float(row["added"].norm() / row["before"].norm())
+                for row in explorer.compute(label, word)
+            ]
+            assert explorer.shares(label, word) == pytest.approx(shares)
+            assert explorer.goal(label, word) == [shares.index(best(shares))]
+    assert make_stream(ask=None).goal() == [] and make_stream(ask=None).question is None
+
+
+def test_a_word_with_nothing_in_its_stream_is_told():
+    x = normal(5, 4, seed=2)
+    x[2] = 0
+    explorer = make_stream(x=x, word=2, ask="most")
+    assert explorer.shares()[0] == float("inf") and explorer.goal() == [0]
+    assert "∞" in explorer.static()
+
+
+def test_without_javascript_the_stream_is_its_tables():
+    explorer = make_stream(word=1, features=["a", "b", "c", "d"])
+    page = explorer._repr_html_()
+    assert page.count("<table>") == 3
+    for vector in explorer.compute()[0].values():
+        assert all(f"<td>{base.number(value)}</td>" in page for value in vector.tolist())
+    for label in explorer.stacks:
+        for row, share in zip(explorer.compute(label), explorer.shares(label), strict=True):
+            assert f"<td>{base.number(row['after'].norm())}</td>" in page
+            assert f"<td>{100 * share:.0f}\u00a0%</td>" in page
 
 
 # --- Las uniones ---------------------------------------------------------------------------------

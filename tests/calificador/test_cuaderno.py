@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import nbformat
 import pytest
@@ -97,6 +98,14 @@ def test_las_demas_ordenes_llegan_a_la_consola(escribe, tmp_path):
     assert "Error: " in escribe("inventada") and "Traceback" not in escribe(
         "calificar --nivel otro"
     )
+
+
+def test_en_un_cuaderno_hay_color_y_no_animacion(escribe, monkeypatch):
+    """El núcleo de Jupyter pone ``FORCE_COLOR``, y la espera dejaría una línea por vuelta."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    dicho = escribe("91.1", "import math, torch", BUENA)
+    assert "\x1b[32m✓" in dicho and "superado" in dicho
+    assert "Corrigiendo" not in dicho and not re.search(r"\x1b\[\??\d*[A-Za-ln-z]", dicho)
 
 
 def test_sin_jaula_mejor_se_dice(escribe):

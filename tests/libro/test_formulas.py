@@ -93,6 +93,20 @@ def test_nada_se_pierde(tex):
     assert letras(mathml(tex, True)) == letras(sin_cortes) != ""
 
 
+@pytest.mark.parametrize(
+    "tex", ["e^{x_i}", "e^{x^{y}}", "e^{x_{i+1}}", r"\tfrac12", r"e^{-\frac{a}{b}}"]
+)
+def test_el_tamano_solo_va_en_mstyle(tex):
+    """EPUB solo lo admite ahí."""
+    con_tamano = [x.tag for x in etree.fromstring(mathml(tex)).iterfind(".//*[@scriptlevel]")]
+    assert set(con_tamano) <= {"mstyle"}
+
+
+def test_hay_formulas_con_el_tamano_cambiado():
+    assert "scriptlevel" in formulas._temml()("e^{x_{i_j}}", formulas.OPCIONES)
+    assert etree.fromstring(mathml("e^{x_{i_j}}")).find(".//mstyle[@scriptlevel]") is not None
+
+
 def test_sin_etiquetas_que_se_cierran_solas():
     assert "/>" not in mathml(r"p\log p\qquad x")
 

@@ -33,8 +33,9 @@ PROHIBIDO = {
         ]
     )
     + ")",
+    # El de PyTorch para procesador es público, y es el que PyTorch documenta.
     "índice de paquetes propio": r"(?:--(?:extra-)?ind"
-    + r"ex-url|PIP_IND"
+    + r"ex-url(?! https://download\.pytorch\.org/whl/cpu\b)|PIP_IND"
     + r"EX_URL|trus"
     + r"ted-host)",
     "dirección privada": r"https?://(?:10|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.[\d.]+",
@@ -83,12 +84,14 @@ def test_caza_restos() -> None:
         "https://files.pythonhos" + "ted.org/x",
         "https://regis" + "try.npmjs.org/x",
         "pip install --ind" + "ex-url x",
+        "pip install --ind" + "ex-url https://download.pytorch.org.otro/whl/cpu",
         "https://1" + "0.0.0.3/simple",
         "https://x/sim" + "ple/",
     ]:
         assert faltas_de_texto(f"una línea\ncon {malo}") and faltas_de_texto(f"a\n{malo}")[
             0
         ].startswith("2:"), malo
+    assert not faltas_de_texto("--ind" + "ex-url https://download.pytorch.org/whl/cpu torch")
     assert not faltas_de_texto(
         "https://pypi.org/project/torch y el trabajo en /tmp/x, un network/work y make libro"
     )

@@ -12,9 +12,13 @@ from pathlib import Path
 import pydata_sphinx_theme
 import pytest
 import torch
+from torch import nn
 
 from atento import explorers, plots
+from atento.attention import MultiHeadAttention
+from atento.blocks import EncoderBlock
 from atento.explorers import base
+from atento.layers import FeedForward
 from atento.tokenizers import BPE, Unigram, visible
 
 pytestmark = pytest.mark.navegador
@@ -87,6 +91,44 @@ CAMINOS = explorers.paths(
 PINTADA = explorers.mask(
     PALABRAS, normal(5, 5, semilla=9), padding=2, window=2, prefix=3, name="pintada"
 )
+
+
+def pila(norma, *, bloques=2, d=6, **opciones):
+    torch.manual_seed(5)
+    partes = nn.ModuleList(
+        EncoderBlock(MultiHeadAttention(d, 2), FeedForward(d, 9), norm=norma, **opciones)
+        for _ in range(bloques)
+    )
+    with torch.no_grad():
+        for parametro in partes.parameters():
+            parametro.add_(0.3 * torch.randn(parametro.shape))
+    return partes
+
+
+def sin_normas(partes):
+    for bloque in partes:
+        bloque.add_attention.norm = bloque.add_feed_forward.norm = nn.Identity()
+    return partes
+
+
+FLUJO = explorers.stream(
+    PALABRAS, normal(5, 6, semilla=4), {"Pre-LN": pila("pre"), "Post-LN": pila("post")},
+    features=["nombre", "verbo", "número", "sujeto", "concuerda", "discuerda"], word=1,
+    name="flujo", answer="La última, con Pre-LN.",
+)  # fmt: skip
+NADA = torch.cat([normal(5, 8), torch.zeros(1, 8, dtype=torch.float64)])
+FLUJO_ANCHO = explorers.stream(
+    ["la", "desafortunada", "investigadora", "perdió", "cuadernos", "ayer"],
+    NADA,
+    {
+        "sin normalizar": sin_normas(pila("pre", bloques=3, d=8)),
+        "RMSNorm": pila("pre", bloques=3, d=8, normalization="rms"),
+        "RMSNorm después": pila("post", bloques=3, d=8, normalization="rms"),
+    },
+    word=5,
+    ask="most",
+    name="flujo-ancho",
+)
 TODOS = {
     "pasos": PASOS,
     "cabezas": PROYECTADO,
@@ -101,6 +143,8 @@ TODOS = {
     "caminos": CAMINOS,
     "pintada": PINTADA,
     "uniones": UNIONES_BPE,
+    "flujo": FLUJO,
+    "flujo-ancho": FLUJO_ANCHO,
 }
 cada_uno = pytest.mark.parametrize("explorador", TODOS.values(), ids=TODOS)
 
@@ -862,3 +906,120 @@ def test_la_mascara_se_pinta_con_teclado_con_raton_y_con_el_dedo(abrir):
         "celdas => celdas.map(c => c.getBoundingClientRect()).map(r => [r.width, r.height])"
     )
     assert min(min(medida) for medida in medidas) >= 43.5
+
+
+# --- El flujo residual ----------------------------------------------------------------------------
+
+ELEGIR = """([id, palabra, pila, subcapa]) => {
+  const raiz = document.getElementById(id), elegir = (grupo, i) =>
+    raiz.querySelector(`[aria-label="${grupo}"]`)?.children[i].click();
+  elegir("Palabra", palabra); elegir("Pila", pila); elegir("Subcapa", subcapa);
+  return raiz.atento;
+}"""
+
+
+@pytest.mark.parametrize("explorador", [FLUJO, FLUJO_ANCHO], ids=["flujo", "ancho"])
+def test_el_flujo_calcula_lo_mismo_que_python(abrir, explorador):
+    pagina, vistos = abrir(explorador), 0
+    for pila_, (rotulo, subcapas) in enumerate(explorador.stacks.items()):
+        for palabra, subcapa in itertools.product(
+            range(len(explorador.words)), range(len(subcapas))
+        ):
+            visto = pagina.evaluate(ELEGIR, [explorador.element_id, palabra, pila_, subcapa])
+            assert visto["state"]["label"] == rotulo and visto["state"]["sublayer"] == subcapa
+            filas = explorador.compute(rotulo, palabra)
+            for hecha, gemela in zip(visto["values"]["rows"], filas, strict=True):
+                for clave, vector in gemela.items():
+                    _igual(hecha[clave], vector)
+            metas = explorador.goal(rotulo, palabra)
+            assert visto["values"]["goal"] == metas
+            assert visto["values"]["reached"] == (subcapa in metas)
+            vistos += visto["values"]["reached"]
+    assert vistos == len(explorador.words) * len(explorador.stacks), (
+        "cada palabra tiene su respuesta en cada pila"
+    )
+
+
+def _escrito(pagina, selector: str) -> list[str]:
+    return pagina.locator(selector).all_inner_texts()
+
+
+@pytest.mark.parametrize(
+    ("pila_", "tiras"),
+    [(0, ["before", "read", "added", "total"]), (1, ["before", "added", "total", "after"])],
+)
+def test_lo_escrito_en_el_flujo_es_lo_calculado(abrir, pila_, tiras):
+    pagina, rotulo = abrir(FLUJO), list(FLUJO.stacks)[pila_]
+    for palabra, subcapa in ((0, 0), (3, 2), (1, 3)):
+        pagina.evaluate(ELEGIR, [FLUJO.element_id, palabra, pila_, subcapa])
+        filas = FLUJO.compute(rotulo, palabra)
+        vectores = [filas[subcapa][clave].tolist() for clave in tiras]
+        numeros = _escrito(pagina, ".strips .rods > span")
+        assert numeros == [base.number(v) for vector in vectores for v in vector]
+        normas = [base.number(filas[subcapa][clave].norm()) for clave in tiras]
+        assert _escrito(pagina, ".strip-name .tail") == normas
+        quedan = [FLUJO.x[palabra], *(fila["after"] for fila in filas)]
+        assert _escrito(pagina, ".depths .tail") == [base.number(v.norm()) for v in quedan]
+        dichas = pagina.locator(".strips [role=img]").evaluate_all(
+            "tiras => tiras.map((t) => t.getAttribute('aria-label'))"
+        )
+        assert [d.split(": ")[1] for d in dichas] == [
+            ", ".join(f"{n} {base.number(v)}" for n, v in zip(FLUJO.features, vector, strict=True))
+            for vector in vectores
+        ]
+        dicha = pagina.get_by_role("radiogroup", name="Subcapa").get_by_role("radio").nth(2)
+        assert dicha.get_attribute("aria-label").endswith(base.number(filas[2]["after"].norm()))
+        proporcion = f"{100 * FLUJO.shares(rotulo, palabra)[subcapa]:.0f}\u00a0%"
+        assert proporcion in pagina.locator(".adds").inner_text()
+
+
+def test_las_columnas_miden_lo_que_dicen(abrir):
+    pagina = abrir(FLUJO)
+    pagina.evaluate(ELEGIR, [FLUJO.element_id, 3, 0, 1])
+    fila = FLUJO.compute("Pre-LN", 3)[1]
+    mayor = max(float(v.abs().max()) for v in fila.values())
+    cajas = pagina.locator(".strips .stem").evaluate_all(
+        "tallos => tallos.map((t) => [t.offsetHeight, t.parentNode.offsetHeight, t.offsetTop])"
+    )
+    valores = torch.cat([fila[k] for k in ("before", "read", "added", "total")]).tolist()
+    for (alto, hueco, arriba), valor in zip(cajas, valores, strict=True):
+        assert abs(alto - max(1, hueco / 2 * abs(valor) / mayor)) <= 1.01
+        assert abs(arriba - (hueco / 2 - (alto if valor > 0 else 0))) <= 1.01
+
+
+def test_el_flujo_se_recorre_con_el_teclado_y_contesta(abrir):
+    pagina = abrir(FLUJO)
+    nivel = pagina.get_by_role("radiogroup", name="Subcapa")
+    nivel.get_by_role("radio").first.focus()
+    for esperada, tecla in ((1, "ArrowDown"), (3, "End"), (2, "ArrowUp"), (0, "Home")):
+        pagina.keyboard.press(tecla)
+        assert _leer(pagina, FLUJO)["state"]["sublayer"] == esperada
+        assert pagina.evaluate("document.activeElement.getAttribute('aria-checked')") == "true"
+    assert pagina.get_by_role("button", name="Anterior").is_disabled()
+    for _ in range(FLUJO.goal()[0]):
+        assert "✓" not in pagina.locator(".verdict").inner_text()
+        pagina.get_by_role("button", name="Siguiente").click()
+    veredicto = pagina.locator(".verdict").inner_text()
+    assert "✓ Conseguido" in veredicto and FLUJO.stacks["Pre-LN"][FLUJO.goal()[0]].name in veredicto
+    pagina.wait_for_function(
+        "document.querySelector('[aria-live]').textContent.includes('Conseguido')"
+    )
+    pagina.get_by_role("radio", name="Post-LN").click()
+    assert ("✓" in pagina.locator(".verdict").inner_text()) == (
+        FLUJO.goal()[0] in FLUJO.goal("Post-LN")
+    )
+
+
+def test_una_palabra_sin_nada_en_el_flujo_se_dice(abrir):
+    pagina = abrir(FLUJO_ANCHO)
+    assert "donde no había nada" in pagina.locator(".verdict").inner_text()
+    assert "∞" not in pagina.locator(".stage").inner_text()
+    assert "NaN" not in pagina.locator(".stage").inner_html()
+
+
+def test_la_barra_dice_la_cuenta_de_una_componente(abrir):
+    pagina, fila = abrir(FLUJO), FLUJO.compute()[0]
+    pagina.locator(".strips .strip").last.locator(".rods > span").nth(2).hover()
+    antes, suma = (base.number(fila[k][2]) for k in ("before", "total"))
+    dicho = pagina.locator(".probe").inner_text()
+    assert dicho.startswith(f"número: {antes} + ") and dicho.endswith(f"= {suma}")

@@ -77,6 +77,8 @@ def mathml(tex: str, en_bloque: bool = False) -> str:
     raiz = etree.fromstring(_temml()(tex.strip(), {**OPCIONES, "displayMode": en_bloque}))
     raiz.attrib.pop("style", None)
     raiz.attrib.pop("class", None)
+    for nodo in list(raiz.iterfind(".//*[@scriptlevel]")):
+        _envuelve_el_cuerpo(nodo)
     for numero in list(raiz.iter("mn")):
         _separa_comas(numero)
     for fila in raiz.iter("math", "mrow", "mtd", "msqrt", "mstyle", "mpadded"):
@@ -89,6 +91,16 @@ def mathml(tex: str, en_bloque: bool = False) -> str:
     for nodo in raiz.iter():  # «<mspace/>» no se cierra así en HTML
         nodo.text = nodo.text or ""
     return etree.tostring(raiz, encoding="unicode")
+
+
+def _envuelve_el_cuerpo(nodo: etree._Element) -> None:
+    """El tamaño de letra, en un ``mstyle``: el MathML de EPUB no lo admite en otro sitio."""
+    if nodo.tag in ("mrow", "mstyle"):
+        nodo.tag = "mstyle"
+        return
+    estilo = etree.Element("mstyle", scriptlevel=nodo.attrib.pop("scriptlevel"))
+    nodo.getparent().replace(nodo, estilo)
+    estilo.append(nodo)
 
 
 def _separa_comas(numero: etree._Element) -> None:

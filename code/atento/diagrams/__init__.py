@@ -9,19 +9,22 @@ en todas; los pesos de atención, el violeta del libro.
 
 ``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas ·
 ``arcs``, ``reach``, ``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``,
-``encoder_decoder``, ``recurrent_cell``: piezas y cables · ``timeline``, ``history``, ``clocks``:
-tiempo y agujas · ``distances``, ``rotations``, ``dials``: posiciones relativas · ``roles``,
-``room``, ``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en piezas.
+``encoder_decoder``, ``recurrent_cell``: piezas y cables · ``stream``, ``additions``,
+``position_wise``, ``normalization``: el bloque · ``timeline``, ``history``, ``clocks``: tiempo y
+agujas · ``distances``, ``rotations``, ``dials``: posiciones relativas · ``roles``, ``room``,
+``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en piezas.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
 from atento.diagrams.clocks import clocks
 from atento.diagrams.links import arcs, reach, shuffle, triangle
 from atento.diagrams.mixtures import mixture
+from atento.diagrams.norms import normalization
 from atento.diagrams.pieces import lattice, pieces
 from atento.diagrams.recurrent import encoder_decoder, recurrent_cell
 from atento.diagrams.relative import dials, distances, rotations
 from atento.diagrams.scenes import Person, histograms, roles, room
+from atento.diagrams.streams import Sublayer, additions, position_wise, stream
 from atento.diagrams.tensors import Matrix, product, tensor
 from atento.diagrams.times import history, timeline
 from atento.diagrams.vectors import vectors
@@ -30,6 +33,8 @@ __all__ = [
     "PHASES",
     "Matrix",
     "Person",
+    "Sublayer",
+    "additions",
     "arcs",
     "blocks",
     "clocks",
@@ -40,8 +45,10 @@ __all__ = [
     "history",
     "lattice",
     "mixture",
+    "normalization",
     "phases",
     "pieces",
+    "position_wise",
     "product",
     "reach",
     "recurrent_cell",
@@ -49,6 +56,7 @@ __all__ = [
     "room",
     "rotations",
     "shuffle",
+    "stream",
     "tensor",
     "timeline",
     "triangle",

@@ -11,6 +11,7 @@ mostrar:
 - :func:`clock`: las agujas de una posición, con las sinusoides.
 - :func:`rotation`: una consulta y una clave que giran según su sitio, con RoPE.
 - :func:`mask`: se pinta quién puede mirar a quién; pesos y alcance tras varias capas.
+- :func:`stream`: qué encuentra, qué lee y qué añade cada subcapa de una pila.
 
 Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una
 tabla con el estado inicial.
@@ -25,6 +26,7 @@ from atento.explorers.plane import PlaneExplorer, plane
 from atento.explorers.rotation import RotationExplorer, rotation
 from atento.explorers.softmax import SoftmaxExplorer, softmax
 from atento.explorers.stepper import StepperExplorer, stepper
+from atento.explorers.stream import StreamExplorer, stream
 
 __all__ = [
     "ClockExplorer",
@@ -36,6 +38,7 @@ __all__ = [
     "RotationExplorer",
     "SoftmaxExplorer",
     "StepperExplorer",
+    "StreamExplorer",
     "clock",
     "deduplicate",
     "mask",
@@ -45,4 +48,5 @@ __all__ = [
     "rotation",
     "softmax",
     "stepper",
+    "stream",
 ]

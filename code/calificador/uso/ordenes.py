@@ -204,7 +204,7 @@ def _una_vuelta(
     progreso = Progreso.abre(carpeta if carpeta.is_dir() else carpeta.parent)
     if not detalle:
         ejercicios = [e for e in ejercicios if e.capitulo in entrega.fuentes]
-    with nullcontext() if en_json else pantalla.consola.status("Corrigiendo…"):
+    with nullcontext() if en_json else pantalla.espera("Corrigiendo…"):
         resultados = [
             _uno(corrector, e, entrega.fuentes.get(e.capitulo), progreso) for e in ejercicios
         ]
@@ -383,7 +383,8 @@ def _informe(corregidas: list[Corregida]) -> int:
 def _con_barra(tarea: Callable[[Callable[[Any], None]], Any], total: int) -> Any:
     from rich.progress import Progress
 
-    with Progress(console=pantalla.errores, transient=True) as barra:
+    callada = not sys.stderr.isatty()
+    with Progress(console=pantalla.errores, transient=True, disable=callada) as barra:
         avance = barra.add_task("Corrigiendo", total=total)
         return tarea(lambda _: barra.advance(avance))
 

@@ -4,6 +4,9 @@ emojis.
 
 from __future__ import annotations
 
+import sys
+from contextlib import AbstractContextManager, nullcontext
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -27,6 +30,14 @@ Trozo = str | tuple[str, str]
 
 consola = Console(markup=False, emoji=False, highlight=False)
 errores = Console(stderr=True, markup=False, emoji=False, highlight=False)
+
+
+def espera(texto: str) -> AbstractContextManager:
+    """Lo que se ve mientras se trabaja, solo en un terminal.
+
+    Un cuaderno pide color sin serlo, y en él quedaría escrita cada vuelta.
+    """
+    return consola.status(texto) if sys.stdout.isatty() else nullcontext()
 
 
 def linea(*trozos: Trozo) -> None:

@@ -1,0 +1,193 @@
+"""El entorno: qué PyTorch se instala y de dónde, y qué se dice cuando no se puede.
+
+Las órdenes de pip se apuntan sin ejecutarlas, salvo donde se mira lo que pip elegiría; el índice
+es entonces una carpeta.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import entorno
+
+RAIZ = Path(__file__).resolve().parents[2]
+VERSION = re.search(r"^torch==(.+)$", (RAIZ / "constraints.txt").read_text("utf-8"), re.M)[1]
+INDICE = entorno.DE_PROCESADOR
+
+
+class Falso:
+    """Un ``.venv`` en una carpeta, y las órdenes que se habrían ejecutado."""
+
+    def __init__(self, carpeta: Path) -> None:
+        self.carpeta, self.ordenes, self.da = carpeta, [], ""
+        self.paquetes = carpeta / "lib" / "python3.11" / "site-packages"
+        self.paquetes.mkdir(parents=True)
+
+    def pon(self, version: str) -> None:
+        for viejo in self.paquetes.glob("torch-*.dist-info"):
+            viejo.rmdir()
+        (self.paquetes / f"torch-{version}.dist-info").mkdir()
+
+    def corre(self, orden, plazo, **opciones):
+        """Como :func:`procesos.corre`; «instalar» torch deja lo que daría cada índice."""
+        argumentos = [str(x) for x in orden[3:]]
+        self.ordenes.append(argumentos)
+        if argumentos[0] == "install" and argumentos[-1] == "torch":
+            del_indice = INDICE[0] in argumentos
+            self.pon(self.da or (f"{VERSION}+cpu" if del_indice else VERSION))
+        return 0
+
+    def de_torch(self) -> list[str]:
+        return [" ".join(o) for o in self.ordenes if o[-1] == "torch"]
+
+
+@pytest.fixture
+def falso(tmp_path, monkeypatch):
+    """Un entorno que ya arranca, en Linux, sin nada configurado en pip."""
+    uno = Falso(tmp_path / "venv")
+    monkeypatch.setattr(entorno, "ENTORNO", uno.carpeta)
+    monkeypatch.setattr(entorno, "SELLO", uno.carpeta / "sello")
+    monkeypatch.setattr(entorno, "corre", uno.corre)
+    monkeypatch.setattr(entorno, "entorno_util", lambda: True)
+    monkeypatch.setattr(entorno, "pip_configurado", lambda: False)
+    monkeypatch.setattr(entorno.sys, "platform", "linux")
+    return uno
+
+
+@pytest.fixture
+def prepara(monkeypatch):
+    def hace(*argumentos: str) -> None:
+        monkeypatch.setattr("sys.argv", ["entorno.py", *argumentos])
+        entorno.main()
+
+    return hace
+
+
+def test_en_linux_se_instala_el_de_procesador_de_su_indice(falso, prepara):
+    prepara()
+    assert len(falso.ordenes) == 2 and falso.ordenes[1][-2:] == ["-e", ".[libro,pruebas]"]
+    (orden,) = falso.de_torch()
+    assert orden.endswith(f"{' '.join(INDICE)} --no-deps torch") and "-c constraints.txt" in orden
+    prepara()
+    assert len(falso.ordenes) == 2, "la segunda vez no hay nada que hacer"
+
+
+@pytest.mark.parametrize(("sistema", "configurado"), [("linux", True), ("darwin", False)])
+def test_donde_ya_se_sabe_de_donde_viene_no_se_cambia(
+    falso, prepara, monkeypatch, sistema, configurado
+):
+    monkeypatch.setattr(entorno.sys, "platform", sistema)
+    monkeypatch.setattr(entorno, "pip_configurado", lambda: configurado)
+    prepara()
+    assert INDICE[0] not in falso.de_torch()[0]
+
+
+def test_el_de_cuda_se_pide_se_queda_y_se_devuelve(falso, prepara):
+    prepara()
+    prepara("--torch", "cuda")
+    quita, pone = falso.de_torch()[1:]
+    assert quita.startswith("uninstall") and INDICE[0] not in pone
+    assert entorno.torch_instalado() == "cuda"
+    hechas = len(falso.ordenes)
+    prepara()
+    prepara("--torch", "cuda")
+    assert len(falso.ordenes) == hechas
+    entorno.SELLO.unlink()  # con otras versiones, sigue siendo el de CUDA
+    prepara()
+    assert INDICE[0] not in falso.de_torch()[-1]
+    prepara("--torch", "cpu")
+    assert entorno.torch_instalado() == "cpu"
+
+
+def test_si_pip_no_da_el_pedido_se_dice_y_no_se_sella(falso, prepara):
+    falso.da = f"{VERSION}+cpu"
+    with pytest.raises(SystemExit, match="no está el PyTorch de «cuda»"):
+        prepara("--torch", "cuda")
+    assert not entorno.SELLO.exists()
+
+
+def test_lo_que_no_puede_ser_se_dice_antes_de_empezar(falso, prepara, monkeypatch):
+    with monkeypatch.context() as m:
+        m.setattr(entorno.sys, "platform", "darwin")
+        with pytest.raises(SystemExit, match="solo para Linux"):
+            prepara("--torch", "cuda")
+    with monkeypatch.context() as m:
+        libre = type("U", (), {"free": 3000 << 20})()
+        m.setattr(entorno.shutil, "disk_usage", lambda _: libre)
+        with pytest.raises(SystemExit, match="Quedan 3000 MiB libres y el entorno necesita 7000"):
+            prepara("--torch", "cuda")
+        prepara()
+    monkeypatch.setattr(entorno, "MINIMO", (99, 0))
+    with pytest.raises(SystemExit, match=r"PYTHON=python3\.12"):
+        prepara()
+
+
+@pytest.mark.parametrize(
+    ("variables", "esperado"),
+    [
+        ({}, False),
+        ({"PIP_DEFAULT_TIMEOUT": "9"}, False),
+        ({"PIP_FIND_LINKS": "carpeta"}, True),
+        ({"PIP_EXTRA_" + "INDEX_URL": "https://e.org"}, True),
+    ],
+)
+def test_se_ve_lo_que_pip_tiene_configurado(monkeypatch, variables, esperado):
+    for nombre in [n for n in os.environ if n.startswith("PIP_")]:
+        monkeypatch.delenv(nombre)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    for nombre, valor in variables.items():
+        monkeypatch.setenv(nombre, valor)
+    monkeypatch.setattr(entorno, "PYTHON", sys.executable)
+    assert entorno.pip_configurado() is esperado
+
+
+def rueda(carpeta: Path, version: str) -> None:
+    """Un ``torch`` vacío con esa versión, en un índice hecho de carpetas."""
+    destino = carpeta / "torch"
+    destino.mkdir(parents=True, exist_ok=True)
+    datos = f"torch-{version}.dist-info"
+    nombre = f"torch-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(destino / nombre, "w") as archivo:
+        archivo.writestr(
+            f"{datos}/METADATA", f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\n"
+        )
+        archivo.writestr(
+            f"{datos}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archivo.writestr(f"{datos}/RECORD", "")
+    enlaces = "".join(f'<a href="{p.name}">{p.name}</a>' for p in sorted(destino.glob("*.whl")))
+    (destino / "index.html").write_text(enlaces, encoding="utf-8")
+
+
+def test_la_version_fijada_admite_la_de_procesador(tmp_path, monkeypatch):
+    """Lo que elige pip de verdad, de un índice con dos versiones, con ``constraints.txt``."""
+    for version in (f"{VERSION}+cpu", "99.0+cpu"):
+        rueda(tmp_path, version)
+    for nombre in [n for n in os.environ if n.startswith("PIP_")]:
+        monkeypatch.delenv(nombre)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    orden = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--no-deps"]
+    orden += ["-c", str(RAIZ / "constraints.txt"), INDICE[0], tmp_path.as_uri(), "torch"]
+    dicho = subprocess.run(orden, capture_output=True, text=True, timeout=120)
+    assert f"Would install torch-{VERSION}+cpu" in dicho.stdout, dicho.stdout + dicho.stderr
+
+
+def test_make_dice_la_variante():
+    orden = ["make", "-n", "entorno"]
+    dicho = [
+        subprocess.run([*orden, *mas], cwd=RAIZ, capture_output=True, text=True, timeout=60).stdout
+        for mas in ([], ["TORCH=cuda"])
+    ]
+    assert "--torch" not in dicho[0] and '--torch "cuda"' in dicho[1]
+
+
+def test_el_readme_dice_el_mismo_indice():
+    for pagina in ("README.md", "book/0-preliminares/como-usar.md"):
+        assert " ".join(INDICE) in (RAIZ / pagina).read_text(encoding="utf-8"), pagina
