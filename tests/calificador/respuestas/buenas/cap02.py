@@ -114,3 +114,57 @@ def analogy(vectors, a, b, c, exclude=True):
     units = torch.nn.functional.normalize(vectors, dim=-1)
     order = (units @ (units[c] + units[b] - units[a])).argsort(descending=True).tolist()
     return next(i for i in order if not exclude or i not in (a, b, c))
+
+# %% 2.4 | con un diccionario por longitudes, de izquierda a derecha
+def longest_match(word, pieces):
+    found, start = [], 0
+    known = dict.fromkeys(pieces)
+    while start != len(word):
+        tries = [("##" if start else "") + word[start:end] for end in range(start + 1, len(word) + 1)]
+        good = [t for t in tries if t in known]
+        if len(good) == 0:
+            return ["[UNK]"]
+        found += good[-1:]
+        start += len(good[-1]) - 2 * (start > 0)
+    return found
+
+# %% 2.7 | recorriendo la lista desde el principio tras cada unión
+def apply_merges(word, merges):
+    pieces, rank = list(word), 0
+    while rank < len(merges):
+        pair = tuple(merges[rank])
+        places = [i for i in range(len(pieces) - 1) if (pieces[i], pieces[i + 1]) == pair]
+        if places:
+            left = places[0]
+            pieces[left : left + 2] = [pair[0] + pair[1]]
+        rank = 0 if places else rank + 1
+    return pieces
+
+# %% 2.8 | recursiva, guardando lo ya calculado
+from functools import cache
+
+def best_cut(word, pieces, log_p):
+    price = dict(zip(pieces, log_p))
+
+    @cache
+    def rest(i):
+        if i == len(word):
+            return 0.0, ()
+        options = [(-math.inf, ())]
+        for j in range(i + 1, len(word) + 1):
+            if word[i:j] in price and rest(j)[0] > -math.inf:
+                options.append((price[word[i:j]] + rest(j)[0], (word[i:j], *rest(j)[1])))
+        return max(options)
+
+    total, found = rest(0)
+    return list(found), total
+
+# %% 2.9 | con similitudes de PyTorch
+def analogy(vectors, a, b, c, exclude=True):
+    unit = lambda i: vectors[i] / vectors[i].square().sum().sqrt()
+    target = unit(b) - unit(a) + unit(c)
+    scores = torch.cosine_similarity(vectors, target[None], dim=-1).clone()
+    if exclude:
+        for i in (a, b, c):
+            scores[i] = -2.0
+    return scores.argmax().item()
