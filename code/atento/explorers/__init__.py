@@ -3,6 +3,7 @@
 Cada función recibe números que el capítulo ha calculado y devuelve un objeto que un cuaderno sabe
 mostrar:
 
+- :func:`adder`: el Transformer entrenado del libro, que suma en la página y enseña sus tensores.
 - :func:`stepper`: la atención paso a paso sobre una frase, con sus números.
 - :func:`paths`: de una palabra a otra, por una recurrencia, una convolución y una atención.
 - :func:`plane`: vectores en un plano que se mueven con la mano.
@@ -17,7 +18,8 @@ Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin Java
 tabla con el estado inicial.
 """
 
-from atento.explorers.base import Explorer, deduplicate
+from atento.explorers.adder import AdderExplorer, adder
+from atento.explorers.base import Explorer, deduplicate, detach
 from atento.explorers.clock import ClockExplorer, clock
 from atento.explorers.mask import MaskExplorer, mask
 from atento.explorers.merges import MergesExplorer, merges
@@ -29,6 +31,7 @@ from atento.explorers.stepper import StepperExplorer, stepper
 from atento.explorers.stream import StreamExplorer, stream
 
 __all__ = [
+    "AdderExplorer",
     "ClockExplorer",
     "Explorer",
     "MaskExplorer",
@@ -39,8 +42,10 @@ __all__ = [
     "SoftmaxExplorer",
     "StepperExplorer",
     "StreamExplorer",
+    "adder",
     "clock",
     "deduplicate",
+    "detach",
     "mask",
     "merges",
     "paths",
