@@ -3,7 +3,6 @@
 Cada función recibe números que el capítulo ha calculado y devuelve un objeto que un cuaderno sabe
 mostrar:
 
-- :func:`adder`: el Transformer entrenado del libro, que suma en la página y enseña sus tensores.
 - :func:`stepper`: la atención paso a paso sobre una frase, con sus números.
 - :func:`paths`: de una palabra a otra, por una recurrencia, una convolución y una atención.
 - :func:`plane`: vectores en un plano que se mueven con la mano.
@@ -14,11 +13,13 @@ mostrar:
 - :func:`mask`: se pinta quién puede mirar a quién; pesos y alcance tras varias capas.
 - :func:`stream`: qué encuentra, qué lee y qué añade cada subcapa de una pila.
 
+El Transformer entrenado del libro, que suma en la página, se importa aparte,
+``from atento.explorers.adder import adder``: trae consigo el modelo, y las demás no lo necesitan.
+
 Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una
 tabla con el estado inicial.
 """
 
-from atento.explorers.adder import AdderExplorer, adder
 from atento.explorers.base import Explorer, deduplicate, detach
 from atento.explorers.clock import ClockExplorer, clock
 from atento.explorers.mask import MaskExplorer, mask
@@ -31,7 +32,6 @@ from atento.explorers.stepper import StepperExplorer, stepper
 from atento.explorers.stream import StreamExplorer, stream
 
 __all__ = [
-    "AdderExplorer",
     "ClockExplorer",
     "Explorer",
     "MaskExplorer",
@@ -42,7 +42,6 @@ __all__ = [
     "SoftmaxExplorer",
     "StepperExplorer",
     "StreamExplorer",
-    "adder",
     "clock",
     "deduplicate",
     "detach",

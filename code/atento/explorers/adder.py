@@ -29,6 +29,7 @@ SIGNS = ("relleno", "comienzo", "fin", *"0123456789", "+")
 STEPS = ("unidades", "decenas", "centenas", "millares", "fin")
 """Qué se escribe en cada paso."""
 
+_Heard = dict[str, Tensor]
 _SUM = re.compile(r"(\d+)\s*\+\s*(\d+)", re.ASCII)
 _SUBLAYERS = ("attention", "cross_attention", "feed_forward")
 
@@ -88,7 +89,7 @@ class AdderExplorer(Explorer):
         result = "".join(SIGNS[i] for i in values["written"].flip(0) if i > addition.EOS_ID)
         caption = (
             f"{self.start.a} + {self.start.b} = {int(result or 0)}, cifra a cifra: qué escribe, con"
-            " qué probabilidad y cuánto mira a cada símbolo (atención cruzada, media de las cabezas)"
+            " qué probabilidad y cuánto mira a cada símbolo (atención cruzada, media de cabezas)"
         )
         return static_table(caption, ["paso", "escribe", "prob.", *source], rows)
 
@@ -158,7 +159,7 @@ def _complaint(given: str) -> str:
 
 
 def recorded(model: Seq2Seq, example: Sum) -> dict[str, Tensor]:
-    """Los tensores de ``model`` al escribir una suma, en ``float64`` y con los nombres de la página.
+    """Los tensores de ``model`` al escribir una suma, en ``float64``, con los nombres de la página.
 
     ``source`` (n,), ``places`` (n,), ``inputs`` (m,) y ``written`` (m,) son enteros; ``memory``,
     (n, d_model); ``logits`` y ``probabilities``, (m, vocab). De cada subcapa, con nombres como
@@ -185,7 +186,7 @@ def recorded(model: Seq2Seq, example: Sum) -> dict[str, Tensor]:
     return whole | tensors | {"logits": logits, "probabilities": logits.softmax(-1)}
 
 
-def _listen(model: Seq2Seq, heard: dict[str, Tensor]) -> None:
+def _listen(model: Seq2Seq, heard: _Heard) -> None:
     """Apunta en ``heard`` cada tensor con nombre, con su eje de lote."""
     _keep_output(model.embed_source, heard, "encoder.embeddings")
     _keep_output(model.embed_target, heard, "decoder.embeddings")
@@ -197,7 +198,7 @@ def _listen(model: Seq2Seq, heard: dict[str, Tensor]) -> None:
                     _listen_sublayer(block, kind, heard, f"{stack}.{layer}.{kind}")
 
 
-def _listen_sublayer(block: nn.Module, kind: str, heard: dict[str, Tensor], name: str) -> None:
+def _listen_sublayer(block: nn.Module, kind: str, heard: _Heard, name: str) -> None:
     residual, inner = getattr(block, f"add_{kind}"), getattr(block, kind)
     _keep_output(residual.norm, heard, f"{name}.read")
     _keep_output(residual.dropout, heard, f"{name}.added")
@@ -214,7 +215,7 @@ def _listen_sublayer(block: nn.Module, kind: str, heard: dict[str, Tensor], name
     inner.scores = _listened_scores(inner, heard, name)
 
 
-def _listened_scores(attention: MultiHeadAttention, heard: dict[str, Tensor], name: str) -> Callable:
+def _listened_scores(attention: MultiHeadAttention, heard: _Heard, name: str) -> Callable:
     """El ``scores`` de esa atención, que además apunta lo que recibe y lo que da."""
     compute = attention.scores
 
@@ -226,11 +227,15 @@ def _listened_scores(attention: MultiHeadAttention, heard: dict[str, Tensor], na
     return scores
 
 
-def _keep_output(module: nn.Module, heard: dict, name: str, change: Callable = Tensor.clone) -> None:
+def _keep_output(
+    module: nn.Module, heard: _Heard, name: str, change: Callable = Tensor.clone
+) -> None:
     module.register_forward_hook(lambda _, args, out: heard.update({name: change(out)}))
 
 
-def _keep_input(module: nn.Module, heard: dict, name: str, change: Callable = Tensor.clone) -> None:
+def _keep_input(
+    module: nn.Module, heard: _Heard, name: str, change: Callable = Tensor.clone
+) -> None:
     module.register_forward_pre_hook(lambda _, args: heard.update({name: change(args[0])}))
 
 

@@ -39,7 +39,9 @@ __all__ = [
 _ATTENTION = {"attention": {"light": "#6e2a6b", "dark": "#d9a0d5"}}  # el violeta de los pesos
 _ROLES = ("query", "key", "value", "position", "attention", "muted", "ink", "paper")
 _PART = re.compile(r'<(style|script) data-atento-part="([\w-]+)">.*?</\1>', re.DOTALL)
-_FILE = re.compile(r'<script type="text/plain" data-atento-file="([\w-]+)">(.*?)</script>', re.DOTALL)
+_FILE = re.compile(
+    r'<script type="text/plain" data-atento-file="([\w-]+)">(.*?)</script>', re.DOTALL
+)
 
 
 class Explorer:
@@ -155,13 +157,13 @@ def detach(page: str, folder: str) -> tuple[str, dict[str, str]]:
         if f"{name}.js" in found:
             return ""
         found[f"{name}.js"] = f'(window.atentoFiles??={{}})["{name}"]="{text}"\n'
-        return f'<script type="text/plain" data-atento-file="{name}" data-url="{folder}/{name}.js"></script>'
+        return _file(name, "", f' data-url="{folder}/{name}.js"')
 
     return _FILE.sub(point, page), found
 
 
-def _file(name: str, text: str) -> str:
-    return f'<script type="text/plain" data-atento-file="{name}">{text}</script>'
+def _file(name: str, text: str, more: str = "") -> str:
+    return f'<script type="text/plain" data-atento-file="{name}"{more}>{text}</script>'
 
 
 def _part(tag: str, name: str, text: str) -> str:

@@ -1,8 +1,8 @@
 """El sumador: el Transformer entrenado que viaja con el libro, y lo que se sabe de él.
 
 Suma números de hasta tres cifras y escribe el resultado de las unidades hacia arriba
-(:mod:`atento.tasks.addition`). Sus pesos, en coma flotante de 16 bits, y su ficha (medidas, semilla,
-fecha, aciertos) están en un solo fichero del paquete; lo rehace ``make sumador``.
+(:mod:`atento.tasks.addition`). Sus pesos, en coma flotante de 16 bits, y su ficha (medidas,
+semilla, fecha, aciertos) están en un solo fichero del paquete; lo rehace ``make sumador``.
 """
 
 from __future__ import annotations
