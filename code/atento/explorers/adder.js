@@ -1,7 +1,7 @@
 /* El sumador vivo: se escribe una suma y el Transformer de transformer.js la resuelve, cifra a cifra y a la vista. Su
    gemelo, con los mismos nombres de tensores, está en adder.py. */
 window.atentoExplorers.register("adder", (stage, data, root) => {
-  const {h, number, choice, reading, probe, heat, file} = window.atentoExplorers;
+  const {h, number, choice, reading, probe, heat} = window.atentoExplorers;
   const {signs} = data;
   const PLACES = ["unidades", "decenas", "centenas", "millares"],
     STEPS = [...PLACES, "fin"],
@@ -43,6 +43,18 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     const digits = written.filter((id) => id >= DIGIT && id < PLUS).map((id) => signs[id]);
     return digits.length ? Number(digits.reverse().join("")) : NaN;
   };
+
+  /* El texto de un fichero que viaja con el explorador: en la propia página o, en el sitio, en un guion que se pide
+     ahora. */
+  function file(name) {
+    const node = document.querySelector(`script[data-atento-file="${name}"]`);
+    if (node?.textContent) return Promise.resolve(node.textContent);
+    return new Promise((done, fail) => {
+      const give = () => done(window.atentoFiles[name]);
+      if (window.atentoFiles?.[name]) return give();
+      document.head.append(h("script", {src: node.dataset.url, onload: give, onerror: fail}));
+    });
+  }
 
   // ---- La suma, como en el cuaderno -----------------------------------------------------------------------------------
   const cell = (className) => {

@@ -185,18 +185,6 @@
   const digitsOf = (table) =>
     table.flat(Infinity).every((x) => Math.abs(10 * x - Math.round(10 * x)) < 1e-9) ? 1 : 2;
 
-  /* El texto de un fichero que viaja con el explorador: en la propia página o, en el sitio, en un guion que se pide
-     ahora. */
-  function file(name) {
-    const node = document.querySelector(`script[data-atento-file="${name}"]`);
-    if (node?.textContent) return Promise.resolve(node.textContent);
-    return new Promise((done, fail) => {
-      const give = () => done(window.atentoFiles[name]);
-      if (window.atentoFiles?.[name]) return give();
-      document.head.append(h("script", {src: node.dataset.url, onload: give, onerror: fail}));
-    });
-  }
-
   // ---- Registro -------------------------------------------------------------------------------------------------
   const builders = new Map();
 
@@ -244,7 +232,6 @@
     toggle,
     reading,
     probe,
-    file,
     heat,
     vector,
   };

@@ -40,7 +40,7 @@ _ATTENTION = {"attention": {"light": "#6e2a6b", "dark": "#d9a0d5"}}  # el violet
 _ROLES = ("query", "key", "value", "position", "attention", "muted", "ink", "paper")
 _PART = re.compile(r'<(style|script) data-atento-part="([\w-]+)">.*?</\1>', re.DOTALL)
 _FILE = re.compile(
-    r'<script type="text/plain" data-atento-file="([\w-]+)">(.*?)</script>', re.DOTALL
+    r'<script type="text/plain" data-atento-file="([\w-]+)">(.+?)</script>', re.DOTALL
 )
 
 

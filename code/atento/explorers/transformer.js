@@ -21,11 +21,9 @@ window.atentoTransformer ??= (() => {
     const {__metadata__: notes, ...tensors} = JSON.parse(new TextDecoder().decode(bytes.subarray(8, start)));
     const weights = {};
     for (const [name, {shape, data_offsets: [from, to]}] of Object.entries(tensors)) {
-      const all = Float64Array.from({length: (to - from) / 2}, (_, i) =>
-        half(view.getUint16(start + from + 2 * i, true)),
-      );
+      const all = Array.from({length: (to - from) / 2}, (_, i) => half(view.getUint16(start + from + 2 * i, true)));
       const width = shape[1];
-      weights[name] = width ? Array.from({length: shape[0]}, (_, r) => all.subarray(r * width, (r + 1) * width)) : all;
+      weights[name] = width ? Array.from({length: shape[0]}, (_, r) => all.slice(r * width, (r + 1) * width)) : all;
     }
     return {card: JSON.parse(notes.ficha), weights};
   }
@@ -63,7 +61,7 @@ window.atentoTransformer ??= (() => {
     const linear = (x, name) => {
       const matrix = weights[`${name}.weight`],
         bias = weights[`${name}.bias`];
-      return x.map((row) => Array.from(matrix, (column, c) => dot(row, column) + (bias ? bias[c] : 0)));
+      return x.map((row) => matrix.map((column, c) => dot(row, column) + bias[c]));
     };
     const norm = (x, name) =>
       x.map((row) => {
@@ -72,7 +70,7 @@ window.atentoTransformer ??= (() => {
         const scale = Math.sqrt(mean(centered.map((value) => value * value)) + 1e-5);
         return centered.map((value, c) => (weights[`${name}.weight`][c] * value) / scale + weights[`${name}.bias`][c]);
       });
-    const embed = (ids, name) => ids.map((id) => Array.from(weights[`${name}.tokens.weight`][id], (v) => v * width ** 0.5));
+    const embed = (ids, name) => ids.map((id) => weights[`${name}.tokens.weight`][id].map((v) => v * width ** 0.5));
     const split = (x) =>
       Array.from({length: heads}, (_, k) => x.map((row) => row.slice(k * size, (k + 1) * size)));
     const turn = (parts, places) => parts.map((rows) => rows.map((row, i) => rotate(row, places[i])));

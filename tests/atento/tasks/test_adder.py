@@ -80,6 +80,14 @@ def test_each_call_gives_a_new_one(model):
     assert model.project.weight is model.embed_target.tokens.weight
 
 
+def test_reading_it_spends_no_randomness():
+    torch.manual_seed(5)
+    adder.trained()
+    after = torch.rand(3)
+    torch.manual_seed(5)
+    assert torch.equal(after, torch.rand(3))
+
+
 def test_weights_that_do_not_fit_are_named():
     model = adder.trained()
     with torch.no_grad():
