@@ -1,7 +1,13 @@
-"""Capítulo 14: copiar, sumar y analizar expresiones; lo que da cada semilla y lo que tarda."""
+"""Capítulo 14: copiar, sumar y analizar expresiones; lo que da cada semilla y lo que tarda.
+
+Cada modelo entrenado se guarda en ``.cache/semillas-14`` con su receta: si la orden se corta, sigue
+donde iba, y para repetirlo todo se borra esa carpeta.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -10,7 +16,7 @@ from torch import nn
 from atento import rng
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, seq2seq_loss
 from atento.tasks import adder, addition, copy, expressions
-from atento.training import fit, parameter_groups, warmup_cosine
+from atento.training import Callback, State, fit, parameter_groups, warmup_cosine
 
 RECIPE_14: dict[str, Any] = {
     "betas": [0.9, 0.98],
@@ -128,7 +134,9 @@ RUNS_14: dict[str, dict[str, Any]] = {
         },
     },
 }
-SEEDS_14 = range(3)
+SEEDS_14 = range(10)
+SNAPSHOTS = 100  # cada cuántos pasos se guarda una copia de los pesos
+CACHE_14 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-14"
 TASKS = {"copy": copy, "addition": addition, "expressions": expressions}
 
 
@@ -145,7 +153,7 @@ def build_14(name: str, seed: int) -> Seq2Seq:
     return model
 
 
-def train_14(name: str, seed: int) -> tuple[Seq2Seq, float]:
+def train_14(name: str, seed: int, callbacks: Iterable[Callback] = ()) -> tuple[Seq2Seq, float]:
     """Entrena una de ``RUNS_14``; devuelve el modelo y los segundos de procesador."""
     run, model = RUNS_14[name], build_14(name, seed)
     options = run["data"] | _order(run)
@@ -163,9 +171,33 @@ def train_14(name: str, seed: int) -> tuple[Seq2Seq, float]:
         ),
         schedule=warmup_cosine(run["steps"], warmup=run["warmup"]),
         clip=RECIPE_14["clip"],
+        callbacks=callbacks,
         progress=False,
     )
     return model, history.seconds
+
+
+def trained_14(name: str, seed: int) -> dict[str, Any]:
+    """Los pesos al final y cada ``SNAPSHOTS`` pasos, entrenados ahora o en una llamada anterior."""
+    path = CACHE_14 / f"{name.replace(', ', '-').replace(' ', '-')}-{seed}.pt"
+    run = {key: value for key, value in RUNS_14[name].items() if key != "tests"}
+    made = {"run": run, "recipe": RECIPE_14, "torch": torch.__version__}
+    if path.exists():
+        found = torch.load(path, weights_only=True)
+        if found["made"] == made:
+            return found
+    copies: dict[int, Any] = {}
+
+    def keep(state: State) -> None:
+        if state.step % SNAPSHOTS == 0:
+            copies[state.step] = {k: v.clone() for k, v in state.model.state_dict().items()}
+
+    model, seconds = train_14(name, seed, [keep])
+    found = {"made": made, "weights": model.state_dict(), "snapshots": copies, "seconds": seconds}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    torch.save(found, path.with_suffix(".tmp"))
+    path.with_suffix(".tmp").rename(path)
+    return found
 
 
 def _order(run: dict[str, Any]) -> dict[str, bool]:
@@ -200,17 +232,20 @@ def _groups(marks: dict[str, Any]) -> dict[str, Any]:
 
 def run_14(name: str, seed: int) -> dict[str, Any]:
     """Entrena y prueba una combinación."""
-    model, seconds = train_14(name, seed)
+    found = trained_14(name, seed)
+    model = build_14(name, seed)
+    model.load_state_dict(found["weights"])
+    print(f"  {name}, semilla {seed}", flush=True)
     return {
         "model": name,
         "seed": seed,
         "parameters": sum(p.numel() for p in model.parameters()),
-        "cpu_seconds": round(seconds, 1),
+        "cpu_seconds": round(found["seconds"], 1),
         "tests": test_14(name, model),
     }
 
 
 def chapter() -> dict[str, Any]:
     """Todas las combinaciones con todas las semillas."""
-    runs = [run_14(name, seed) for name in RUNS_14 for seed in SEEDS_14]
+    runs = [run_14(name, seed) for seed in SEEDS_14 for name in RUNS_14]
     return {"recipe": RECIPE_14, "configs": RUNS_14, "runs": runs}
