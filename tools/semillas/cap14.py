@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from atento import rng
+from atento.attention import watching
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, seq2seq_loss
 from atento.tasks import adder, addition, copy, expressions
 from atento.training import Callback, State, fit, parameter_groups, warmup_cosine
@@ -64,17 +65,7 @@ RUNS_14: dict[str, dict[str, Any]] = {
         "warmup": 60,
         "batch_size": 32,
         "data": {"lengths": 20},
-        "tests": {"longitud 20": {"lengths": 20}, "longitud 21": {"lengths": 21}},
-    },
-    "copia, sinusoidal": {
-        "task": "copy",
-        "config": {**COPY, "positions": "sinusoidal", "cross_positions": "none"},
-        "steps": 500,
-        "rate": 3e-3,
-        "warmup": 60,
-        "batch_size": 32,
-        "data": {"lengths": 20},
-        "tests": {"longitud 20": {"lengths": 20}, "longitud 21": {"lengths": 21}},
+        "tests": {f"longitud {n}": {"lengths": n} for n in (20, 10, 21, 30, 40)},
     },
     "suma": {
         "task": "addition",
@@ -107,17 +98,6 @@ RUNS_14: dict[str, dict[str, Any]] = {
         "batch_size": 128,
         "data": {"digits": 3},
         "tests": {"3 cifras": {"digits": 3, "split": "test"}},
-    },
-    "suma, de una a tres cifras": {
-        "task": "addition",
-        "config": BY_PLACE,
-        "by_place": True,
-        "steps": 600,
-        "rate": 4e-3,
-        "warmup": 40,
-        "batch_size": 128,
-        "data": {"digits": [1, 2, 3]},
-        "tests": THREE_AND_MORE,
     },
     "expresiones": {
         "task": "expressions",
@@ -181,7 +161,7 @@ def trained_14(name: str, seed: int) -> dict[str, Any]:
     """Los pesos al final y cada ``SNAPSHOTS`` pasos, entrenados ahora o en una llamada anterior."""
     path = CACHE_14 / f"{name.replace(', ', '-').replace(' ', '-')}-{seed}.pt"
     run = {key: value for key, value in RUNS_14[name].items() if key != "tests"}
-    made = {"run": run, "recipe": RECIPE_14, "torch": torch.__version__}
+    made = {"run": run, "recipe": RECIPE_14, "torch": str(torch.__version__)}
     if path.exists():
         found = torch.load(path, weights_only=True)
         if found["made"] == made:
@@ -230,10 +210,216 @@ def _groups(marks: dict[str, Any]) -> dict[str, Any]:
     return rows
 
 
+# --- Qué se mira y qué pasa si se cambia ----------------------------------------------------------
+
+
+def _right(logits: Tensor, labels: Tensor) -> Tensor:
+    return logits.argmax(-1) == labels
+
+
+def _share(hits: Tensor, rows: Tensor) -> float:
+    """Qué parte de ``rows`` acierta."""
+    return round(hits[rows].double().mean().item(), 4)
+
+
+def _best_head(maps: dict[str, Tensor], wanted: Tensor) -> float:
+    """El peso medio en lo que hay que mirar, ``wanted``, de la cabeza cruzada que más pone.
+
+    ``wanted`` es de bits, (batch, paso, símbolo); los pasos sin nada marcado no cuentan.
+    """
+    rows = wanted.any(-1)
+    heads = [w[:, h] for name, w in maps.items() if "cross" in name for h in range(w.shape[1])]
+    return round(max((w * wanted).sum(-1)[rows].mean().item() for w in heads), 4)
+
+
+def _without(model: Seq2Seq, lot: Any, hidden: Tensor) -> Tensor:
+    """Los aciertos al tapar ``hidden``, (batch, paso, símbolo), en las atenciones cruzadas."""
+    encoded = model.encode(lot.source)
+    mask = encoded.mask & ~hidden[:, None]
+    return _right(model.decode(lot.inputs, encoded._replace(mask=mask)), lot.labels)
+
+
+@torch.no_grad()
+def copy_measures(model: Seq2Seq) -> dict[str, Any]:
+    """La diagonal; lo que pasa al taparla, al correr las posiciones y al mentir en lo escrito."""
+    n = 20
+    lot = copy.batch(copy.generate(200, MEASURE_SEED, lengths=n))
+    lines = torch.arange(n + 1)
+    steps, keys = lines[:, None], lines[None]
+    same = ((steps == keys) & (steps < n)).expand(200, -1, -1)
+    beside = ((steps - keys).abs() == 1).expand(200, -1, -1)
+    symbols = (lines < n).expand(200, -1)
+    with watching(model) as maps:
+        model(lot.source, lot.inputs)
+    encoded, symbol = model.encode(lot.source), lot.source[:, :n]
+    moved = model.decode(lot.inputs, encoded._replace(positions=encoded.positions + 1)).argmax(-1)
+    false = lot.inputs.clone()
+    false[:, 1:] = copy.batch(copy.generate(200, MEASURE_SEED + 1, lengths=n)).inputs[:, 1:]
+    return {
+        "diagonal": _best_head(maps, same),
+        "hide_same": _share(_without(model, lot, same), symbols),
+        "hide_beside": _share(_without(model, lot, beside), symbols),
+        "moved": round((moved[:, 1:n] == symbol[:, :-1]).double().mean().item(), 4),
+        "false_inputs": _share(_right(model.decode(false, encoded), lot.labels), symbols),
+    }
+
+
+@torch.no_grad()
+def addition_measures(model: Seq2Seq) -> dict[str, Any]:
+    """Las cifras del lugar; de dónde viene la llevada, tapando y mintiendo."""
+    lot, pairs, entering = _sums(2000)
+    place, steps = addition.places(lot.source)[0], torch.arange(5)[:, None]
+    column = {k: (place == steps - k) & (steps - k >= 0) & (steps < 3) for k in (0, 1)}
+    column = {k: wanted.expand(len(pairs), -1, -1) for k, wanted in column.items()}
+    with watching(model) as maps:
+        model(lot.source, lot.inputs)
+    digits = (torch.arange(5) < 3).expand(len(pairs), -1)
+    upper = ((torch.arange(5) > 0) & (torch.arange(5) < 3)).expand(len(pairs), -1)
+    encoded = model.encode(lot.source)
+    below = (place[:, None] - place[None] == 1) & (place[None] >= 0)
+    states = model.encoder(
+        model.embed_source(lot.source, encoded.positions),
+        encoded.mask & ~below,
+        positions=encoded.positions,
+    )
+    blind = _right(model.decode(lot.inputs, encoded._replace(states=states)), lot.labels)
+    return {
+        "column": _best_head(maps, column[0]),
+        "hide_column": _share(_without(model, lot, column[0]), digits),
+        "hide_below": _share(_without(model, lot, column[1]), upper),
+        "encoder_blind_below": _share(blind, upper),
+        "encoder_blind_units": _share(blind[:, :1], digits[:, :1]),
+        "lies": _lies(model, lot, pairs, entering),
+    }
+
+
+def _sums(n: int) -> tuple[Any, Tensor, Tensor]:
+    """Un lote de sumas reservadas, lo que suman sus cifras en cada lugar y si entra llevada."""
+    examples = addition.generate(n, MEASURE_SEED, split="test")
+    lot = addition.batch(examples)
+    a, b = (lot.source[:, i : i + 3].flip(1) - addition.ZERO_ID for i in (0, 4))
+    carried = torch.tensor([addition.carries(x) for x in examples])  # (n, 3)
+    return lot, a + b, torch.cat([torch.zeros(n, 1, dtype=torch.bool), carried], 1)
+
+
+def _lies(model: Seq2Seq, lot: Any, pairs: Tensor, entering: Tensor) -> dict[str, Any]:
+    """Se cambia la última cifra escrita como si en su lugar la llevada fuese la contraria.
+
+    Por lo que suman las dos cifras de ese lugar: en qué parte la cifra siguiente cambia en una.
+    """
+    rows: dict[str, list[Tensor]] = {"nine": [], "other": []}
+    encoded = model.encode(lot.source)
+    for k in (1, 2, 3):
+        step = torch.where(entering[:, k - 1], -1, 1)
+        inputs = lot.inputs.clone()
+        inputs[:, k] = (inputs[:, k] - addition.ZERO_ID + step) % 10 + addition.ZERO_ID
+        written = model.decode(inputs, encoded).argmax(-1)[:, k] - addition.ZERO_ID
+        right = lot.labels[:, k] - addition.ZERO_ID
+        nine = pairs[:, k - 1] == 9
+        rows["nine"].append((written == (right + step) % 10)[nine])
+        rows["other"].append((written == right)[~nine])
+    joined = {name: torch.cat(hits).double() for name, hits in rows.items()}
+    return {
+        "nine_follows": round(joined["nine"].mean().item(), 4),
+        "other_stays": round(joined["other"].mean().item(), 4),
+        "n": [len(joined["nine"]), len(joined["other"])],
+    }
+
+
+@torch.no_grad()
+def digits_by_carry(model: Seq2Seq) -> dict[str, float]:
+    """Qué parte de las cifras acierta, según de dónde viene la llevada, con enseñanza forzada."""
+    lot, pairs, entering = _sums(1000)
+    hits = _right(model(lot.source, lot.inputs), lot.labels)[:, 1:4]
+    kinds = {
+        "never": pairs <= 8,
+        "always": pairs >= 10,
+        "nine_without": (pairs == 9) & ~entering[:, :3],
+        "nine_with": (pairs == 9) & entering[:, :3],
+    }
+    return {name: _share(hits, rows) for name, rows in kinds.items()}
+
+
+@torch.no_grad()
+def expressions_measures(model: Seq2Seq) -> dict[str, Any]:
+    """La operación tras el paréntesis que cierra: si la mira, y qué pasa al tapar o mover."""
+    trees = expressions.generate(400, MEASURE_SEED, depths=3, split="test")
+    lot = expressions.batch(trees)
+    own, others = (
+        torch.zeros(*lot.labels.shape, lot.source.shape[1], dtype=torch.bool) for _ in "12"
+    )
+    closed = torch.zeros(lot.labels.shape, dtype=torch.bool)
+    for row, tree in enumerate(trees):
+        text, order = expressions.infix(tree), origins(tree)
+        signs = [i for i, sign in enumerate(text) if sign in expressions.OPERATIONS]
+        for step, at in enumerate(order):
+            if text[at] in expressions.OPERATIONS and text[at - 1] == ")":
+                closed[row, step], own[row, step, at] = True, True
+                others[row, step, [i for i in signs if i != at][:1]] = True
+    with watching(model) as maps:
+        model(lot.source, lot.inputs)
+    pairs = moved_brackets(400)
+    marks = [expressions.score(model, list(side))["exact"] for side in zip(*pairs, strict=True)]
+    return {
+        "after_bracket": _best_head(maps, own),
+        "hide_own": _share(_without(model, lot, own), closed),
+        "hide_other": _share(_without(model, lot, others), closed),
+        "moved_bracket": marks,
+        "n": int(closed.sum()),
+    }
+
+
+def origins(tree: expressions.Tree, start: int = 0) -> list[int]:
+    """En qué sitio de la expresión está cada signo del prefijo, en el orden del prefijo."""
+    if isinstance(tree, str):
+        return [start]
+    left, right = (expressions.infix(x) for x in tree[1:])
+    wraps = [len(text) > 1 for text in (left, right)]
+    sign = start + len(left) + 2 * wraps[0]
+    return [sign, *origins(tree[1], start + wraps[0]), *origins(tree[2], sign + 1 + wraps[1])]
+
+
+def moved_brackets(n: int) -> list[tuple[expressions.Tree, expressions.Tree]]:
+    """Parejas reservadas que solo se diferencian en un par de paréntesis: (a·b)·c y a·(b·c)."""
+    pairs, seed = [], MEASURE_SEED
+    while len(pairs) < n:
+        seed += 1
+        for tree in expressions.generate(500, seed, split="test"):
+            if isinstance(tree[1], str):
+                continue
+            sign, (inner, a, b), c = tree
+            other = (inner, a, (sign, b, c))
+            if expressions.depth(other) <= 3 and expressions.is_held_out(other):
+                pairs.append((tree, other))
+    return pairs[:n]
+
+
+def _progress(name: str, model: Seq2Seq) -> dict[str, Any]:
+    """Lo que acierta a medio entrenar: por símbolo y enteras, escribiendo solo."""
+    run = RUNS_14[name]
+    task, options = TASKS[run["task"]], next(iter(run["tests"].values()))
+    marks = task.score(model, task.generate(500, RECIPE_14["evaluation_seed"], **options))
+    row = {"exact": marks["exact"], "token": round(marks["token"], 5)}
+    return row | (digits_by_carry(model) if run["task"] == "addition" else {})
+
+
+MEASURE_SEED = 5_000
+MEASURES = {
+    "copia": copy_measures,
+    "suma": addition_measures,
+    "expresiones": expressions_measures,
+}
+
+
 def run_14(name: str, seed: int) -> dict[str, Any]:
     """Entrena y prueba una combinación."""
     found = trained_14(name, seed)
-    model = build_14(name, seed)
+    model = build_14(name, seed).eval()
+    curve = {}
+    if name in MEASURES:  # las de las sumas del derecho no hacen falta
+        for step, weights in found["snapshots"].items():
+            model.load_state_dict(weights)
+            curve[str(step)] = _progress(name, model)
     model.load_state_dict(found["weights"])
     print(f"  {name}, semilla {seed}", flush=True)
     return {
@@ -242,6 +428,8 @@ def run_14(name: str, seed: int) -> dict[str, Any]:
         "parameters": sum(p.numel() for p in model.parameters()),
         "cpu_seconds": round(found["seconds"], 1),
         "tests": test_14(name, model),
+        "curve": curve,
+        "measures": MEASURES[name](model) if name in MEASURES else {},
     }
 
 
