@@ -23,6 +23,10 @@ ALT = "Un dibujo de prueba que enseña el mismo dato de siempre, con cuarenta ca
 WORDS = ["la", "gata", "negra", "que", "vi", "duerme"]
 
 
+def _chain_of_sums(n):
+    return "1" if n == 0 else ("+", _chain_of_sums(n - 1), "2")
+
+
 def weights(rows: int, cols: int | None = None, seed: int = 0) -> torch.Tensor:
     generator = torch.Generator().manual_seed(seed)
     return torch.softmax(1.5 * torch.randn(rows, cols or rows, generator=generator), dim=-1)
@@ -199,6 +203,8 @@ CASES = {
     "pieces-vectors": lambda: diagrams.pieces(
         {"texto": ["La niña"], "tokens": ["La", " ni", "ña"]}, vectors=weights(3, 4)
     ),
+    "tree": lambda: diagrams.tree(("*", ("+", "3", "x"), ("-", "2", ("/", "y", "4")))),
+    "tree-plain": lambda: diagrams.tree(("+", "3", "x"), numbers=False),
     "lattice": lambda: diagrams.lattice(
         "año", [(0, 1, -3.0), (1, 3, -4.5), (0, 3, -6.25), (1, 2, -2.0), (2, 3, -2.5)], [(0, 3)]
     ),
@@ -657,6 +663,9 @@ def test_any_room(tables, badges):
         (lambda: diagrams.stream({}), "al menos una columna"),
         (lambda: diagrams.stream({"a": []}), "un paso en cada una"),
         (lambda: diagrams.stream({"a": [Sublayer("atención " * 9)]}), "«a» no cabe"),
+        (lambda: diagrams.tree(("+", "3")), "operación, izquierda, derecha"),
+        (lambda: diagrams.tree(("+", 3, "x")), "operación, izquierda, derecha"),
+        (lambda: diagrams.tree(_chain_of_sums(8)), "no caben"),
         (lambda: diagrams.additions(["a"], [1, 2], {}), r"se esperaba \(\?, 1\)"),
         (lambda: diagrams.additions(["característica"] * 6, [0] * 6, {"f": [0] * 6}), "no caben"),
         (lambda: diagrams.position_wise(["a"], (0, 4)), "dos anchos positivos"),
