@@ -99,6 +99,17 @@ RUNS_14: dict[str, dict[str, Any]] = {
         "data": {"digits": 3},
         "tests": {"3 cifras": {"digits": 3, "split": "test"}},
     },
+    "suma, de una a tres cifras": {
+        "task": "addition",
+        "config": BY_PLACE,
+        "by_place": True,
+        "steps": 900,
+        "rate": 4e-3,
+        "warmup": 40,
+        "batch_size": 128,
+        "data": {"digits": [1, 2, 3]},
+        "tests": THREE_AND_MORE,
+    },
     "expresiones": {
         "task": "expressions",
         "config": EXPRESSIONS,
@@ -267,7 +278,8 @@ def copy_measures(model: Seq2Seq) -> dict[str, Any]:
 @torch.no_grad()
 def addition_measures(model: Seq2Seq) -> dict[str, Any]:
     """Las cifras del lugar; de dónde viene la llevada, tapando y mintiendo."""
-    lot, pairs, entering = _sums(2000)
+    examples, pairs, entering = _sums(2000)
+    lot = addition.batch(examples)
     place, steps = addition.places(lot.source)[0], torch.arange(5)[:, None]
     column = {k: (place == steps - k) & (steps - k >= 0) & (steps < 3) for k in (0, 1)}
     column = {k: wanted.expand(len(pairs), -1, -1) for k, wanted in column.items()}
@@ -293,13 +305,13 @@ def addition_measures(model: Seq2Seq) -> dict[str, Any]:
     }
 
 
-def _sums(n: int) -> tuple[Any, Tensor, Tensor]:
-    """Un lote de sumas reservadas, lo que suman sus cifras en cada lugar y si entra llevada."""
+def _sums(n: int) -> tuple[list[addition.Sum], Tensor, Tensor]:
+    """Sumas reservadas, lo que suman sus cifras en cada lugar y si entra llevada."""
     examples = addition.generate(n, MEASURE_SEED, split="test")
-    lot = addition.batch(examples)
-    a, b = (lot.source[:, i : i + 3].flip(1) - addition.ZERO_ID for i in (0, 4))
+    source = addition.batch(examples).source
+    a, b = (source[:, i : i + 3].flip(1) - addition.ZERO_ID for i in (0, 4))
     carried = torch.tensor([addition.carries(x) for x in examples])  # (n, 3)
-    return lot, a + b, torch.cat([torch.zeros(n, 1, dtype=torch.bool), carried], 1)
+    return examples, a + b, torch.cat([torch.zeros(n, 1, dtype=torch.bool), carried], 1)
 
 
 def _lies(model: Seq2Seq, lot: Any, pairs: Tensor, entering: Tensor) -> dict[str, Any]:
@@ -327,10 +339,15 @@ def _lies(model: Seq2Seq, lot: Any, pairs: Tensor, entering: Tensor) -> dict[str
 
 
 @torch.no_grad()
-def digits_by_carry(model: Seq2Seq) -> dict[str, float]:
-    """Qué parte de las cifras acierta, según de dónde viene la llevada, con enseñanza forzada."""
-    lot, pairs, entering = _sums(1000)
-    hits = _right(model(lot.source, lot.inputs), lot.labels)[:, 1:4]
+def digits_by_carry(model: Seq2Seq, *, reverse: bool = True) -> dict[str, float]:
+    """Qué parte de las cifras acierta según lo que sumen las dos de su derecha.
+
+    Con enseñanza forzada. Hasta 8 no llevan; de 10 en adelante llevan; 9 lleva si le entra llevada.
+    """
+    examples, pairs, entering = _sums(1000)
+    lot = addition.batch(examples, reverse=reverse)
+    hits = _right(model(lot.source, lot.inputs), lot.labels)[:, :4]
+    hits = (hits if reverse else hits.flip(1))[:, 1:]
     kinds = {
         "never": pairs <= 8,
         "always": pairs >= 10,
@@ -398,9 +415,12 @@ def _progress(name: str, model: Seq2Seq) -> dict[str, Any]:
     """Lo que acierta a medio entrenar: por símbolo y enteras, escribiendo solo."""
     run = RUNS_14[name]
     task, options = TASKS[run["task"]], next(iter(run["tests"].values()))
-    marks = task.score(model, task.generate(500, RECIPE_14["evaluation_seed"], **options))
+    examples = task.generate(500, RECIPE_14["evaluation_seed"], **options)
+    marks = task.score(model, examples, **_order(run))
     row = {"exact": marks["exact"], "token": round(marks["token"], 5)}
-    return row | (digits_by_carry(model) if run["task"] == "addition" else {})
+    if run["task"] != "addition":
+        return row
+    return row | {"digits": digits_by_carry(model, reverse=run.get("reverse", True))}
 
 
 MEASURE_SEED = 5_000
@@ -416,10 +436,9 @@ def run_14(name: str, seed: int) -> dict[str, Any]:
     found = trained_14(name, seed)
     model = build_14(name, seed).eval()
     curve = {}
-    if name in MEASURES:  # las de las sumas del derecho no hacen falta
-        for step, weights in found["snapshots"].items():
-            model.load_state_dict(weights)
-            curve[str(step)] = _progress(name, model)
+    for step, weights in found["snapshots"].items():
+        model.load_state_dict(weights)
+        curve[str(step)] = _progress(name, model)
     model.load_state_dict(found["weights"])
     print(f"  {name}, semilla {seed}", flush=True)
     return {
