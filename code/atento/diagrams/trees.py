@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from atento.diagrams.canvas import PAGE, SIZE, SMALL, TINT, Canvas, Point
-from atento.plots.style import INK, MUTED, PAPER, WEIGHT
+from atento.plots.style import INK, MUTED, WEIGHT
 
 __all__ = ["tree"]
 
@@ -35,7 +36,8 @@ def tree(root: Any, *, numbers: bool = True) -> Figure:
     canvas = Canvas()
     for i, (_, _, _, parent) in enumerate(nodes):
         if parent is not None:
-            canvas.line([spots[parent], spots[i]], color=MUTED, width=1.2, order=0.5)
+            ends = _between(spots[parent], spots[i])
+            canvas.line(ends, color=MUTED, width=1.2)
     for i, (sign, _, _, parent) in enumerate(nodes):
         side = -1 if parent is not None and column[i] < column[parent] else 1  # lejos del padre
         _node(canvas, spots[i], sign, str(i + 1) if numbers else "", side)
@@ -62,12 +64,19 @@ def _next(nodes: list[tuple[str, int, int, int | None]]) -> int:
     return 1 + max((node[1] for node in nodes), default=-1)
 
 
+def _between(start: Point, end: Point) -> list[Point]:
+    """La línea de un nodo a otro, sin lo que queda dentro de sus círculos."""
+    (x, y), (u, v) = start, end
+    cut = (_RADIUS + 1) / math.dist(start, end)
+    dx, dy = cut * (u - x), cut * (v - y)
+    return [(x + dx, y + dy), (u - dx, v - dy)]
+
+
 def _node(canvas: Canvas, spot: Point, sign: str, number: str, side: int) -> None:
     """Un círculo, teñido si es una operación, con su signo y, a un lado, su número."""
     x, y = spot
     operation = not sign.isalnum()
     color = WEIGHT if operation else INK
-    canvas.ellipse(x, y, _RADIUS + 1.5, _RADIUS + 1.5, color=None, fill=PAPER, order=0.8)
     canvas.ellipse(
         x, y, _RADIUS, _RADIUS, color=color, fill=color, alpha=TINT if operation else 0.05, order=1
     )
