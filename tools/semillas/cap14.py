@@ -202,11 +202,21 @@ def test_14(name: str, model: Seq2Seq) -> dict[str, Any]:
     task = TASKS[run["task"]]
     for title, options in run["tests"].items():
         n, seed = RECIPE_14["evaluation_size"], RECIPE_14["evaluation_seed"]
-        marks = task.score(model, task.generate(n, seed, **options), **_order(run))
-        result[title] = {"exact": marks["exact"], "token": round(marks["token"], 5)} | _groups(
-            marks
-        )
+        examples = task.generate(n, seed, **options)
+        marks = task.score(model, examples, **_order(run))
+        result[title] = {"exact": marks["exact"], "token": round(marks["token"], 5)}
+        result[title] |= _groups(marks)
+        if run["task"] == "addition":
+            result[title]["digits_only"] = digits_only(model, examples, **_order(run))
     return result
+
+
+def digits_only(model: Seq2Seq, examples: list[addition.Sum], *, reverse: bool) -> float:
+    """Qué parte de las sumas tiene bien todas las cifras, pare donde pare después."""
+    outputs = addition.answers(model, examples, reverse=reverse)
+    wanted = (addition.batch([x], reverse=reverse).labels[0, :-1].tolist() for x in examples)
+    pairs = zip(outputs, wanted, strict=True)
+    return sum(written[: len(right)] == right for written, right in pairs) / len(examples)
 
 
 def _groups(marks: dict[str, Any]) -> dict[str, Any]:
@@ -294,12 +304,15 @@ def addition_measures(model: Seq2Seq) -> dict[str, Any]:
         encoded.mask & ~below,
         positions=encoded.positions,
     )
-    blind = _right(model.decode(lot.inputs, encoded._replace(states=states)), lot.labels)
+    dim = encoded._replace(states=states)
+    blind = _right(model.decode(lot.inputs, dim), lot.labels)
+    dark = dim._replace(mask=dim.mask & ~column[1][:, None])
     return {
         "column": _best_head(maps, column[0]),
         "hide_column": _share(_without(model, lot, column[0]), digits),
         "hide_below": _share(_without(model, lot, column[1]), upper),
         "encoder_blind_below": _share(blind, upper),
+        "both_blind_below": _share(_right(model.decode(lot.inputs, dark), lot.labels), upper),
         "encoder_blind_units": _share(blind[:, :1], digits[:, :1]),
         "lies": _lies(model, lot, pairs, entering),
     }
