@@ -1,38 +1,1104 @@
-"""Capítulo 14: Tres laboratorios."""
+"""Ejercicios del capítulo 14, «Tres laboratorios»."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from calificador.generadores import entero, normal
-from calificador.registro import Caso, Ejercicio, Mutante
+from calificador.generadores import distintos, entero, normal, permutacion, real, tensor
+from calificador.registro import Caso, Ejercicio, cambia, cuerpo
+
+Arbol = Any  # una hoja, «3», o (operación, izquierda, derecha)
+_RANGO = {"+": 1, "-": 1, "*": 2, "/": 2}
+_HOJAS = "0123456789xyz"
 
 
-def _casos_primero(rng: Any) -> list[Caso]:
-    return [Caso("valores", (normal(rng, entero(rng, 2, 9)),)) for _ in range(3)]
+def _azar(rng: Any, opciones: int) -> int:
+    """Un entero de 0 a ``opciones - 1``, también en los casos menudos."""
+    import torch
+
+    return int(torch.randint(opciones, (), generator=rng))
 
 
-def _mutante(nombre: str, pista: str, cuerpo: str) -> Mutante:
-    return Mutante(nombre, f"def first(x):\n    return {cuerpo}\n", pista)
+# --- 14.1 -----------------------------------------------------------------------------------------
 
-
-PRIMERO = Ejercicio(
+_NOTAS = Ejercicio(
     id="14.1",
-    nombre="first",
-    tipo="escribir",
-    puntos=1,
+    nombre="score_by_hand",
+    tipo="lapiz",
+    puntos=4,
     dificultad=1,
-    minutos=5,
-    aprende="PENDIENTE: qué se sabe hacer al terminar.",
-    casos=_casos_primero,
-    propiedades={"valores": 1},
-    pistas=("PENDIENTE: la primera pista.", "PENDIENTE: la segunda."),
+    minutos=10,
+    tolerancia=2.4e-3,
+    aprende="calcular la pérdida, el acierto por símbolo y el exacto de un lote con relleno",
+    propiedades={
+        "loss": (1, "Cuenta los símbolos pedidos: el relleno no lo es."),
+        "token": (1, "¿En cuántos de los símbolos pedidos lo más probable es lo pedido?"),
+        "exact": (1, "Una copia con un solo símbolo mal no es exacta."),
+        "sampled": (1, "Tienen que salir los cuatro, uno detrás de otro."),
+    },
+    pistas=(
+        "Hay seis símbolos pedidos: cuatro en la primera fila y dos en la segunda.",
+        "El logaritmo de un cuarto es dos veces el de un medio; el de 1 es 0.",
+        "La pérdida es la suma de los seis sumandos entre seis, no la media de las dos filas.",
+    ),
     mutantes=(
-        _mutante("sin doblar", "Falta multiplicar por dos.", "x"),
-        _mutante("triple", "Se multiplica por dos, no por tres.", "3 * x"),
-        _mutante("cuadrado", "El doble no es el cuadrado.", "x * x"),
-        _mutante("signo", "El signo se conserva.", "-2 * x"),
+        cambia(
+            "con el relleno",
+            "El relleno no se pide: ni suma ni cuenta al dividir.",
+            "n = sum(map(len, rows))",
+            "n = 8",
+        ),
+        cambia(
+            "media de filas",
+            "Cada símbolo pesa lo mismo, también los de la fila larga: no es la media de las"
+            " filas.",
+            "-sum(math.log(p) for row in rows for p in row) / n",
+            "-sum(sum(math.log(p) for p in row) / len(row) for row in rows) / 2",
+        ),
+        cambia(
+            "en bits",
+            "La pérdida se pide en nats: logaritmo natural.",
+            "math.log(p)",
+            "math.log2(p)",
+        ),
+        cambia(
+            "suma",
+            "La pérdida es por símbolo: falta dividir.",
+            "for p in row) / n",
+            "for p in row)",
+        ),
+        cambia(
+            "exacto por símbolos",
+            "El exacto cuenta copias enteras, no símbolos.",
+            "sum(map(all, right)) / len(rows)",
+            "sum(map(sum, right)) / n",
+        ),
+        cambia(
+            "las dos copias",
+            "Se pregunta solo por la primera copia.",
+            "math.prod(rows[0])",
+            "math.prod(rows[0] + rows[1])",
+        ),
+        cambia(
+            "media de probabilidades",
+            "Para que salgan todos, las probabilidades se multiplican.",
+            "math.prod(rows[0])",
+            "sum(rows[0]) / 4",
+        ),
     ),
 )
 
-EJERCICIOS = [PRIMERO]
+# --- 14.2 -----------------------------------------------------------------------------------------
+
+
+def _fila(simbolos: list[int], ancho: int) -> list[int]:
+    return simbolos + [0] * (ancho - len(simbolos))
+
+
+def _casos_puntuar(rng: Any, *, eos_id: int = 2) -> list[Caso]:
+    def caso(propiedad: str, cambios: tuple[str, ...], fin: int) -> Caso:
+        simbolos = [i for i in range(3, 12) if i != fin]
+
+        def otro(distinto_de: int) -> int:
+            return [i for i in simbolos if i != distinto_de][_azar(rng, len(simbolos) - 1)]
+
+        pedidas, escritas = [], []
+        for cambio, largo in zip(cambios, distintos(rng, 2, 7, len(cambios)), strict=True):
+            pedida = [otro(0) for _ in range(largo)] + [fin]
+            escrita, j = list(pedida), _azar(rng, largo)
+            if cambio == "mal":
+                escrita[j] = otro(pedida[j])
+            elif cambio == "antes":  # se para y, detrás, coincide con lo pedido
+                escrita[largo - 1] = fin
+            elif cambio == "no para":
+                escrita = [*pedida[:-1], otro(0), otro(0)]
+            elif cambio == "después":
+                escrita = [*pedida[:-1], otro(0), fin]
+            elif cambio == "basura":
+                escrita = [*pedida, otro(0), fin, otro(0)]
+            pedidas.append(pedida)
+            escritas.append(escrita)
+        ancho, largo = (max(map(len, filas)) for filas in (escritas, pedidas))
+        return Caso(
+            propiedad,
+            (
+                tensor([_fila(fila, ancho) for fila in escritas]),
+                tensor([_fila(fila, largo) for fila in pedidas]),
+            ),
+            {"eos_id": fin},
+        )
+
+    return [
+        caso("bien o mal", ("bien", "mal", "mal"), eos_id),
+        caso("bien o mal", ("bien", "bien", "mal", "bien"), eos_id),
+        caso("para antes o después", ("antes", "bien", "no para", "después"), eos_id),
+        caso("para antes o después", ("antes", "no para", "mal"), eos_id),
+        caso("detrás del fin", ("basura", "antes", "mal"), eos_id),
+        caso("detrás del fin", ("basura", "basura", "antes", "después"), eos_id),
+        caso("otro fin", ("bien", "antes", "mal"), eos_id + 6),
+        caso("otro fin", ("basura", "bien", "no para", "mal"), eos_id + 7),
+    ]
+
+
+_PUNTUAR = Ejercicio(
+    id="14.2",
+    nombre="exact_and_token",
+    tipo="escribir",
+    puntos=9,
+    dificultad=1,
+    minutos=20,
+    tolerancia=1e-6,
+    aprende="puntuar secuencias escritas sin ayuda: exactas y por símbolo",
+    casos=_casos_puntuar,
+    ejemplo=lambda: Caso(
+        "ejemplo", (tensor([[5, 2, 9], [7, 4, 2]]), tensor([[5, 2, 0, 0], [7, 3, 4, 2]]))
+    ),
+    propiedades={
+        "bien o mal": (2, "Cuenta a mano los sitios pedidos de cada fila, con su fin."),
+        "para antes o después": (3, "Quien no escribe el fin en su sitio falla ese sitio."),
+        "detrás del fin": (3, "Lo que está detrás del primer fin no se ha escrito."),
+        "otro fin": (1, "El número del fin es un argumento."),
+    },
+    variante={"eos_id": 2},
+    alternativas={"eos_id": (3, 4, 5)},
+    pistas=(
+        "Decide para cada sitio dos cosas: si se pedía algo en él y si lo escrito llegaba hasta"
+        " él.",
+        "Un sitio está vivo si antes de él no hay ningún fin; el del propio fin también lo está.",
+        "Una fila es exacta si acierta tantos sitios como se pedían. Los anchos pueden ser"
+        " distintos: compara hasta el menor.",
+    ),
+    mutantes=(
+        cambia(
+            "cuenta el relleno",
+            "Los sitios de relleno no se pedían: no cuentan al dividir.",
+            "counts = alive(wanted).sum(dim=1)",
+            "counts = torch.full((len(wanted),), wanted.shape[1])",
+        ),
+        cambia(
+            "sin el fin",
+            "El fin es un sitio más: quien no para donde debe lo falla.",
+            "ended.cumsum(dim=1) - ended == 0",
+            "ended.cumsum(dim=1) == 0",
+        ),
+        cambia(
+            "sigue tras el fin",
+            "Lo escrito acaba en su primer fin: lo de detrás no acierta nada.",
+            "same & alive(written)[:, :width] & ",
+            "same & ",
+        ),
+        cambia(
+            "media de filas",
+            "Se cuentan los sitios de todo el lote: no es la media de las filas.",
+            "hits.sum().item() / counts.sum().item()",
+            "(hits / counts).mean().item()",
+        ),
+        cambia(
+            "fin fijo",
+            "El fin es el que llega en `eos_id`, no siempre el 2.",
+            "(ids == eos_id)",
+            "(ids == 2)",
+        ),
+        cambia(
+            "prefijo",
+            "Una fila que acierta todo menos el fin no es idéntica.",
+            "(hits == counts)",
+            "(hits >= counts - 1)",
+        ),
+        cambia(
+            "entre lo escrito",
+            "Se divide entre los sitios pedidos, no entre los escritos.",
+            "/ counts.sum().item()",
+            "/ alive(written).sum().item()",
+        ),
+    ),
+)
+
+# --- 14.3 -----------------------------------------------------------------------------------------
+
+_MIOPE = Ejercicio(
+    id="14.3",
+    nombre="short_sighted",
+    tipo="predecir",
+    puntos=2,
+    dificultad=1,
+    minutos=6,
+    aprende="reconocer qué sumas piden mirar más allá del lugar vecino",
+    propiedades={
+        "respuesta": (2, "Busca un lugar en el que el de su derecha engañe: ¿cuánto suma?")
+    },
+    opciones=("458+367", "275+528", "199+099", "354+645"),
+    pistas=(
+        "Si un lugar suma 10 o más por sí solo, lleva sea cual sea lo que le llegue.",
+        "El miope se equivoca si el lugar de la derecha lleva solo gracias a lo que le llega.",
+    ),
+    mutantes=(
+        cuerpo(
+            "muchas llevadas",
+            "Lleva en todos los lugares, pero las unidades y las decenas pasan de 9 por sí solas.",
+            "return '458+367'",
+        ),
+        cuerpo(
+            "la más larga",
+            "Cada lugar suma 18: lleva sin ayuda de nadie, y el miope lo ve.",
+            "return '199+099'",
+        ),
+        cuerpo(
+            "todo nueves",
+            "Todos suman 9, pero a ninguno le llega una llevada: el miope acierta.",
+            "return '354+645'",
+        ),
+    ),
+)
+
+# --- 14.4 -----------------------------------------------------------------------------------------
+
+
+def _casos_cadenas(rng: Any) -> list[Caso]:
+    def pareja(clases: str) -> tuple[int, int]:
+        """Dos sumandos; cada letra dice si sus cifras suman 8 o menos (-), 9 (9) o más (+)."""
+        a = b = 0
+        for clase in clases:  # de las unidades hacia arriba van al final
+            suma = {"-": _azar(rng, 9), "9": 9, "+": 10 + _azar(rng, 9)}[clase]
+            bajo, alto = max(0, suma - 9), min(9, suma)
+            cifra = bajo + _azar(rng, alto - bajo + 1)
+            a, b = 10 * a + cifra, 10 * b + suma - cifra
+        return a, b
+
+    def caso(propiedad: str, letras: str, cifras: int, cuantas: int) -> Caso:
+        parejas, escritos = [], []
+        for i in range(cuantas):
+            clases = "".join(letras[_azar(rng, len(letras))] for _ in range(cifras))
+            if letras == "9+":  # acaba en llevada: una cadena hasta arriba
+                clases = clases[:-1] + "+"
+            a, b = pareja(clases)
+            k = _azar(rng, cifras + 1)
+            cifra = (a + b) // 10**k % 10
+            nueva = (cifra + 1 + _azar(rng, 9)) % 10 if i % 2 == 0 else cifra
+            parejas.append([a, b])
+            escritos.append(a + b + (nueva - cifra) * 10**k)
+        return Caso(propiedad, (tensor(parejas), tensor(escritos), cifras))
+
+    uno, otro = distintos(rng, 3, 6, 2)
+    return [
+        caso("sin llevadas", "-9", 3, uno),
+        caso("sin llevadas", "-9", 4, otro),
+        caso("llevadas sueltas", "-+", entero(rng, 3, 5), 7),
+        caso("llevadas sueltas", "-+", entero(rng, 3, 5), 8),
+        caso("cadenas", "9+", entero(rng, 3, 6), 9),
+        caso("cadenas", "-9+", entero(rng, 3, 6), 20),
+        caso("cadenas", "-9+", entero(rng, 3, 6), 20),
+    ]
+
+
+_CADENAS = Ejercicio(
+    id="14.4",
+    nombre="errors_by_chain",
+    tipo="escribir",
+    puntos=8,
+    dificultad=2,
+    minutos=25,
+    aprende="contar los fallos de una suma según la cadena de llevadas que llega a cada lugar",
+    casos=_casos_cadenas,
+    ejemplo=lambda: Caso("ejemplo", (tensor([[58, 67], [10, 21]]), tensor([25, 31]), 2)),
+    propiedades={
+        "sin llevadas": (2, "Sin llevadas todos los lugares caen en la fila 0."),
+        "llevadas sueltas": (3, "La cadena de un lugar no lo incluye a él: son los de su derecha."),
+        "cadenas": (3, "Un lugar que suma 9 lleva si le llega una, y entonces alarga la cadena."),
+    },
+    pistas=(
+        "Suma en papel y apunta encima de cada lugar si le llega una llevada y desde cuántos"
+        " lugares seguidos.",
+        "De las unidades hacia arriba: si un lugar lleva, la cadena del siguiente es una más larga;"
+        " si no, es 0.",
+        "El resultado tiene una cifra más que los sumandos: ese lugar también cuenta.",
+    ),
+    mutantes=(
+        cambia(
+            "sí o no",
+            "La cadena cuenta cuántos lugares seguidos llevan, no solo si el de al lado lleva.",
+            "chain + 1 if place >= 10",
+            "1 if place >= 10",
+        ),
+        cambia(
+            "sin lo que llega",
+            "Falta sumar la llevada que llega: un lugar que suma 9 también puede llevar.",
+            " + (chain > 0)",
+            "",
+        ),
+        cambia(
+            "al revés",
+            "El primer lugar es el de las unidades, y en el número es la última cifra.",
+            "result // 10**k % 10",
+            "result // 10 ** (digits - k) % 10",
+        ),
+        cambia(
+            "sin la última",
+            "Falta el lugar de la última llevada: el resultado tiene una cifra más.",
+            "for k in range(digits + 1)",
+            "for k in range(digits)",
+        ),
+        cambia(
+            "aciertos",
+            "La segunda columna cuenta los fallos, no los aciertos.",
+            "!= place % 10",
+            "== place % 10",
+        ),
+        cambia(
+            "no se rompe",
+            "La cadena vuelve a 0 en cuanto un lugar no lleva.",
+            "if place >= 10 else 0",
+            "if place >= 10 else chain",
+            "(chain > 0)",
+            "(a % 10**k + b % 10**k >= 10**k)",
+        ),
+    ),
+)
+
+# --- 14.5 -----------------------------------------------------------------------------------------
+
+
+def _casos_fuga(rng: Any) -> list[Caso]:
+    def texto(a: int, b: int, ancho: int = 0) -> str:
+        return f"{a:0{ancho}}+{b:0{ancho}}"
+
+    def caso(propiedad: str, cuantas: int, copia: Any) -> Caso:
+        """En ``test``, una de cada tres es una copia; las demás solo repiten el resultado."""
+        train, test, usadas = [], [], set()
+        while len(train) < cuantas:
+            a, b = 10 + _azar(rng, 890), 10 + _azar(rng, 890)
+            if a == b or {frozenset((a, b)), frozenset((a + 1, b - 1))} & usadas:
+                continue
+            usadas |= {frozenset((a, b)), frozenset((a + 1, b - 1))}
+            train.append((a, b))
+            clase = len(train) % 3
+            if clase == 0 or len(train) == 1:
+                test.append(copia(a, b))
+            else:
+                test.append(texto(a + 1, b - 1, 3))
+        train = [texto(*par, 3) for par in train]
+        orden = permutacion(rng, len(test))
+        return Caso(propiedad, (train, [test[i] for i in orden]))
+
+    def de_todo(a: int, b: int) -> str:
+        par = (a, b) if _azar(rng, 2) else (b, a)
+        return texto(*par, _azar(rng, 5))
+
+    return [
+        caso("tal cual", entero(rng, 6, 9), lambda a, b: texto(a, b, 3)),
+        caso("tal cual", entero(rng, 10, 12), lambda a, b: texto(a, b, 3)),
+        caso("al revés", entero(rng, 6, 9), lambda a, b: texto(b, a, 3)),
+        caso("al revés", entero(rng, 10, 12), lambda a, b: texto(b, a, 3)),
+        caso("con ceros", entero(rng, 6, 9), lambda a, b: texto(a, b, 4 + _azar(rng, 3))),
+        caso("con ceros", entero(rng, 9, 12), de_todo),
+        caso("con ceros", entero(rng, 12, 400), de_todo),
+    ]
+
+
+_FUGA = Ejercicio(
+    id="14.5",
+    nombre="leaked",
+    tipo="escribir",
+    puntos=6,
+    dificultad=2,
+    minutos=12,
+    aprende="encontrar los ejemplos de prueba que ya se vieron al entrenar, escritos de otro modo",
+    casos=_casos_fuga,
+    ejemplo=lambda: Caso("ejemplo", (["310+098", "007+005"], ["98+310", "008+004", "5+7"])),
+    propiedades={
+        "tal cual": (2, "Prueba con dos listas de dos sumas, a mano."),
+        "al revés": (2, "¿Qué tienen en común 310 + 98 y 98 + 310, que no tiene 311 + 97?"),
+        "con ceros": (2, "«098» y «98» son el mismo número."),
+    },
+    pistas=(
+        "Busca una forma de escribir cada suma que sea la misma para todas sus variantes.",
+        "Los dos sumandos como números, ordenados: eso no depende ni del orden ni de los ceros.",
+        "Guarda las formas de entrenar en un conjunto y pregunta por cada una de prueba.",
+    ),
+    mutantes=(
+        cambia(
+            "por el texto",
+            "La misma suma puede estar escrita de otra manera: compara sus números.",
+            'tuple(sorted(int(number) for number in text.split("+")))',
+            "(text,)",
+        ),
+        cambia(
+            "sin ordenar",
+            "Cambiar el orden de los sumandos no da una suma nueva.",
+            "tuple(sorted(int(number) for number in text.split(",
+            "tuple(list(int(number) for number in text.split(",
+        ),
+        cambia(
+            "con los ceros",
+            "Los ceros de delante no cambian el número.",
+            "int(number) for number",
+            "number for number",
+        ),
+        cambia(
+            "por el resultado",
+            "Dos sumas con el mismo resultado no son la misma.",
+            "tuple(sorted(int(number) for number in text.split(",
+            "(lambda pair: (sum(pair),))(list(int(number) for number in text.split(",
+        ),
+        cambia(
+            "las limpias",
+            "Se piden las que ya estaban, no las nuevas.",
+            "canonical(text) in seen",
+            "canonical(text) not in seen",
+        ),
+        cambia(
+            "los textos",
+            "Se piden los índices, no las sumas.",
+            "[i for i, text",
+            "[text for i, text",
+        ),
+        cambia(
+            "un sumando basta",
+            "Tienen que coincidir los dos sumandos.",
+            "canonical(text) in seen",
+            "any(set(canonical(text)) & set(pair) for pair in seen)",
+        ),
+    ),
+)
+
+# --- 14.6 y 14.7 ----------------------------------------------------------------------------------
+
+
+def _crece(rng: Any, hondo: int, operaciones: str = "+-*/") -> Arbol:
+    """Un árbol de profundidad ``hondo``."""
+    if hondo == 0:
+        return _HOJAS[_azar(rng, len(_HOJAS))]
+    lados = [_crece(rng, hondo - 1, operaciones), _crece(rng, _azar(rng, hondo), operaciones)]
+    if _azar(rng, 2):
+        lados.reverse()
+    return (operaciones[_azar(rng, len(operaciones))], *lados)
+
+
+def _cadena(rng: Any, operaciones: str, por_la_izquierda: bool = True) -> Arbol:
+    """Varias operaciones seguidas, cada una dentro de la siguiente, y ninguna falta."""
+    arbol: Arbol = _crece(rng, 0)
+    for i in permutacion(rng, len(operaciones)):
+        hoja = _crece(rng, 0)
+        lados = (arbol, hoja) if por_la_izquierda else (hoja, arbol)
+        arbol = (operaciones[i], *lados)
+    return arbol
+
+
+def _prefijo(arbol: Arbol) -> str:
+    return arbol if isinstance(arbol, str) else arbol[0] + "".join(map(_prefijo, arbol[1:]))
+
+
+def _infijo(arbol: Arbol, justos: bool, rango: int = 0) -> str:
+    """Con los paréntesis justos o con todos menos los de fuera."""
+    if isinstance(arbol, str):
+        return arbol
+    propio = _RANGO[arbol[0]]
+    lados = [
+        _infijo(lado, justos, exige if justos else 3)
+        for lado, exige in zip(arbol[1:], (propio, propio + 1), strict=True)
+    ]
+    texto = arbol[0].join(lados)
+    return f"({texto})" if propio < rango else texto
+
+
+def _casos_prefijo(rng: Any) -> list[Caso]:
+    def mezcla(propiedad: str) -> Caso:
+        """Un producto y una suma seguidos, en los dos órdenes."""
+        a, b = _crece(rng, 1, "*/"), _crece(rng, 1, "*/")
+        arbol = ("+-"[_azar(rng, 2)], ("-+"[_azar(rng, 2)], _crece(rng, 0), a), b)
+        return Caso(propiedad, (_infijo(arbol, True),))
+
+    def de_mas(arbol: Arbol) -> str:
+        return f"(({_infijo(arbol, True)}))*({_crece(rng, 0)})"
+
+    def seguidas(operaciones: str) -> str:
+        return _crece(rng, 0) + "".join(signo + _crece(rng, 0) for signo in operaciones)
+
+    todos, hondo = "todos los paréntesis", entero(rng, 2, 4)
+    return [
+        Caso(todos, (_infijo(_crece(rng, hondo), False),)),
+        Caso(todos, (_infijo(_crece(rng, 3), False),)),
+        mezcla("prioridad"),
+        mezcla("prioridad"),
+        Caso("por la izquierda", (_infijo(_cadena(rng, "+-+-"), True),)),
+        Caso("por la izquierda", (_infijo(_cadena(rng, "*/*/"), True),)),
+        Caso("por la izquierda", (seguidas("-+-"),)),
+        Caso("por la izquierda", (seguidas("/*/"),)),
+        Caso("de todo", (_infijo(_crece(rng, 5), True),)),
+        Caso("de todo", (de_mas(_crece(rng, 3)),)),
+    ]
+
+
+_PREFIJO = Ejercicio(
+    id="14.6",
+    nombre="to_prefix",
+    tipo="escribir",
+    puntos=8,
+    dificultad=2,
+    minutos=30,
+    aprende="pasar de infijo a prefijo con una pila, con prioridades y asociando por la izquierda",
+    casos=_casos_prefijo,
+    ejemplo=lambda: Caso("ejemplo", ("9-(3-x)*2-y",)),
+    propiedades={
+        "todos los paréntesis": (2, "Un paréntesis que cierra acaba lo que empezó el suyo."),
+        "prioridad": (2, "Una operación espera si la siguiente va antes que ella."),
+        "por la izquierda": (2, "9 − 3 − 1 es 5, no 7."),
+        "de todo": (2, "Escribe qué hay en cada pila tras leer cada signo."),
+    },
+    prohibido=("ast", "eval", "compile", "from_infix"),
+    pistas=(
+        "No sabes qué hacer con una operación hasta ver la siguiente: tiene que esperar en algún"
+        " sitio.",
+        "Dos pilas: los operandos ya escritos en prefijo y las operaciones que esperan.",
+        "Al llegar una operación, cierra antes las que esperan con su mismo rango o mayor, hasta un"
+        " paréntesis abierto.",
+    ),
+    mutantes=(
+        cambia(
+            "por la derecha",
+            "Entre operaciones del mismo rango va antes la de la izquierda.",
+            "close(rank[sign])",
+            "close(rank[sign] + 1)",
+        ),
+        cambia(
+            "sin prioridad",
+            "El producto y el cociente van antes que la suma y la resta.",
+            '"*": 2, "/": 2',
+            '"*": 1, "/": 1',
+        ),
+        cambia(
+            "suma primero",
+            "Las prioridades están cambiadas: antes el producto que la suma.",
+            '"+": 1, "-": 1',
+            '"+": 3, "-": 3',
+        ),
+        cambia(
+            "producto antes que cociente",
+            "El producto y el cociente tienen el mismo rango: va antes el de la izquierda.",
+            '"*": 2, "/": 2',
+            '"*": 3, "/": 2',
+        ),
+        cambia(
+            "suma antes que resta",
+            "La suma y la resta tienen el mismo rango: va antes la de la izquierda.",
+            '"+": 1, "-": 1',
+            '"+": 1.5, "-": 1',
+        ),
+        cambia(
+            "lados cambiados",
+            "Los lados están cambiados: el último operando apilado es el derecho.",
+            "right, left = operands.pop(), operands.pop()",
+            "left, right = operands.pop(), operands.pop()",
+        ),
+        cambia(
+            "posfijo",
+            "Eso es el orden posfijo: la operación va delante de sus dos lados.",
+            "waiting.pop() + left + right",
+            "left + right + waiting.pop()",
+        ),
+    ),
+)
+
+
+def _casos_infijo(rng: Any) -> list[Caso]:
+    def caso(propiedad: str, arbol: Arbol) -> Caso:
+        return Caso(propiedad, (_prefijo(arbol),))
+
+    def sumas(lado: int) -> Arbol:
+        """Una suma a un lado de un producto, que sí los pide."""
+        lados = [_crece(rng, 1, "+-"), _crece(rng, 1, "*/")]
+        return ("*/"[_azar(rng, 2)], *(lados if lado else lados[::-1]))
+
+    return [
+        caso("ninguno", _cadena(rng, "+-+-")),
+        caso("ninguno", ("+-"[_azar(rng, 2)], _crece(rng, 1, "*/"), _crece(rng, 1, "*/"))),
+        caso("por rango", ("*", _crece(rng, 1, "+-"), _crece(rng, 1, "+-"))),
+        caso("por rango", sumas(1)),
+        caso("por rango", ("-", sumas(1), _crece(rng, 0))),
+        caso("el derecho", _cadena(rng, "+*", False)),
+        caso("el derecho", _cadena(rng, "++-", False)),
+        caso("el derecho", _cadena(rng, "**/", False)),
+        caso("el derecho", _crece(rng, 5)),
+    ]
+
+
+_INFIJO = Ejercicio(
+    id="14.7",
+    nombre="to_infix",
+    tipo="escribir",
+    puntos=7,
+    dificultad=2,
+    minutos=25,
+    aprende="leer un prefijo con una pila y escribir solo los paréntesis que cambian el árbol",
+    casos=_casos_infijo,
+    ejemplo=lambda: Caso("ejemplo", ("-*+3x2-y1",)),
+    propiedades={
+        "ninguno": (2, "Si al quitar un paréntesis el árbol es el mismo, sobra."),
+        "por rango": (2, "Una suma dentro de un producto pide paréntesis; al revés, no."),
+        "el derecho": (3, "Con el mismo rango, el lado derecho los pide y el izquierdo no."),
+    },
+    prohibido=("ast", "eval", "compile", "from_prefix"),
+    pistas=(
+        "Leído del final al principio, al llegar a una operación sus dos lados ya están en la"
+        " pila.",
+        "Guarda con cada trozo el rango de su operación principal: de él depende si pide"
+        " paréntesis.",
+        "El lado izquierdo los pide si su rango es menor que el de la operación; el derecho, si es"
+        " menor o el mismo.",
+    ),
+    mutantes=(
+        cambia(
+            "todos",
+            "Sobran paréntesis: solo van donde al quitarlos cambiaría el árbol.",
+            "part[1] >= least",
+            "part[1] == 3",
+        ),
+        cambia(
+            "ninguno",
+            "Faltan paréntesis: lo escrito es la expresión de otro árbol.",
+            "part[1] >= least",
+            "part[1] >= 0",
+        ),
+        cambia(
+            "derecho sin ellos",
+            "Con el mismo rango, el lado derecho pide paréntesis: sin ellos se asocia por la"
+            " izquierda.",
+            "wrap(right, rank[sign] + 1)",
+            "wrap(right, rank[sign])",
+        ),
+        cambia(
+            "izquierdo con ellos",
+            "Con el mismo rango, el lado izquierdo no pide paréntesis.",
+            "wrap(left, rank[sign])",
+            "wrap(left, rank[sign] + 1)",
+        ),
+        cambia(
+            "por el valor",
+            "Se conserva el árbol, no solo el valor: sin paréntesis, la suma de la derecha pasa a"
+            " la izquierda.",
+            "wrap(right, rank[sign] + 1)",
+            'wrap(right, rank[sign] + (sign in "-/"))',
+        ),
+        cambia(
+            "lados cambiados",
+            "Los lados están cambiados: al leer del final, el último apilado es el izquierdo.",
+            "left, right = stack.pop(), stack.pop()",
+            "right, left = stack.pop(), stack.pop()",
+        ),
+        cambia(
+            "con los de fuera",
+            "La expresión entera no va entre paréntesis.",
+            "return stack[0][0]",
+            'return f"({stack[0][0]})"',
+        ),
+    ),
+)
+
+# --- 14.8 -----------------------------------------------------------------------------------------
+
+
+def _casos_parentesis(rng: Any) -> list[Caso]:
+    def caso(propiedad: str, arbol: Arbol) -> Caso:
+        texto = _infijo(arbol, False)
+        n = len(texto)
+        puntos = 2 * normal(rng, entero(rng, 2, 4), n, n)
+        return Caso(propiedad, (puntos.softmax(dim=-1), texto))
+
+    def seguidos() -> Arbol:
+        return ("+-"[_azar(rng, 2)], _crece(rng, 1), _crece(rng, 1))
+
+    def anidados(veces: int) -> Arbol:
+        arbol = _crece(rng, 1)
+        for _ in range(veces):
+            lados = [arbol, _crece(rng, 0)]
+            if _azar(rng, 2):
+                lados.reverse()
+            arbol = ("+-*/"[_azar(rng, 4)], *lados)
+        return arbol
+
+    return [
+        caso("seguidos", seguidos()),
+        caso("seguidos", seguidos()),
+        caso("anidados", anidados(2)),
+        caso("anidados", anidados(3)),
+        caso("muchos", ("*", seguidos(), anidados(2))),
+        caso("muchos", ("-", ("+", seguidos(), anidados(3)), seguidos())),
+    ]
+
+
+_EXCESO = Ejercicio(
+    id="14.8",
+    nombre="bracket_excess",
+    tipo="medir",
+    puntos=7,
+    dificultad=2,
+    minutos=25,
+    aprende="medir si una cabeza mira al sitio que se espera, con un control que podría ganar",
+    casos=_casos_parentesis,
+    ejemplo=lambda: Caso(
+        "ejemplo",
+        (
+            tensor(
+                [
+                    [[0.1, 0.0, 0.0, 0.0, 0.6, 0.0, 0.0, 0.0, 0.0, 0.0, 0.3]]
+                    + [[0.0] * 6 + [1.0] + [0.0] * 4] * 5
+                    + [[0.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5]]
+                    + [[1.0] + [0.0] * 10] * 4
+                ]
+            ),
+            "(3+x)*(y-1)",
+        ),
+    ),
+    propiedades={
+        "seguidos": (2, "Con dos parejas seguidas, el control de cada una es la otra."),
+        "anidados": (3, "El que cierra primero es el de la pareja de más adentro."),
+        "muchos": (2, "El control es la media de los demás que cierran, sin el suyo."),
+    },
+    pistas=(
+        "Empareja primero los paréntesis en papel; los pesos vienen después.",
+        "Con una pila: cada paréntesis que cierra es pareja del último que sigue abierto.",
+        "De la fila del que abre interesan solo las columnas de los que cierran.",
+    ),
+    mutantes=(
+        cambia(
+            "sin control",
+            "Falta restar el control: quien mira a todos los que cierran también mira al suyo.",
+            "differences.append(weights[:, i, j] - others.mean(dim=1))",
+            "differences.append(weights[:, i, j])",
+        ),
+        cambia(
+            "control con el suyo",
+            "El control lleva dentro el paréntesis bueno: son los demás.",
+            "sorted(closings - {j})",
+            "sorted(closings)",
+        ),
+        cambia(
+            "filas cambiadas",
+            "La fila es la del que abre, que es quien mira; la columna, la del que cierra.",
+            "others = weights[:, i, sorted(closings - {j})]",
+            "weights = weights.mT if not differences else weights\n"
+            "        others = weights[:, i, sorted(closings - {j})]",
+        ),
+        cambia(
+            "por orden",
+            "El primero que cierra no es la pareja del primero que abre: es la del último abierto.",
+            "opened.pop()",
+            "opened.pop(0)",
+        ),
+        cambia(
+            "suma el control",
+            "El control es una media, no una suma: con más paréntesis no debe pesar más.",
+            "others.mean(dim=1)",
+            "others.sum(dim=1)",
+        ),
+        cambia(
+            "control uniforme",
+            "El control son los demás paréntesis que cierran, no un reparto por igual entre todos"
+            " los signos.",
+            "others.mean(dim=1)",
+            "1 / len(text)",
+        ),
+        cambia(
+            "suma de parejas",
+            "Se pide la media de las parejas, no su suma.",
+            ".mean(dim=0)",
+            ".sum(dim=0)",
+        ),
+    ),
+)
+
+# --- 14.9 -----------------------------------------------------------------------------------------
+
+
+def _casos_intervalo(rng: Any, *, z: float = 1.96) -> list[Caso]:
+    def caso(propiedad: str, hits: int, n: int, ancho: float) -> Caso:
+        return Caso(propiedad, (hits, n), {"z": ancho})
+
+    pocas, muchas = distintos(rng, 20, 60, 2)
+    return [
+        caso("unos cuantos", entero(rng, 6, 14), pocas, z),
+        caso("unos cuantos", entero(rng, 800, 990), 1000, z),
+        caso("todos o ninguno", pocas, pocas, z),
+        caso("todos o ninguno", 0, muchas, z),
+        caso("todos o ninguno", 1000, 1000, z),
+        caso("otra confianza", entero(rng, 6, 14), muchas, z + real(rng, 0.3, 0.9)),
+        caso("otra confianza", entero(rng, 900, 990), 1000, z - real(rng, 0.3, 0.9)),
+    ]
+
+
+_INTERVALO = Ejercicio(
+    id="14.9",
+    nombre="rate_interval",
+    tipo="escribir",
+    puntos=6,
+    dificultad=2,
+    minutos=20,
+    aprende="decir entre qué valores está una tasa de la que se han visto todos los aciertos",
+    casos=_casos_intervalo,
+    ejemplo=lambda: Caso("ejemplo", (9, 10)),
+    propiedades={
+        "unos cuantos": (2, "Comprueba que los dos extremos cumplen la igualdad del enunciado."),
+        "todos o ninguno": (3, "Con todos los aciertos, la raíz con la tasa medida vale 0."),
+        "otra confianza": (1, "La anchura depende de `z`, que es un argumento."),
+    },
+    variante={"z": 1.96},
+    alternativas={"z": (1.6449, 2.2414, 2.5758)},
+    pistas=(
+        "Los extremos son los valores en los que la desigualdad es una igualdad.",
+        "Eleva al cuadrado los dos lados: queda una ecuación de segundo grado en la tasa.",
+        "El coeficiente del cuadrado es 1 más z al cuadrado entre n.",
+    ),
+    mutantes=(
+        cuerpo(
+            "con la tasa medida",
+            "La desviación es la que habría con la tasa que se prueba, no con la medida: con 1000"
+            " de 1000 saldría un punto.",
+            """
+            rate = hits / n
+            half = z * math.sqrt(rate * (1 - rate) / n)
+            return rate - half, rate + half""",
+        ),
+        cambia(
+            "centro medido",
+            "El intervalo no está centrado en la tasa medida: se acerca a la mitad.",
+            "middle = rate + extra / 2",
+            "middle = rate * (1 + extra)",
+        ),
+        cambia(
+            "sin dividir",
+            "Falta dividir entre el coeficiente del cuadrado.",
+            "return (middle - half) / (1 + extra), (middle + half) / (1 + extra)",
+            "return middle - half, middle + half",
+        ),
+        cambia(
+            "z fija",
+            "Se usa siempre la misma `z`: es un argumento.",
+            "rate, extra = hits / n, z**2 / n",
+            "z = 1.96\n    rate, extra = hits / n, z**2 / n",
+        ),
+        cambia(
+            "extremos al revés",
+            "Primero va el extremo menor.",
+            "(middle - half) / (1 + extra), (middle + half) / (1 + extra)",
+            "(middle + half) / (1 + extra), (middle - half) / (1 + extra)",
+        ),
+        cambia(
+            "solo la mitad",
+            "Falta una parte de la raíz: con todos los aciertos no es 0.",
+            " + extra / (4 * n))",
+            ")",
+        ),
+    ),
+)
+
+# --- 14.10 ----------------------------------------------------------------------------------------
+
+
+def _casos_rondas(rng: Any) -> list[Caso]:
+    def suma(clase: str) -> int:
+        return {"-": _azar(rng, 9), "9": 9, "+": 10 + _azar(rng, 9)}[clase]
+
+    def caso(propiedad: str, clases: str) -> Caso:
+        return Caso(propiedad, (tensor([suma(clase) for clase in clases]),))
+
+    def salteadas(letras: str, n: int) -> str:
+        return "".join(letras[_azar(rng, len(letras))] for _ in range(n))
+
+    lado = "-+"[_azar(rng, 2)]
+    largo = entero(rng, 5, 9)
+    return [
+        caso("sin dudas", salteadas("-+", entero(rng, 4, 8))),
+        caso("sin dudas", salteadas("-+", entero(rng, 4, 8))),
+        caso("un nueve", salteadas("-+", 2) + "+9" + salteadas("-+", 2) + "-9+9"),
+        caso("un nueve", "9" + salteadas("-+", entero(rng, 3, 6)) + "9"),
+        caso("cadenas", "+" + "9" * largo + salteadas("-9+", 3)),
+        caso("cadenas", salteadas("-+", 2) + lado + "9" * (largo + 3) + salteadas("-+", 2)),
+        caso("cadenas", "9" * entero(rng, 3, 12) + salteadas("-9+", 12)),
+    ]
+
+
+_RONDAS = Ejercicio(
+    id="14.10",
+    nombre="carry_rounds",
+    tipo="escribir",
+    puntos=8,
+    dificultad=3,
+    minutos=30,
+    aprende="resolver todas las llevadas a la vez, doblando en cada ronda lo que se alcanza",
+    casos=_casos_rondas,
+    ejemplo=lambda: Caso("ejemplo", (tensor([12, 9, 9, 9, 3, 9]),)),
+    propiedades={
+        "sin dudas": (2, "Si nadie duda al empezar, no hay rondas: una sola fila."),
+        "un nueve": (3, "Las unidades también pueden dudar, y a su derecha todo vale 0."),
+        "cadenas": (3, "Compara ronda a ronda con una cadena de cuatro nueves, en papel."),
+    },
+    pistas=(
+        "Escribe las filas en papel con una llevada seguida de cuatro nueves.",
+        "En cada ronda todos leen a la vez lo que había antes de ella.",
+        "En la ronda r el salto es el doble que en la anterior; lo que cae a la derecha de las"
+        " unidades vale 0.",
+    ),
+    mutantes=(
+        cambia(
+            "de uno en uno",
+            "El salto no crece: en cada ronda se mira el doble de lejos.",
+            "step *= 2",
+            "step *= 1",
+        ),
+        cambia(
+            "salto de más en más",
+            "El salto se dobla en cada ronda: 1, 2, 4; no crece de uno en uno.",
+            "step *= 2",
+            "step += 1",
+        ),
+        cambia(
+            "el nueve lleva",
+            "Quien suma 9 no lleva todavía: duda.",
+            "(sums >= 10).long() - (sums == 9).long()",
+            "(sums >= 9).long()",
+        ),
+        cambia(
+            "llega de fuera",
+            "A la derecha de las unidades no llega ninguna llevada: vale 0.",
+            "torch.zeros_like(state[:step])",
+            "torch.ones_like(state[:step])",
+        ),
+        cambia(
+            "a la izquierda",
+            "Se mira hacia las unidades, que están al principio del tensor.",
+            "torch.cat([torch.zeros_like(state[:step]), state[:-step]])",
+            "torch.cat([state[step:], torch.zeros_like(state[:step])])",
+        ),
+        cambia(
+            "solo el final",
+            "Se piden todas las rondas, también lo que se sabía al empezar.",
+            "return torch.stack(rounds)",
+            "return torch.stack(rounds[-1:])",
+        ),
+        cambia(
+            "sin el principio",
+            "Falta la primera fila: lo que dice cada lugar antes de mirar a nadie.",
+            "return torch.stack(rounds)",
+            "return torch.stack(rounds[1:] or rounds)",
+        ),
+        cambia(
+            "todos copian",
+            "Solo copia quien duda: los demás ya saben si llevan.",
+            "torch.where(state == -1, below, state)",
+            "torch.where((state == -1).any(), below, state)",
+        ),
+    ),
+)
+
+# --- 14.11 ----------------------------------------------------------------------------------------
+
+
+def _casos_alcance(rng: Any) -> list[Caso]:
+    def caso(propiedad: str, digits: int, reach: int) -> Caso:
+        return Caso(propiedad, (digits, reach))
+
+    uno, otro = distintos(rng, 2, 7, 2)
+    return [
+        caso("sin ver llevadas", uno, 0),
+        caso("sin ver llevadas", otro, 0),
+        caso("un vecino", uno, 1),
+        caso("un vecino", otro + 1, 1),
+        caso("varios", entero(rng, 3, 5), 2),
+        caso("varios", entero(rng, 6, 9), 2),
+        caso("varios", entero(rng, 5, 9), 3),
+        caso("varios", 3, entero(rng, 3, 4)),
+        caso("muchas cifras", entero(rng, 40, 60), 1),
+        caso("muchas cifras", entero(rng, 40, 60), 2),
+    ]
+
+
+_ALCANCE = Ejercicio(
+    id="14.11",
+    nombre="exact_rate",
+    tipo="escribir",
+    puntos=9,
+    dificultad=3,
+    minutos=35,
+    tolerancia=1e-10,
+    aprende="calcular qué parte de las sumas se acierta sin ver de dónde viene la llevada",
+    casos=_casos_alcance,
+    ejemplo=lambda: Caso("ejemplo", (2, 1)),
+    propiedades={
+        "sin ver llevadas": (2, "Sin ver ninguna, acierta solo las sumas que no llevan."),
+        "un vecino": (3, "Falla si al lugar que ve, que suma 9, le llega una llevada."),
+        "varios": (2, "Comprueba con dos o tres cifras, recorriéndolas todas."),
+        "muchas cifras": (2, "Lleva la cuenta lugar a lugar: no hace falta recorrer las sumas."),
+    },
+    pistas=(
+        "De las 100 parejas de cifras, cuenta cuántas suman 10 o más, cuántas 9 y cuántas menos.",
+        "Falla en un lugar si le llega una llevada nacida más lejos de lo que ve: todo lo que ve"
+        " suma 9.",
+        "Recorre los lugares desde las unidades con una probabilidad para cada situación sin"
+        " fallos: sin llevada, o con una que ha pasado por tantos nueves seguidos.",
+    ),
+    mutantes=(
+        cambia(
+            "uno de más",
+            "Ve un lugar de más: cuenta cuántos nueves seguidos lo engañan.",
+            "[0.0] * reach",
+            "[0.0] * (reach + 1)",
+            "[:reach]",
+            "[: reach + 1]",
+        ),
+        cuerpo(
+            "fallos independientes",
+            "Los fallos de lugares distintos no son independientes: una llevada larga engaña a"
+            " varios.",
+            """
+            carry, rate = 0.0, 1.0
+            for k in range(1, digits + 1):
+                born = sum(0.45 * 0.1**t for t in range(reach, k))
+                rate *= 1 - born
+            return rate""",
+        ),
+        cambia(
+            "sin pasar",
+            "Un lugar que suma 9 pasa la llevada que le llega: no se pierde.",
+            "0.10 * chain for chain",
+            "0.0 * chain for chain",
+        ),
+        cambia(
+            "nueves que nacen",
+            "Un lugar que suma 9 no lleva por sí solo.",
+            "chains = ([0.45 * total]",
+            "chains = ([0.45 * total + 0.10 * without]",
+        ),
+        cambia(
+            "los fallos",
+            "Se pide la proporción de aciertos, no la de fallos.",
+            "    return without + sum(chains)",
+            "    return 1 - without - sum(chains)",
+        ),
+        cambia(
+            "sin la última cifra",
+            "La cifra de la última llevada también hay que escribirla bien.",
+            "for _ in range(digits):",
+            "for _ in range(digits - 1):",
+        ),
+        cambia(
+            "acaba sin llevada",
+            "También se aciertan sumas que acaban con una llevada.",
+            "    return without + sum(chains)",
+            "    return without",
+        ),
+    ),
+)
+
+EJERCICIOS = [
+    _NOTAS,
+    _PUNTUAR,
+    _MIOPE,
+    _CADENAS,
+    _FUGA,
+    _PREFIJO,
+    _INFIJO,
+    _EXCESO,
+    _INTERVALO,
+    _RONDAS,
+    _ALCANCE,
+]
