@@ -175,8 +175,8 @@ def to_prefix(text: str) -> str:
 # ## 14.7 Los paréntesis justos
 #
 # Del final al principio, una hoja se apila y una operación saca sus dos lados: primero el
-# izquierdo, que se leyó el último. De cada trozo se guarda el rango de su operación principal. El lado
-# izquierdo pide paréntesis si su rango es menor; el derecho, también si es el mismo.
+# izquierdo, que se leyó el último. De cada trozo se guarda el rango de su operación principal. El
+# lado izquierdo pide paréntesis si su rango es menor; el derecho, también si es el mismo.
 
 
 # %%
