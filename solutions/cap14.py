@@ -218,7 +218,7 @@ def bracket_excess(weights: Float[Tensor, "heads n n"], text: str) -> Float[Tens
     closings = set(partner.values())
     differences = []
     for i, j in partner.items():
-        others = weights[:, i, sorted(closings - {j})]  # (heads, parejas - 1)
+        others = weights[:, i, sorted(closings - {j})]  # una columna por cada otra pareja
         differences.append(weights[:, i, j] - others.mean(dim=1))
     return torch.stack(differences).mean(dim=0)
 
