@@ -202,6 +202,8 @@ CASES = {
     "lattice": lambda: diagrams.lattice(
         "año", [(0, 1, -3.0), (1, 3, -4.5), (0, 3, -6.25), (1, 2, -2.0), (2, 3, -2.5)], [(0, 3)]
     ),
+    "shifted": lambda: diagrams.shifted("they do not clean".split()),
+    "shifted-padded": lambda: diagrams.shifted(["they", "clean"], pad=2),
     "blocks": lambda: diagrams.blocks(
         ATTENTION_GRID,
         ATTENTION_ARROWS,
@@ -720,3 +722,15 @@ def test_el_reticulo_se_lee_y_exige_un_corte_entero():
             diagrams.lattice("año", edges, bad)
     with pytest.raises(ValueError, match="edges"):
         diagrams.lattice("año", [(0, 4, -1.0)])
+
+
+def test_lo_que_se_dice_en_una_fila_entra_en_la_siguiente():
+    fig = diagrams.shifted(["they", "clean"], pad=2)
+    assert not faults(fig, crossings=False)
+    texts = sorted(fig.findobj(Text), key=lambda text: (round(text.get_position()[1]), text._x))
+    words = [t.get_text() for t in texts if t.get_text() and not t.get_text().isdecimal()]
+    assert words[2:8] == ["⟨inicio⟩", "they", "they", "clean", "clean", "⟨fin⟩"]
+    assert words[8:] == ["relleno"] * 4
+    for bad in ({"target": []}, {"target": ["a" * 60]}, {"target": ["a"], "pad": -1}):
+        with pytest.raises(ValueError, match=next(reversed(bad))):
+            diagrams.shifted(**bad)

@@ -12,7 +12,8 @@ en todas; los pesos de atención, el violeta del libro.
 ``encoder_decoder``, ``recurrent_cell``: piezas y cables · ``stream``, ``additions``,
 ``position_wise``, ``normalization``: el bloque · ``timeline``, ``history``, ``clocks``: tiempo y
 agujas · ``distances``, ``rotations``, ``dials``: posiciones relativas · ``roles``, ``room``,
-``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en piezas.
+``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en piezas · ``shifted``: la
+enseñanza forzada.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
@@ -24,6 +25,7 @@ from atento.diagrams.pieces import lattice, pieces
 from atento.diagrams.recurrent import encoder_decoder, recurrent_cell
 from atento.diagrams.relative import dials, distances, rotations
 from atento.diagrams.scenes import Person, histograms, roles, room
+from atento.diagrams.shifts import shifted
 from atento.diagrams.streams import Sublayer, additions, position_wise, stream
 from atento.diagrams.tensors import Matrix, product, tensor
 from atento.diagrams.times import history, timeline
@@ -55,6 +57,7 @@ __all__ = [
     "roles",
     "room",
     "rotations",
+    "shifted",
     "shuffle",
     "stream",
     "tensor",
