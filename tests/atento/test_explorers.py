@@ -87,6 +87,28 @@ def make_stream(**changes):
     return explorers.stream(**(given | changes))
 
 
+def make_runs(schedules=("none", "noam", "cosine", "stable"), norms=("pre", "post"), **changes):
+    """Una malla entera de ejecuciones inventadas; a la última se le acaban dos semillas."""
+    runs = [
+        {
+            "schedule": schedule,
+            "norm": norm,
+            "rate": rate,
+            "curves": (normal(3, 4, seed=i) + 3).tolist(),
+            "exact": torch.rand(3, generator=torch.Generator().manual_seed(i)).tolist(),
+        }
+        for i, (norm, rate, schedule) in enumerate(
+            itertools.product(norms, (0.003, 0.01), schedules)
+        )
+    ]
+    runs[-1]["curves"] = [[5.0, 6.0, None, None], [4.0] * 4, [3.0, None, None, None]]
+    return {"recipe": {"steps": 40, "window": 10, "warmup": 8}, "runs": runs} | changes
+
+
+def make_schedule(**changes):
+    return explorers.schedule(**({"stored": make_runs(), "name": "prueba"} | changes))
+
+
 MAKERS = {
     "stepper": make_stepper,
     "plane": make_plane,
@@ -95,6 +117,7 @@ MAKERS = {
     "clock": make_clock,
     "rotation": make_rotation,
     "stream": make_stream,
+    "schedule": make_schedule,
 }
 every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
@@ -256,6 +279,21 @@ def test_comments_and_indents_stay_at_home():
     (make_stream, {"stacks": {c: make_stack(blocks=4) for c in "abc"}}, "stacks"),
     (make_stream, {"stacks": {"una": make_stack(), "otra": make_stack(blocks=1)}}, "stacks"),
     (make_stream, {"name": "con espacios"}, "name"),
+    (make_schedule, {"stored": []}, "stored"),
+    (make_schedule, {"stored": make_runs(runs=[])}, "runs"),
+    (make_schedule, {"stored": make_runs(runs=make_runs()["runs"][1:])}, "runs"),
+    (make_schedule, {"stored": make_runs(runs=2 * make_runs()["runs"])}, "runs"),
+    (make_schedule, {"stored": make_runs(runs=[{"schedule": "noam", "rate": 0.1}])}, "runs"),
+    (make_schedule, {"stored": make_runs(recipe={"steps": 4, "window": 1})}, "steps"),
+    (make_schedule, {"stored": make_runs(recipe={"steps": 40, "window": 0})}, "window"),
+    (make_schedule, {"stored": make_runs(recipe={"steps": 40, "window": 5})}, "curves"),
+    (make_schedule, {"stored": make_runs(schedules=("otro",))}, "schedule"),
+    (make_schedule, {"stored": make_runs(norms=("otra",))}, "norm"),
+    (make_schedule, {"stored": make_runs(recipe={"steps": 40, "window": 10, "warmup": 50})},
+     "warmup"),
+    (make_schedule, {"start": {"rate": 0.5}}, "start"),
+    (make_schedule, {"start": {"tasa": 0.01}}, "start"),
+    (make_schedule, {"name": "con espacios"}, "name"),
 ])  # fmt: skip
 def test_bad_input_is_named_at_the_door(make, changes, names):
     with pytest.raises(ValueError, match=f"^{re.escape(names)}"):
@@ -639,6 +677,68 @@ def test_without_javascript_the_stream_is_its_tables():
         for row, share in zip(explorer.compute(label), explorer.shares(label), strict=True):
             assert f"<td>{base.number(row['after'].norm())}</td>" in page
             assert f"<td>{100 * share:.0f}\u00a0%</td>" in page
+
+
+# --- Los calendarios -----------------------------------------------------------------------------
+
+
+def test_the_rates_are_those_of_the_book():
+    explorer, s = make_schedule(), torch.arange(1, 41, dtype=torch.float64)
+    rise = (s / 8).clamp(max=1)
+    assert torch.allclose(explorer.rates(schedule="none"), torch.full((40,), 0.003).double())
+    assert torch.allclose(
+        explorer.rates(schedule="noam"), 0.003 * torch.minimum(rise, (8 / s) ** 0.5)
+    )
+    cosine = 0.5 * (1 + torch.cos(torch.pi * (s - 9) / 32))
+    assert torch.allclose(
+        explorer.rates(schedule="cosine", rate=0.01), 0.01 * torch.where(s <= 8, rise, cosine)
+    )
+    fall = ((40 - s) / 8).clamp(max=1)
+    assert torch.allclose(explorer.rates(schedule="stable"), 0.003 * rise * fall)
+    assert explorer.rates(norm="post").max() == 0.003
+
+
+def test_the_band_is_that_of_the_seeds_that_go_on():
+    seen = make_schedule().compute(norm="post", rate=0.01, schedule="stable")
+    assert seen["band"][:, 0].tolist() == [3, 4, 5] and seen["band"][:, 1].tolist() == [4, 5, 6]
+    assert seen["band"][:, 3].tolist() == [4, 4, 4]
+    run = make_schedule().data()["runs"][-1]
+    assert run["diverged"] == 2 and run["band"][1] == [400, 500, 400, 400]
+    broken = make_runs()
+    broken["runs"][0]["curves"] = [[None] * 4] * 3
+    band = make_schedule(stored=broken).compute()["band"]
+    assert band.isnan().all() and make_schedule(stored=broken).data()["runs"][0]["diverged"] == 3
+
+
+@pytest.mark.parametrize(("score", "sign"), [("exact", 1), ("held_out", -1)])
+def test_what_cannot_be_told_from_the_best_is_also_right(score, sign):
+    stored = make_runs(schedules=("noam", "cosine", "none"), norms=("pre",))
+    finals = [[0.1, 0.2, 0.3], [0.6, 0.8, 1.0], [0.5, 0.7, 0.75], [0.3, 0.3, 1.1]]
+    finals += [[0.0, 0.0, 0.0], [0.2, 0.2, 0.2]]
+    for run, final in zip(stored["runs"], finals, strict=True):
+        run.pop("exact")
+        run[score] = [sign * value for value in final]
+    explorer = make_schedule(stored=stored)
+    same = {"norm": "pre", "warmup": 8, "rate": 0.003}
+    assert explorer.goal() == [{"schedule": name, **same} for name in ("cosine", "none")]
+    assert sum(explorer.data()["goal"]) == 2 and sum(make_schedule(ask=False).data()["goal"]) == 0
+    assert make_schedule(ask=False).question is None
+
+
+def test_without_javascript_the_schedules_are_tables():
+    explorer = make_schedule(start={"norm": "post", "rate": 0.01})
+    page = explorer._repr_html_()
+    assert page.count("<table>") == 2 and "Pre-LN, por tasa máxima" in page
+    for norm, rate, schedule in itertools.product(
+        *map(explorer.axes.get, ("norm", "rate", "schedule"))
+    ):
+        mean = explorer.compute(norm=norm, rate=rate, schedule=schedule)["scores"].mean()
+        assert f"<td>{100 * mean:.0f}\u00a0%</td>" in page
+    warm = make_runs(schedules=("noam", "cosine"), norms=("pre",))
+    cold = [run | {"warmup": 0} for run in warm["runs"]]
+    explorer = make_schedule(stored=warm | {"runs": warm["runs"] + cold})
+    assert explorer.axes["warmup"] == (0, 8) and "ninguno, por tasa" in explorer.static()
+    assert explorer.rates(schedule="noam", warmup=0)[3] == 0.003 / 2
 
 
 # --- Las uniones ---------------------------------------------------------------------------------

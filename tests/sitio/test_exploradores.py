@@ -129,6 +129,29 @@ FLUJO_ANCHO = explorers.stream(
     ask="most",
     name="flujo-ancho",
 )
+
+
+def ejecuciones(calientan, **medida):
+    """Una malla de ejecuciones inventadas, con y sin calentamiento; dos semillas no acaban."""
+    calendarios = ("constant", "noam", "cosine", "stable")
+    malla = itertools.product(("pre", "post"), calientan, (0.0003, 0.01), calendarios)
+    hechas = [
+        {
+            "schedule": calendario, "norm": norma, "warmup": pasos, "rate": tasa,
+            "curves": (normal(3, 5, semilla=i) + 3).tolist(),
+            **{clave: (normal(3, semilla=i) / 9 + 0.5).tolist() for clave in medida or ("exact",)},
+        }
+        for i, (norma, pasos, tasa, calendario) in enumerate(malla)
+    ]  # fmt: skip
+    hechas[2]["curves"] = [[5.0, None, None, None, None], [4.0] * 5, [3.0, 3.5, None, None, None]]
+    hechas[5]["curves"] = [[None] * 5] * 3
+    return {"recipe": {"steps": 50, "window": 10, "warmup": 0}, "runs": hechas}
+
+
+CALENDARIO = explorers.schedule(
+    ejecuciones((0, 12)), start={"warmup": 12}, name="calendario", answer="El coseno."
+)
+PERDIDAS = explorers.schedule(ejecuciones((7,), held_out=1), ask=False, name="perdidas")
 TODOS = {
     "pasos": PASOS,
     "cabezas": PROYECTADO,
@@ -145,6 +168,8 @@ TODOS = {
     "uniones": UNIONES_BPE,
     "flujo": FLUJO,
     "flujo-ancho": FLUJO_ANCHO,
+    "calendario": CALENDARIO,
+    "perdidas": PERDIDAS,
 }
 cada_uno = pytest.mark.parametrize("explorador", TODOS.values(), ids=TODOS)
 
@@ -1023,3 +1048,63 @@ def test_la_barra_dice_la_cuenta_de_una_componente(abrir):
     antes, suma = (base.number(fila[k][2]) for k in ("before", "total"))
     dicho = pagina.locator(".probe").inner_text()
     assert dicho.startswith(f"número: {antes} + ") and dicho.endswith(f"= {suma}")
+
+
+# --- Los calendarios ------------------------------------------------------------------------------
+
+
+def _elegir_calendario(pagina, explorador, sitios) -> dict:
+    for rotulo, sitio in zip(ROTULOS, sitios, strict=True):
+        grupo = pagina.get_by_role("radiogroup", name=rotulo)
+        if grupo.count():
+            grupo.get_by_role("radio").nth(sitio).click()
+    return _leer(pagina, explorador)
+
+
+ROTULOS = ("Calendario", "Normalización", "Calentamiento", "Tasa máxima")
+
+
+@pytest.mark.parametrize("explorador", [CALENDARIO, PERDIDAS], ids=["calendario", "perdidas"])
+def test_el_calendario_calcula_lo_mismo_que_python(abrir, explorador):
+    pagina, metas = abrir(explorador), explorador.goal()
+    for sitios in itertools.product(*(range(len(valores)) for valores in explorador.axes.values())):
+        pares = zip(explorador.axes.items(), sitios, strict=True)
+        eleccion = {eje: valores[sitio] for (eje, valores), sitio in pares}
+        visto = _elegir_calendario(pagina, explorador, sitios)
+        assert {eje: visto["state"][eje] for eje in eleccion} == eleccion
+        gemelo = explorador.compute(**eleccion)
+        for clave in ("rate", "band", "scores"):
+            _igual(visto["values"][clave], gemelo[clave])
+        assert visto["values"]["reached"] == (explorador.ask and eleccion in metas)
+
+
+def test_el_calendario_se_maneja_con_el_teclado_y_contesta(abrir):
+    pagina, vistos = abrir(CALENDARIO), []
+    pagina.get_by_role("radiogroup", name="Calendario").get_by_role("radio").first.focus()
+    for tecla in ("ArrowRight", "End", "ArrowLeft", "Home"):
+        pagina.keyboard.press(tecla)
+        vistos.append(_leer(pagina, CALENDARIO)["state"]["schedule"])
+    assert vistos == ["noam", "stable", "cosine", "constant"]
+    meta = CALENDARIO.goal()[0]
+    sitios = [valores.index(meta[eje]) for eje, valores in CALENDARIO.axes.items()]
+    _elegir_calendario(pagina, CALENDARIO, sitios)
+    assert "✓ Conseguido" in pagina.locator(".verdict").inner_text()
+    pagina.wait_for_function(
+        "document.querySelector('[aria-live]').textContent.includes('Conseguido')"
+    )
+    buenas = [tuple(meta.values()) for meta in CALENDARIO.goal()]
+    peor = next(eleccion for eleccion in CALENDARIO.runs if eleccion not in buenas)
+    otros = [v.index(x) for v, x in zip(CALENDARIO.axes.values(), peor, strict=True)]
+    _elegir_calendario(pagina, CALENDARIO, otros)
+    assert "acaba mejor" in pagina.locator(".verdict").inner_text()
+
+
+def test_lo_que_diverge_se_dice_y_se_deja_de_dibujar(abrir):
+    pagina = abrir(CALENDARIO)
+    _elegir_calendario(pagina, CALENDARIO, (2, 0, 0, 0))
+    assert "2 no llegan al final" in pagina.locator(".verdict").inner_text()
+    puntos = pagina.locator(".panel:nth-child(2) .line").get_attribute("points").split()
+    assert len(puntos) == 5
+    _elegir_calendario(pagina, CALENDARIO, (1, 0, 0, 1))
+    assert pagina.locator(".panel:nth-child(2) .line").get_attribute("points") == ""
+    assert "NaN" not in pagina.locator(".atento-exp").inner_text()

@@ -12,6 +12,7 @@ mostrar:
 - :func:`rotation`: una consulta y una clave que giran según su sitio, con RoPE.
 - :func:`mask`: se pinta quién puede mirar a quién; pesos y alcance tras varias capas.
 - :func:`stream`: qué encuentra, qué lee y qué añade cada subcapa de una pila.
+- :func:`schedule`: la tasa de cada paso y la pérdida que dejó, en ejecuciones guardadas.
 
 Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una
 tabla con el estado inicial.
@@ -24,6 +25,7 @@ from atento.explorers.merges import MergesExplorer, merges
 from atento.explorers.paths import PathsExplorer, paths
 from atento.explorers.plane import PlaneExplorer, plane
 from atento.explorers.rotation import RotationExplorer, rotation
+from atento.explorers.schedule import ScheduleExplorer, schedule
 from atento.explorers.softmax import SoftmaxExplorer, softmax
 from atento.explorers.stepper import StepperExplorer, stepper
 from atento.explorers.stream import StreamExplorer, stream
@@ -36,6 +38,7 @@ __all__ = [
     "PathsExplorer",
     "PlaneExplorer",
     "RotationExplorer",
+    "ScheduleExplorer",
     "SoftmaxExplorer",
     "StepperExplorer",
     "StreamExplorer",
@@ -46,6 +49,7 @@ __all__ = [
     "paths",
     "plane",
     "rotation",
+    "schedule",
     "softmax",
     "stepper",
     "stream",
