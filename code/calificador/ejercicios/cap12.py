@@ -802,7 +802,7 @@ _LOTE = Ejercicio(
         ),
         cambia(
             "falta el relleno",
-            "Lo demás está bien; las traducciones cortas se siguen rellenando con fines, que cuentan.",
+            "Lo demás está bien; las traducciones cortas siguen rellenas de fines, que cuentan.",
             *_CON_FINES,
         ),
         cambia(
@@ -831,7 +831,7 @@ _LOTE = Ejercicio(
         ),
         cambia(
             "por la entrada",
-            "Cuenta la etiqueta: en las frases cortas, la entrada es el fin y la etiqueta, relleno.",
+            "Cuenta la etiqueta: en las frases cortas entra el fin y la etiqueta ya es relleno.",
             "labels, labels != pad",
             "labels, inputs != pad",
         ),
