@@ -58,6 +58,7 @@ SCHEDULES_12: dict[str, Any] = {
     "names": ["none", "constant", "noam", "cosine", "stable"],
     "evaluation_size": 200,
 }
+RAMP_12: dict[str, Any] = {"rate": 0.01, "names": ["none", "constant"], "seeds": 10}
 
 
 def _config_12(**changes: Any) -> Seq2SeqConfig:
@@ -215,21 +216,31 @@ def schedule_run(name: str, norm: str, rate: float, seed: int) -> tuple[list[flo
     return curve, round(exact, 3)
 
 
+def tried(name: str, norm: str, rate: float, seeds: int) -> dict[str, Any]:
+    """Un calendario con una tasa y una colocación de la norma, con varias semillas."""
+    results = [schedule_run(name, norm, rate, seed) for seed in range(seeds)]
+    curves, exact = ([*column] for column in zip(*results, strict=True))
+    print(f"  {name}, {norm}, {rate}: {exact}", flush=True)
+    return {"schedule": name, "norm": norm, "rate": rate, "curves": curves, "exact": exact}
+
+
 def schedules() -> list[dict[str, Any]]:
     """Cada calendario, con cada tasa máxima y cada colocación de la norma."""
-    runs = []
-    for norm in ("pre", "post"):
-        for rate in SCHEDULES_12["rates"]:
-            for name in SCHEDULES_12["names"]:
-                tried = [
-                    schedule_run(name, norm, rate, seed) for seed in range(SCHEDULES_12["seeds"])
-                ]
-                curves, exact = ([*column] for column in zip(*tried, strict=True))
-                runs.append(
-                    {"schedule": name, "norm": norm, "rate": rate, "curves": curves, "exact": exact}
-                )
-                print(f"  {name}, {norm}, {rate}: {exact}", flush=True)
-    return runs
+    return [
+        tried(name, norm, rate, SCHEDULES_12["seeds"])
+        for norm in ("pre", "post")
+        for rate in SCHEDULES_12["rates"]
+        for name in SCHEDULES_12["names"]
+    ]
+
+
+def ramp() -> list[dict[str, Any]]:
+    """La tasa constante, con rampa y sin ella, con más semillas."""
+    return [
+        tried(name, norm, RAMP_12["rate"], RAMP_12["seeds"])
+        for norm in ("pre", "post")
+        for name in RAMP_12["names"]
+    ]
 
 
 def _windows(values: list[float], size: int) -> list[float]:
@@ -249,4 +260,5 @@ def chapter() -> dict[str, Any]:
         "recipe": RECIPE_12,
         "runs": runs,
         "schedules": {"recipe": SCHEDULES_12, "runs": schedules()},
+        "ramp": {"recipe": RAMP_12, "runs": ramp()},
     }
