@@ -216,8 +216,8 @@ def schedule(
 
     ``stored`` tiene ``recipe``, con los pasos (``steps``), cuántos promedia cada punto de una curva
     (``window``) y los de calentamiento (``warmup``), y ``runs``, una lista con todas las
-    combinaciones: ``schedule`` («none», «constant», «noam», «cosine» o «stable»), ``rate`` (la tasa
-    máxima), si hace falta ``norm`` («pre» o «post») y ``warmup``, una curva de pérdidas por semilla
+    combinaciones: ``schedule`` (``none``, ``constant``, ``noam``, ``cosine`` o ``stable``), ``rate`` (la tasa
+    máxima), si hace falta ``norm`` (``pre`` o ``post``) y ``warmup``, una curva de pérdidas por semilla
     en ``curves`` (``None`` desde que diverge) y una medida final por semilla en ``exact`` (parte de
     frases nuevas exactas) o en ``held_out`` (pérdida). Hay un mando por cada cosa que varía;
     ``start`` dice dónde empieza.
@@ -253,7 +253,7 @@ def _checked(stored: Any) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]
     if not 1 <= len(parts[1]) <= _MOST:
         raise ValueError(f"runs: llegaron {len(parts[1])}; se esperaban de 1 a {_MOST}")
     if not any(all(key in run for run in parts[1]) for key in _SCORES):
-        raise ValueError("runs: se esperaba en todas la medida final, exact o held_out")
+        raise ValueError(f"runs: se esperaba en todas la medida final, {' o '.join(_SCORES)}")
     return parts
 
 
