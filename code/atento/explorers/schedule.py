@@ -216,11 +216,11 @@ def schedule(
 
     ``stored`` tiene ``recipe``, con los pasos (``steps``), cuántos promedia cada punto de una curva
     (``window``) y los de calentamiento (``warmup``), y ``runs``, una lista con todas las
-    combinaciones: ``schedule`` (``none``, ``constant``, ``noam``, ``cosine`` o ``stable``), ``rate`` (la tasa
-    máxima), si hace falta ``norm`` (``pre`` o ``post``) y ``warmup``, una curva de pérdidas por semilla
-    en ``curves`` (``None`` desde que diverge) y una medida final por semilla en ``exact`` (parte de
-    frases nuevas exactas) o en ``held_out`` (pérdida). Hay un mando por cada cosa que varía;
-    ``start`` dice dónde empieza.
+    combinaciones: ``schedule`` (``none``, ``constant``, ``noam``, ``cosine`` o ``stable``),
+    ``rate`` (la tasa máxima), si hace falta ``norm`` (``pre`` o ``post``) y ``warmup``, una curva
+    de pérdidas por semilla en ``curves`` (``None`` desde que diverge) y una medida final por
+    semilla en ``exact`` (parte de frases nuevas exactas) o en ``held_out`` (pérdida). Hay un mando
+    por cada cosa que varía; ``start`` dice dónde empieza.
 
     La pregunta es qué combinación acaba mejor, y :meth:`ScheduleExplorer.goal` da las que lo
     hacen; con ``ask=False`` no se pregunta nada.
