@@ -45,6 +45,7 @@ RUNS_12: dict[str, dict[str, Any]] = {
     "rotary": {"config": ROTARY, "clauses": MIXED, "seeds": 10},
     "up-to-three": {"config": ROTARY, "clauses": UP_TO_THREE, "seeds": 3},
     "smoothing": {"config": ROTARY, "clauses": MIXED, "seeds": 3, "smoothing": 0.1},
+    "longer": {"config": ROTARY, "clauses": MIXED, "seeds": 3, "steps": 900},
 }
 SCHEDULES_12: dict[str, Any] = {
     "steps": 300,
@@ -140,7 +141,8 @@ def _scores_12(model: Seq2Seq) -> dict[str, Any]:
 
 def run_12(name: str, seed: int) -> dict[str, Any]:
     """Entrena y puntúa una de ``RUNS_12`` con una semilla."""
-    run, steps = RUNS_12[name], RECIPE_12["steps"]
+    run = RUNS_12[name]
+    steps = run.get("steps", RECIPE_12["steps"])
     rng.seed_all(seed)
     model = Seq2Seq(_config_12(**run["config"]))
     lots = translation.batches(
@@ -158,6 +160,7 @@ def run_12(name: str, seed: int) -> dict[str, Any]:
     return {
         "model": name,
         "seed": seed,
+        "steps": steps,
         "parameters": sum(p.numel() for p in model.parameters()),
         "cpu_seconds": round(history.seconds, 1),
         "loss": _windows(history.loss, 25),
