@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from atento import rng
+from atento.models.recurrent import RecurrentConfig, RecurrentSeq2Seq, translation_loss
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, seq2seq_loss
 from atento.tasks import translation
 from atento.training import (
@@ -252,6 +253,28 @@ def _windows(values: list[float], size: int) -> list[float]:
     return [round(sum(values[i : i + size]) / size, 4) for i in range(0, whole, size)]
 
 
+# --- Lo que cuesta un paso ------------------------------------------------------------------------
+
+
+def step_seconds(rounds: int = 3, steps: int = 40) -> dict[str, float]:
+    """Segundos de procesador de un paso, con los mismos lotes que en el capítulo 3."""
+    lots = translation.batches(steps, RECIPE_12["batch_size"], rng.generator(0), clauses=MIXED)
+    source, target = translation.vocabularies()
+    sizes = {"d_model": 64, "d_hidden": 96, "d_attention": 64, "cell": "gru"}
+    models: dict[str, tuple[nn.Module, Callable]] = {
+        "transformer": (Seq2Seq(_config_12(**ROTARY)), seq2seq_loss),
+        "recurrent": (
+            RecurrentSeq2Seq(RecurrentConfig(len(source), len(target), **sizes)),
+            translation_loss,
+        ),
+    }
+    spent = {
+        name: [fit(model, lots, loss, steps=steps).seconds / steps for _ in range(rounds)]
+        for name, (model, loss) in models.items()
+    }
+    return {name: round(min(seconds), 5) for name, seconds in spent.items()}
+
+
 def chapter() -> dict[str, Any]:
     """Las diez semillas de la página y sus controles, y los calendarios."""
     runs = []
@@ -262,6 +285,7 @@ def chapter() -> dict[str, Any]:
     return {
         "recipe": RECIPE_12,
         "runs": runs,
+        "step_seconds": step_seconds(),
         "schedules": {"recipe": SCHEDULES_12, "runs": schedules()},
         "ramp": {"recipe": RAMP_12, "runs": ramp()},
     }
