@@ -115,6 +115,16 @@ ATTENTION_ARROWS = [
     ("V", "promediar", "m × d_v"),
     ("promediar", "salida"),
 ]
+SENTENCES = [
+    (-1, "la", -0.51, "sigue"),
+    (-1, "nada", -0.92, "sigue"),
+    (0, "casa", -1.2, "sigue"),
+    (0, "calle", -1.71, "cae"),
+    (0, "mesa", -2.12, "cae"),
+    (2, ".", -1.2, "acaba"),
+    (1, ".", -1.02, "acaba"),
+]
+
 CASES = {
     "tensor": lambda: diagrams.tensor(
         (3, 5, 8), ("batch", "n", "d_model"), name="X", row=2, bar="d_model"
@@ -374,6 +384,11 @@ CASES = {
     "histograms": lambda: diagrams.histograms(
         {f"d = {d}": normal(500, seed=d) * d**0.5 for d in (4, 64, 1024)}
     ),
+    "tree": lambda: diagrams.tree(SENTENCES, start="no\nlimpian", marks={"voraz": 5, "mejor": 6}),
+    "tree-beam": lambda: diagrams.tree(
+        [SENTENCES[0], *[(-1, "ni", -2.0, "cae")], (0, "casa", -1.0, "sigue")], totals=True
+    ),
+    "tree-one": lambda: diagrams.tree([(-1, "sí", -0.25, "acaba")], spec=".3f"),
 }
 
 
@@ -675,6 +690,11 @@ def test_any_room(tables, badges):
         (lambda: diagrams.encoder_decoder(WORDS, WORDS, one_vector=False), "ningún panel"),
         (lambda: diagrams.recurrent_cell("mlp"), "se esperaba uno de rnn"),
         (lambda: diagrams.timeline({"a": []}), "sin pasos"),
+        (lambda: diagrams.tree([]), "nodes: llegaron 0 textos"),
+        (lambda: diagrams.tree([(0, "la", -1, "sigue")]), "se esperaba uno anterior"),
+        (lambda: diagrams.tree([(-1, "la", -1, "muere")]), "se esperaba sigue, acaba, cae"),
+        (lambda: diagrams.tree([(-1, "la", -1, "cae")], marks={"a": 1}), "un índice de 0 a 0"),
+        (lambda: diagrams.tree([(i - 1, "palabra", -i, "cae") for i in range(8)]), "no cabe"),
         (lambda: diagrams.timeline({"a": [("x", 2, 1)]}), "inicio < fin"),
         (lambda: diagrams.history([]), "sucesos"),
         (lambda: diagrams.roles(np.zeros(4), *np.zeros((3, 5, 2))), "w_q"),

@@ -12,7 +12,8 @@ en todas; los pesos de atención, el violeta del libro.
 ``encoder_decoder``, ``recurrent_cell``: piezas y cables · ``stream``, ``additions``,
 ``position_wise``, ``normalization``: el bloque · ``timeline``, ``history``, ``clocks``: tiempo y
 agujas · ``distances``, ``rotations``, ``dials``: posiciones relativas · ``roles``, ``room``,
-``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en piezas.
+``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en piezas · ``tree``: frases que se
+pueden escribir.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
@@ -27,6 +28,7 @@ from atento.diagrams.scenes import Person, histograms, roles, room
 from atento.diagrams.streams import Sublayer, additions, position_wise, stream
 from atento.diagrams.tensors import Matrix, product, tensor
 from atento.diagrams.times import history, timeline
+from atento.diagrams.trees import tree
 from atento.diagrams.vectors import vectors
 
 __all__ = [
@@ -59,6 +61,7 @@ __all__ = [
     "stream",
     "tensor",
     "timeline",
+    "tree",
     "triangle",
     "vectors",
 ]
