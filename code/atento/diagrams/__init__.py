@@ -12,8 +12,8 @@ en todas; los pesos de atención, el violeta del libro.
 ``encoder_decoder``, ``recurrent_cell``: piezas y cables · ``stream``, ``additions``,
 ``position_wise``, ``normalization``: el bloque · ``timeline``, ``history``, ``clocks``: tiempo y
 agujas · ``distances``, ``rotations``, ``dials``: posiciones relativas · ``roles``, ``room``,
-``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en piezas · ``tree``: frases que se
-pueden escribir.
+``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en piezas · ``tree``, ``growth``,
+``filters``, ``caching``: escribir palabra a palabra.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
@@ -30,6 +30,7 @@ from atento.diagrams.tensors import Matrix, product, tensor
 from atento.diagrams.times import history, timeline
 from atento.diagrams.trees import tree
 from atento.diagrams.vectors import vectors
+from atento.diagrams.writing import caching, filters, growth
 
 __all__ = [
     "PHASES",
@@ -39,10 +40,13 @@ __all__ = [
     "additions",
     "arcs",
     "blocks",
+    "caching",
     "clocks",
     "dials",
     "distances",
     "encoder_decoder",
+    "filters",
+    "growth",
     "histograms",
     "history",
     "lattice",
