@@ -5,6 +5,7 @@ rechaza.
 import itertools
 import json
 import re
+from functools import partial
 
 import pytest
 import torch
@@ -12,7 +13,9 @@ from torch import nn
 
 from atento import attention, explorers, masks, plots, positions
 from atento.blocks import Encoder, EncoderBlock
+from atento.decoding import beam_search, by_length, by_total, sample, tree
 from atento.explorers import base
+from atento.explorers.beam import FATES
 from atento.explorers.stepper import STEPS
 from atento.layers import FeedForward
 from atento.tokenizers import BPE, Unigram
@@ -87,6 +90,36 @@ def make_stream(**changes):
     return explorers.stream(**(given | changes))
 
 
+LETTERS = ["<fin>", "la", "casa"]
+ENDING = torch.tensor([[0.05, 0.6, 0.35], [0.3, 0.4, 0.3], [0.9, 0.05, 0.05]])
+
+
+def table_step(ids, state):
+    return ENDING.log()[ids[:, -1]], state
+
+
+def make_beam(**changes):
+    given = {
+        "search": partial(beam_search, table_step, torch.tensor([[1]]), eos_id=0),
+        "words": LETTERS,
+        "eos_id": 0,
+        "widths": (1, 2, 3),
+        "max_length": 5,
+        "name": "prueba",
+    }
+    return explorers.beam(**(given | changes))
+
+
+def make_sampling(**changes):
+    given = {
+        "logits": 2 * normal(2, 5, seed=11),
+        "words": WORDS,
+        "contexts": ["tras uno", "tras otro"],
+        "name": "prueba",
+    }
+    return explorers.sampling(**(given | changes))
+
+
 MAKERS = {
     "stepper": make_stepper,
     "plane": make_plane,
@@ -95,6 +128,8 @@ MAKERS = {
     "clock": make_clock,
     "rotation": make_rotation,
     "stream": make_stream,
+    "beam": make_beam,
+    "sampling": make_sampling,
 }
 every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
@@ -120,7 +155,8 @@ def test_the_page_is_small_repeatable_and_offline(make):
 @every_explorer
 def test_a_label_cannot_break_out_of_the_page(make):
     hostile = "</script><b>&"
-    labels = dict.fromkeys(("stepper", "plane", "mask", "stream"), "words") | {"softmax": "keys"}
+    labels = dict.fromkeys(("stepper", "plane", "mask", "stream", "sampling"), "words")
+    labels |= {"softmax": "keys"}
     label = labels.get(make().kind)
     named = {label: [hostile] * len(getattr(make(), label))} if label else {}
     page = make(**named, question=hostile, title=hostile)._repr_html_()
@@ -256,6 +292,23 @@ def test_comments_and_indents_stay_at_home():
     (make_stream, {"stacks": {c: make_stack(blocks=4) for c in "abc"}}, "stacks"),
     (make_stream, {"stacks": {"una": make_stack(), "otra": make_stack(blocks=1)}}, "stacks"),
     (make_stream, {"name": "con espacios"}, "name"),
+    (make_beam, {"widths": ()}, "widths"),
+    (make_beam, {"widths": (1, 6)}, "widths"),
+    (make_beam, {"penalties": {}}, "penalties"),
+    (make_beam, {"max_length": 17}, "max_length"),
+    (make_beam, {"words": ["<fin>", "la"]}, "words"),
+    (make_beam, {"search": partial(beam_search, table_step, torch.ones(2, 1).long(), eos_id=0)},
+     "search"),
+    (make_beam, {"name": "con espacios"}, "name"),
+    (make_sampling, {"logits": normal(5)}, "logits"),
+    (make_sampling, {"logits": normal(2, 800), "words": ["a"] * 800}, "logits"),
+    (make_sampling, {"logits": torch.full((2, 5), -torch.inf)}, "logits"),
+    (make_sampling, {"words": WORDS[:4]}, "words"),
+    (make_sampling, {"contexts": ["uno"]}, "contexts"),
+    (make_sampling, {"truth": torch.ones(2, 4)}, "truth"),
+    (make_sampling, {"truth": torch.ones(2, 5)}, "truth"),
+    (make_sampling, {"truth": torch.tensor([[2.0, -1.0, 0, 0, 0]] * 2)}, "truth"),
+    (make_sampling, {"name": "con espacios"}, "name"),
 ])  # fmt: skip
 def test_bad_input_is_named_at_the_door(make, changes, names):
     with pytest.raises(ValueError, match=f"^{re.escape(names)}"):
@@ -639,6 +692,137 @@ def test_without_javascript_the_stream_is_its_tables():
         for row, share in zip(explorer.compute(label), explorer.shares(label), strict=True):
             assert f"<td>{base.number(row['after'].norm())}</td>" in page
             assert f"<td>{100 * share:.0f}\u00a0%</td>" in page
+
+
+# --- La búsqueda en haz ---------------------------------------------------------------------------
+
+
+def test_the_beam_is_that_of_the_library():
+    penalties = {"suma": by_total, "media": by_length(1.0)}
+    explorer = make_beam(penalties=penalties)
+    for width, (label, penalty) in itertools.product((1, 2, 3), penalties.items()):
+        right = beam_search(
+            table_step, torch.tensor([[1]]), eos_id=0, beams=width, n_best=width,
+            length_penalty=penalty, max_length=5, history=True,
+        )  # fmt: skip
+        best = explorer.winner(width, label)
+        words = [LETTERS[i] for i in right.best[0].tolist() if i]
+        assert best.text.split() == words
+        assert best.log_prob == pytest.approx(float(right.log_probs[0, 0]), abs=1e-5)
+        assert explorer.score(best, label) == pytest.approx(float(right.scores[0, 0]), abs=1e-5)
+        nodes = tree(right)
+        assert len(nodes) == len(explorer.compute(width, label))
+        for one, node in zip(explorer.compute(width, label), nodes, strict=True):
+            assert one.fate == node.fate or node.fate == "cae"
+
+
+def test_every_fall_of_the_beam_has_its_reason():
+    """Contadas a mano: cuántas abiertas mejores había, y si acababa."""
+    seen = set()
+    for width, label in itertools.product((1, 2, 3), ("suma", "media")):
+        nodes = make_beam().compute(width, label)
+        last = max(one.step for one in nodes)
+        for place, one in enumerate(nodes):
+            seen.add(one.fate)
+            before = [n for n in nodes[:place] if n.step == one.step]
+            better = [n for n in before if n.word != "fin"]
+            closes = one.word == "fin" or (one.step == last == 4)
+            if one.fate == "tarde":
+                assert closes and len(before) >= width
+            elif one.fate == "acaba":
+                assert closes and len(before) < width
+            elif one.fate == "fuera":
+                assert not closes and len(better) >= width
+            else:
+                assert not closes and len(better) < width
+            heirs = [n for n in nodes if n.parent == place]
+            assert not heirs or one.fate == "sigue"
+    assert seen == set(FATES)
+
+
+def test_the_beam_asks_for_the_narrowest_width_that_finds_a_likelier_sentence():
+    explorer = make_beam()
+    first = explorer.winner(1)
+    likelier = [w for w in (1, 2, 3) if explorer.winner(w).log_prob > first.log_prob + 1e-6]
+    assert explorer.goal() == likelier[0] and f"anchura {likelier[0]}" in explorer.answer
+    behind = explorer.behind(explorer.goal())
+    assert behind.text in explorer.answer
+    firsts = [n for n in explorer.compute(explorer.goal()) if n.step == behind.step]
+    assert firsts[0].log_prob > behind.log_prob
+    sure = torch.eye(3).roll(-1, 1)[[0, 1, 2]] * 0.98 + 0.01
+
+    def step(ids, state):
+        return sure.log()[ids[:, -1]], state
+
+    same = make_beam(search=partial(beam_search, step, torch.tensor([[1]]), eos_id=0))
+    assert same.goal() is None and same.question is None
+
+
+def test_without_javascript_the_beam_is_its_winners():
+    explorer = make_beam()
+    page = explorer.static()
+    assert page.count("<table>") == 2
+    for width in explorer.widths:
+        assert f"<td>{base.number(explorer.winner(width).log_prob)}</td>" in page
+
+
+# --- El sorteo ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [
+    {}, {"temperature": 0.5}, {"top_k": 2}, {"top_p": 0.7}, {"min_p": 0.2},
+    {"temperature": 2.0, "top_k": 4, "top_p": 0.9, "min_p": 0.1},
+])  # fmt: skip
+def test_the_draw_is_that_of_the_library(settings):
+    explorer = make_sampling(seed=4)
+
+    def step(ids, state):
+        return explorer.logits[1].expand(len(ids), -1), state
+
+    found = explorer.compute(1, **settings)
+    many = sample(
+        step, torch.zeros(1, 1).long(), eos_id=-1, max_length=1, n_samples=40_000,
+        generator=torch.Generator().manual_seed(0), **settings,
+    )  # fmt: skip
+    seen = torch.bincount(many.flatten(), minlength=5) / 40_000
+    assert torch.allclose(seen.double(), found["probs"], atol=0.012)
+    assert ((found["probs"] > 0) == (seen > 0)).all() and int(found["kept"]) == int(
+        (seen > 0).sum()
+    )
+    heated = (explorer.logits[1] / settings.get("temperature", 1.0)).softmax(-1)
+    assert float(found["mass"]) == pytest.approx(float(heated[seen > 0].sum()))
+    drawn = explorer.drawn(1, 3, **settings)
+    assert len(drawn) == 10 and drawn == explorer.drawn(1, 13, **settings)
+    assert set(drawn) <= {WORDS[i] for i in seen.nonzero().flatten().tolist()}
+
+
+def test_the_draw_is_judged_by_the_truth():
+    truth = torch.tensor([[0.5, 0.5, 0, 0, 0], [0, 0, 0.2, 0.3, 0.5]])
+    explorer = make_sampling(truth=truth)
+    for context in range(2):
+        plain = explorer.compute(context)
+        possible = truth[context] > 0
+        assert float(plain["wrong"]) == pytest.approx(float(plain["probs"][~possible].sum()))
+        assert float(plain["lost"]) == 0
+        best = explorer.compute(context, top_k=1)
+        top = int(explorer.logits[context].argmax())
+        assert float(best["wrong"]) == float(not possible[top])
+        assert float(best["lost"]) == pytest.approx(1 - float(truth[context, top]))
+
+
+def test_the_answer_counts_the_nucleus_of_each_beginning():
+    logits = torch.tensor([[9.0, 0, 0, 0, 0], [0.0, 0, 0, 0, 0]])
+    answer = make_sampling(logits=logits).answer
+    assert "Tras «tras uno», 1; tras «tras otro», 5. No hay un k" in answer
+    assert "deja las mismas" in make_sampling(logits=logits[:1].repeat(2, 1)).answer
+
+
+def test_without_javascript_the_draw_is_its_tables():
+    explorer = make_sampling()
+    page = explorer.static()
+    assert page.count("<table>") == 2
+    for options in ({}, {"top_k": 3}, {"top_p": 0.9}, {"min_p": 0.1}, {"temperature": 0.5}):
+        assert f"<td>{base.number(explorer.compute(1, **options)['mass'], 3)}</td>" in page
 
 
 # --- Las uniones ---------------------------------------------------------------------------------

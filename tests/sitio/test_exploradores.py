@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from functools import partial
 from pathlib import Path
 
 import pydata_sphinx_theme
@@ -17,6 +18,7 @@ from torch import nn
 from atento import explorers, plots
 from atento.attention import MultiHeadAttention
 from atento.blocks import EncoderBlock
+from atento.decoding import beam_search, by_length, by_total, by_wu
 from atento.explorers import base
 from atento.layers import FeedForward
 from atento.tokenizers import BPE, Unigram, visible
@@ -129,6 +131,39 @@ FLUJO_ANCHO = explorers.stream(
     ask="most",
     name="flujo-ancho",
 )
+FRASES_DEL_HAZ = {
+    "no": {"limpian": 1.0},
+    "limpian": {"la": 0.6, "nada": 0.4},
+    "la": {"casa": 0.5, "calle": 0.3, "mesa": 0.2},
+    "nada": {".": 0.9, "más": 0.1},
+} | dict.fromkeys(("casa", "calle", "mesa", "más"), {".": 1.0})
+DEL_HAZ = ["<fin>", "no", "limpian", "la", "nada", "casa", "calle", "mesa", "más", "."]
+
+
+def paso_de_tabla(ids, estado):
+    filas = [FRASES_DEL_HAZ.get(DEL_HAZ[i], {"<fin>": 1.0}) for i in ids[:, -1].tolist()]
+    return torch.tensor([[f.get(p, 1e-6) for p in DEL_HAZ] for f in filas]).log(), estado
+
+
+HAZ = explorers.beam(
+    partial(beam_search, paso_de_tabla, torch.tensor([[1, 2]]), eos_id=0), DEL_HAZ, eos_id=0,
+    widths=(1, 2, 4), penalties={"suma": by_total, "media": by_length(1), "Wu": by_wu(0.6)},
+    name="haz",
+)  # fmt: skip
+SOLO_UNA = explorers.beam(
+    partial(beam_search, paso_de_tabla, torch.tensor([[1, 2, 4]]), eos_id=0), DEL_HAZ, eos_id=0,
+    widths=(1, 3), penalties={"suma": by_total}, max_length=2, name="solo-una",
+    question="¿Cambia algo con anchura 3?", answer="No.",
+)  # fmt: skip
+VERDAD = torch.softmax(normal(3, 30, semilla=8), -1) * (normal(3, 30, semilla=9) > -0.5)
+SORTEO = explorers.sampling(
+    2 * normal(3, 30, semilla=6) * torch.tensor([[2.0], [0.3], [1.0]]),
+    [f"palabra{i}" for i in range(30)], ["la casa es", "no", "los perros de la vecina están"],
+    truth=VERDAD / VERDAD.sum(-1, keepdim=True), name="sorteo",
+)  # fmt: skip
+EMPATES = explorers.sampling(
+    [[1.0, 2.0, 2.0, 0.0, 2.0, 1.0]], list("abcdef"), ["tras"], name="empates"
+)
 TODOS = {
     "pasos": PASOS,
     "cabezas": PROYECTADO,
@@ -145,6 +180,10 @@ TODOS = {
     "uniones": UNIONES_BPE,
     "flujo": FLUJO,
     "flujo-ancho": FLUJO_ANCHO,
+    "haz": HAZ,
+    "solo-una": SOLO_UNA,
+    "sorteo": SORTEO,
+    "empates": EMPATES,
 }
 cada_uno = pytest.mark.parametrize("explorador", TODOS.values(), ids=TODOS)
 
@@ -1023,3 +1062,179 @@ def test_la_barra_dice_la_cuenta_de_una_componente(abrir):
     antes, suma = (base.number(fila[k][2]) for k in ("before", "total"))
     dicho = pagina.locator(".probe").inner_text()
     assert dicho.startswith(f"número: {antes} + ") and dicho.endswith(f"= {suma}")
+
+
+# --- La búsqueda en haz ---------------------------------------------------------------------------
+
+BUSCAR = """([id, ancho, puntuacion]) => {
+  const raiz = document.getElementById(id), elegir = (grupo, i) =>
+    raiz.querySelector(`[aria-label="${grupo}"]`)?.children[i].click();
+  elegir("Puntuación", puntuacion); elegir("Anchura", ancho);
+  [...raiz.querySelectorAll("button")].find((b) => b.textContent === "Hasta el final").click();
+  return raiz.atento;
+}"""
+
+
+@pytest.mark.parametrize("explorador", [HAZ, SOLO_UNA], ids=["haz", "solo-una"])
+def test_el_haz_es_el_de_python(abrir, explorador):
+    pagina = abrir(explorador)
+    for (i, ancho), (j, rotulo) in itertools.product(
+        enumerate(explorador.widths), enumerate(explorador.labels)
+    ):
+        visto = pagina.evaluate(BUSCAR, [explorador.element_id, i, j])
+        nodos = explorador.compute(ancho, rotulo)
+        assert [(n["parent"], n["step"], n["word"], n["text"], n["fate"])
+                for n in visto["values"]["nodes"]] == [
+            (n.parent, n.step, n.word, n.text, n.fate) for n in nodos]  # fmt: skip
+        _igual([n["logProb"] for n in visto["values"]["nodes"]],
+               torch.tensor([n.log_prob for n in nodos], dtype=torch.float64))  # fmt: skip
+        acabadas = explorador.finished(ancho, rotulo)
+        assert [n["text"] for n in visto["values"]["finished"]] == [n.text for n in acabadas]
+        _igual(
+            [n["scores"] for n in visto["values"]["finished"]],
+            torch.tensor(
+                [[explorador.score(n, r) for r in explorador.labels] for n in acabadas],
+                dtype=torch.float64,
+            ),
+        )
+        assert visto["values"]["goal"] == explorador.goal(rotulo)
+        assert visto["values"]["reached"] == (ancho == explorador.goal(rotulo))
+        escrita = pagina.locator(".top td").all_inner_texts()
+        ganadora = explorador.winner(ancho, rotulo)
+        assert escrita == [
+            f"✓ {ganadora.text}",
+            str(ganadora.length),
+            *(base.number(explorador.score(ganadora, r), 3) for r in explorador.labels),
+        ]
+
+
+def test_el_haz_se_anda_con_el_teclado_y_contesta(abrir):
+    pagina = abrir(HAZ)
+    anchura = pagina.get_by_role("radiogroup", name="Anchura")
+    anchura.get_by_role("radio").first.focus()
+    pagina.keyboard.press("ArrowRight")
+    assert _leer(pagina, HAZ)["state"] == {"width": 2, "label": "suma", "step": 0}
+    assert pagina.get_by_role("button", name="Anterior").is_disabled()
+    ultimo = max(n.step for n in HAZ.compute(2))
+    for paso in range(ultimo):
+        assert "✓" not in pagina.locator(".verdict").inner_text()
+        candidatos = [n for n in HAZ.compute(2) if n.step == paso]
+        assert pagina.locator(".beam-table").first.locator("tbody tr").count() == len(candidatos)
+        assert pagina.locator(".leaf").count() == sum(n.step <= paso for n in HAZ.compute(2))
+        pagina.get_by_role("button", name="Siguiente").press("Enter")
+    assert pagina.get_by_role("button", name="Siguiente").is_disabled()
+    veredicto = pagina.locator(".verdict").inner_text()
+    assert veredicto == (
+        "✓ Conseguido: con anchura 2 gana «nada .», 1.20 veces más probable que con anchura 1."
+    )
+    pagina.wait_for_function(
+        "document.querySelector('[aria-live]').textContent.includes('Conseguido')"
+    )
+    pagina.locator(".leaf").nth(1).hover()
+    assert pagina.locator(".probe").inner_text().startswith("«nada»: log-probabilidad −0.916")
+
+
+def test_los_candidatos_del_haz_no_se_tapan_y_caben_en_su_marco(abrir):
+    pagina = abrir(HAZ, viewport={"width": 390, "height": 844})
+    for ancho in range(3):
+        pagina.evaluate(BUSCAR, [HAZ.element_id, ancho, 0])
+        cajas = pagina.locator(".leaf").evaluate_all(
+            "hojas => hojas.map((e) => [e.offsetLeft, e.offsetTop, e.offsetWidth, e.offsetHeight,"
+            " e.scrollWidth])"
+        )
+        for (x, y, ancha, alta, texto), (x2, y2, *_) in itertools.combinations(cajas, 2):
+            assert abs(x - x2) >= ancha or abs(y - y2) >= alta
+            assert texto <= ancha
+
+
+# --- El sorteo ------------------------------------------------------------------------------------
+
+MANDAR = """([id, comienzo, mandos]) => {
+  const raiz = document.getElementById(id);
+  raiz.querySelector('[aria-label="Comienzo"]')?.children[comienzo].click();
+  for (const [nombre, valor] of Object.entries(mandos)) {
+    const mando = raiz.querySelector(`[type=range][aria-label="${nombre}"]`);
+    mando.value = valor; mando.dispatchEvent(new Event("input"));
+  }
+  [...raiz.querySelectorAll("button")].find((b) => b.textContent.startsWith("Sortear")).click();
+  return raiz.atento;
+}"""
+AJUSTES = [
+    {},
+    {"temperature": -0.5},
+    {"temperature": 0.7},
+    {"top_k": 1},
+    {"top_k": 4},
+    {"top_p": 0.05},
+    {"top_p": 0.5},
+    {"top_p": 0.95},
+    {"min_p": 0.01},
+    {"min_p": 0.5},
+    {"temperature": 0.3, "top_k": 6, "top_p": 0.8, "min_p": 0.05},
+]
+
+
+@pytest.mark.parametrize("explorador", [SORTEO, EMPATES], ids=["sorteo", "empates"])
+def test_el_sorteo_filtra_como_la_biblioteca(abrir, explorador):
+    pagina, quedan = abrir(explorador), set()
+    tope = min(50, len(explorador.words))
+    for comienzo, ajuste in itertools.product(range(len(explorador.contexts)), AJUSTES):
+        mandos = {
+            "Temperatura": ajuste.get("temperature", 0), "top-k": ajuste.get("top_k", tope),
+            "top-p": ajuste.get("top_p", 1), "min-p": ajuste.get("min_p", 0),
+        }  # fmt: skip
+        visto = pagina.evaluate(MANDAR, [explorador.element_id, comienzo, mandos])["values"]
+        opciones = ajuste | {"temperature": 10 ** ajuste.get("temperature", 0)}
+        gemelo = explorador.compute(comienzo, **opciones)
+        for clave, valor in gemelo.items():
+            _igual(visto[clave], valor.double())
+        assert visto["drawn"] == explorador.drawn(comienzo, **opciones)
+        quedan.add(visto["kept"])
+        escritos = pagina.locator(".facts dd").all_inner_texts()
+        assert escritos[0] == f"{visto['kept']} de {len(explorador.words)} palabras"
+        assert escritos[1] == f"{base.number(100 * float(gemelo['mass']), 1)}\u00a0%"
+    assert len(quedan) >= 4
+
+
+def test_las_barras_del_sorteo_miden_lo_que_dicen(abrir):
+    pagina = abrir(SORTEO)
+    pagina.get_by_role("slider", name="top-p").fill("0.5")
+    gemelo = SORTEO.compute(0, top_p=0.5)
+    orden = SORTEO.logits[0].argsort(descending=True)[:12].tolist()
+    for fila, palabra in enumerate(orden):
+        barra = pagina.locator(".lot").nth(fila)
+        assert barra.locator(".lot-name").inner_text().split()[0] == SORTEO.words[palabra]
+        ancho, hueco = barra.locator(".fill").evaluate(
+            "e => [e.getBoundingClientRect().width, e.parentNode.clientWidth]"
+        )
+        assert abs(ancho - hueco * float(gemelo["probs"][palabra])) < 1
+        fuera = float(gemelo["probs"][palabra]) == 0
+        assert ("gone" in barra.get_attribute("class").split()) == fuera
+
+
+def test_se_sortean_diez_y_diez_mas_con_el_teclado(abrir):
+    pagina = abrir(SORTEO)
+    boton = pagina.get_by_role("button", name="Sortear diez palabras")
+    boton.focus()
+    for tirada in range(3):
+        pagina.keyboard.press("Enter")
+        assert _leer(pagina, SORTEO)["values"]["drawn"] == SORTEO.drawn(throw=tirada)
+    veces = [int(t[1:]) for t in pagina.locator(".times").all_inner_texts() if t]
+    assert sum(veces) == 30
+    mando = pagina.get_by_role("slider", name="Temperatura")
+    mando.focus()
+    pagina.keyboard.press("ArrowLeft")
+    assert not any(pagina.locator(".times").all_inner_texts()), "otro ajuste, otra cuenta"
+    pagina.get_by_role("button", name="Quitar los filtros").click()
+    boton.click()
+    assert _leer(pagina, SORTEO)["values"]["drawn"] == SORTEO.drawn()
+    pagina.wait_for_function("document.querySelector('[aria-live]').textContent.includes('Salen')")
+
+
+def test_la_pregunta_del_sorteo_se_contesta_mirando(abrir):
+    pagina = abrir(SORTEO)
+    pagina.get_by_role("slider", name="top-p").fill("0.9")
+    for rotulo in SORTEO.contexts:
+        pagina.get_by_role("radio", name=rotulo).click()
+        quedan = pagina.locator(".facts dd").first.inner_text().split()[0]
+        assert f"ras «{rotulo}», {quedan}" in SORTEO.answer

@@ -12,23 +12,28 @@ mostrar:
 - :func:`rotation`: una consulta y una clave que giran según su sitio, con RoPE.
 - :func:`mask`: se pinta quién puede mirar a quién; pesos y alcance tras varias capas.
 - :func:`stream`: qué encuentra, qué lee y qué añade cada subcapa de una pila.
+- :func:`beam`: una búsqueda en haz, paso a paso: qué sigue, qué acaba y por qué cae lo demás.
+- :func:`sampling`: temperatura, top-k, top-p y min-p sobre unas puntuaciones, y lo que se sortea.
 
 Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una
 tabla con el estado inicial.
 """
 
 from atento.explorers.base import Explorer, deduplicate
+from atento.explorers.beam import BeamExplorer, beam
 from atento.explorers.clock import ClockExplorer, clock
 from atento.explorers.mask import MaskExplorer, mask
 from atento.explorers.merges import MergesExplorer, merges
 from atento.explorers.paths import PathsExplorer, paths
 from atento.explorers.plane import PlaneExplorer, plane
 from atento.explorers.rotation import RotationExplorer, rotation
+from atento.explorers.sampling import SamplingExplorer, sampling
 from atento.explorers.softmax import SoftmaxExplorer, softmax
 from atento.explorers.stepper import StepperExplorer, stepper
 from atento.explorers.stream import StreamExplorer, stream
 
 __all__ = [
+    "BeamExplorer",
     "ClockExplorer",
     "Explorer",
     "MaskExplorer",
@@ -36,9 +41,11 @@ __all__ = [
     "PathsExplorer",
     "PlaneExplorer",
     "RotationExplorer",
+    "SamplingExplorer",
     "SoftmaxExplorer",
     "StepperExplorer",
     "StreamExplorer",
+    "beam",
     "clock",
     "deduplicate",
     "mask",
@@ -46,6 +53,7 @@ __all__ = [
     "paths",
     "plane",
     "rotation",
+    "sampling",
     "softmax",
     "stepper",
     "stream",
