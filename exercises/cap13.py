@@ -154,11 +154,10 @@ def broken_beam(
         for words, total in live:
             last = words[-1] if words else start
             for word, log_prob in enumerate(log_probs[last].tolist()):
-                grown.append(([*words, word], total + log_prob))
+                grown.append(([*words, word], total + math.exp(log_prob)))
         grown.sort(key=lambda one: one[1], reverse=True)
-        grown = grown[:beams]
-        finished += [one for one in grown if one[0][-1] == eos_id]
-        live = [one for one in grown if one[0][-1] != eos_id]
+        finished += [one for one in grown[:beams] if one[0][-1] == eos_id]
+        live = [one for one in grown if one[0][-1] != eos_id][:beams]
         if finished:
             break
     finished += live  # las que corta la longitud

@@ -185,7 +185,7 @@ def keep_min_p(
 # %% [markdown]
 # ## 13.8 Un haz averiado
 #
-# Las tres faltas: el haz se cortaba a `beams` **antes** de apartar las acabadas, y adelgazaba; la
+# Las tres faltas: se sumaban probabilidades, que se multiplican (lo que se suma son logaritmos); la
 # búsqueda paraba en cuanto acababa una; y la puntuación dividía entre la longitud máxima, la misma
 # para todas, en vez de entre la de cada frase.
 

@@ -229,10 +229,13 @@ _ARBOL = Ejercicio(
 
 def _paso_de_haz(rng: Any, propiedad: str, vivas: int, haz: int) -> Caso:
     """Un paso del haz sin empates que cumple lo que su propiedad pide, buscado hasta dar con él."""
+    import torch
+
     palabras, fin = vivas + haz + entero(rng, 2, 4), entero(rng, 0, 3)
     while True:
         totales = -normal(rng, vivas).abs() - (0.3 if vivas > 1 else 0)
-        tabla = (1.5 * normal(rng, vivas, palabras)).log_softmax(-1)
+        tabla = 1.5 * normal(rng, vivas, palabras) + 0.013 * torch.arange(palabras)  # sin empates
+        tabla = tabla.log_softmax(-1)
         suma = (totales[:, None] + tabla).flatten().sort(descending=True)
         acaban = [i % palabras == fin for i in suma.indices.tolist()]
         siguen = [
@@ -267,7 +270,7 @@ _PASO = Ejercicio(
     puntos=9,
     dificultad=1,
     minutos=20,
-    aprende="dar un paso de la búsqueda en haz: ampliar, ordenar, apartar y quedarse con unas pocas",
+    aprende="dar un paso del haz: ampliar, ordenar, apartar y quedarse con unas pocas",
     casos=_casos_paso,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -572,8 +575,6 @@ _NUCLEO = Ejercicio(
 
 
 def _casos_min_p(rng: Any, at_least: int = 1) -> list[Caso]:
-    import torch
-
     def caso(propiedad: str, forma: tuple[int, ...], pocas: int, minimo: int) -> Caso:
         """``pocas``: cuántas pasan, como mucho, por sí solas en alguna fila."""
         while True:
@@ -589,7 +590,6 @@ def _casos_min_p(rng: Any, at_least: int = 1) -> list[Caso]:
                 return Caso(propiedad, (logits, p), {"at_least": minimo})
 
     tamano = entero(rng, 8, 10)
-    assert torch is not None
     return [
         caso("una fila", (tamano,), 6, at_least),
         caso("una fila", (entero(rng, 8, 10),), 6, at_least),
@@ -689,56 +689,62 @@ def _busca(
     """El haz con las faltas que se digan, para elegir casos en los que se noten."""
     vivas: list[tuple[list[int], float]] = [([], 0.0)]
     acabadas: list[tuple[list[int], float]] = []
-    estrecho, impaciente, mal_dividido = faltas
+    sin_log, impaciente, mal_dividido = faltas
     for _ in range(largo):
         crecen = [
-            ([*palabras, nueva], suma + log_p)
+            ([*palabras, nueva], suma + (math.exp(log_p) if sin_log else log_p))
             for palabras, suma in vivas
             for nueva, log_p in enumerate(tabla[palabras[-1] if palabras else inicio])
         ]
         crecen.sort(key=lambda una: una[1], reverse=True)
         acabadas += [una for una in crecen[:haz] if una[0][-1] == fin]
-        fuente = crecen[:haz] if estrecho else crecen
-        vivas = [una for una in fuente if una[0][-1] != fin][:haz]
+        vivas = [una for una in crecen if una[0][-1] != fin][:haz]
         if impaciente and acabadas:
             break
     puntos = [(p, s / (largo if mal_dividido else len(p)) ** alfa) for p, s in [*acabadas, *vivas]]
     return max(puntos, key=lambda una: una[1])
 
 
-def _caso_averiado(rng: Any, propiedad: str, con_alfa: bool) -> Caso:
-    palabras, fin = entero(rng, 4, 6), 0
-    tabla = (2 * normal(rng, palabras, palabras)).log_softmax(-1)
-    alfa = elige(rng, (0.8, 1.0, 1.2)) if con_alfa else 0.0
-    opciones = {"beams": entero(rng, 2, 3), "eos_id": fin, "max_length": entero(rng, 4, 6)}
-    return Caso(propiedad, (tabla, entero(rng, 1, palabras - 1)), opciones | {"alpha": alfa})
+_FALTAS = tuple(itertools.product((False, True), repeat=3))
+
+
+def _con_cada_falta(caso: Caso) -> list[str]:
+    """Lo que da el haz en un caso con cada combinación de faltas; primero, sin ninguna."""
+    opciones = caso.kwargs
+    dados = (
+        _busca(
+            caso.args[0].tolist(), caso.args[1], opciones["beams"], opciones["eos_id"],
+            opciones["max_length"], opciones["alpha"], faltas,
+        )
+        for faltas in _FALTAS
+    )  # fmt: skip
+    return [f"{palabras} {puntos:.5f}" for palabras, puntos in dados]
+
+
+def _caso_averiado(rng: Any, propiedad: str, falta: int) -> Caso:
+    """Un caso en el que se nota una falta sola: la suma (4), la parada (2) o la longitud (1)."""
+    while True:
+        palabras = entero(rng, 4, 6)
+        tabla = 1.5 * normal(rng, palabras, palabras)
+        tabla[:, 0] += 0.5  # el fin sale a menudo
+        opciones = {"beams": entero(rng, 2, 3), "eos_id": 0, "max_length": entero(rng, 4, 6)}
+        opciones |= {"alpha": elige(rng, (0.8, 1.0, 1.2)) if propiedad == "con longitud" else 0.0}
+        caso = Caso(propiedad, (tabla.log_softmax(-1), entero(rng, 1, palabras - 1)), opciones)
+        dados = _con_cada_falta(caso)
+        if dados[falta] != dados[0]:
+            return caso
 
 
 def _casos_haz(rng: Any) -> list[Caso]:
     """Casos en los que las ocho combinaciones de las tres faltas dan cosas distintas."""
-    todas = list(itertools.product((False, True), repeat=3))
     while True:
-        casos = [_caso_averiado(rng, "sin dividir", False) for _ in range(3)]
-        casos += [_caso_averiado(rng, "con longitud", True) for _ in range(5)]
-        dados = {
-            faltas: [
-                _busca(
-                    c.args[0].tolist(), c.args[1], c.kwargs["beams"], 0, c.kwargs["max_length"],
-                    c.kwargs["alpha"], faltas,
-                )
-                for c in casos
-            ]
-            for faltas in todas
-        }  # fmt: skip
-        frases = {str([(p, round(s, 6)) for p, s in dado]) for dado in dados.values()}
-        bien = dados[False, False, False]
-        rotas = [dado[:3] != bien[:3] for f, dado in dados.items() if f[0] or f[1]]
-        if len(frases) == 8 and all(rotas):
+        casos = [_caso_averiado(rng, "sin dividir", falta) for falta in (4, 2, 2)]
+        casos += [_caso_averiado(rng, "con longitud", falta) for falta in (4, 2, 1, 1, 2)]
+        if len(set(zip(*map(_con_cada_falta, casos), strict=True))) == len(_FALTAS):
             return casos
 
 
-_SIN_APARTAR = "live = [one for one in grown if one[0][-1] != eos_id][:beams]"
-_ESTRECHO = "live = [one for one in grown[:beams] if one[0][-1] != eos_id]"
+_NO_SUMA = ("([*words, word], total + log_prob)", "([*words, word], total + math.exp(log_prob))")
 _IMPACIENTE = (
     "    finished += live  # las que corta la longitud",
     "        if finished:\n            break\n    finished += live  # las que corta la longitud",
@@ -760,49 +766,49 @@ _AVERIADO = Ejercicio(
         {"beams": 2, "eos_id": 0, "max_length": 3, "alpha": 1.0},
     ),
     propiedades={
-        "sin dividir": (3, "¿Cuántas siguen después de que una acabe? ¿Y cuándo se para?"),
+        "sin dividir": (3, "¿Qué suma lleva cada hipótesis? ¿Y cuándo se para?"),
         "con longitud": (4, "La puntuación divide entre la longitud de cada frase."),
     },
     pistas=(
         "Sigue el esqueleto con anchura 2 y escribe en un papel las vivas de cada paso.",
-        "Cuenta las vivas justo después de que acabe la primera hipótesis.",
+        "Compara la puntuación que devuelve con el producto de las probabilidades de su frase.",
         "La primera que acaba no tiene por qué ser la mejor.",
     ),
     mutantes=(
         cambia(
             "sin arreglar",
             "Es la función averiada: tiene las tres faltas.",
-            _SIN_APARTAR, _ESTRECHO, *_IMPACIENTE, *_MAL_DIVIDIDO,
+            *_NO_SUMA, *_IMPACIENTE, *_MAL_DIVIDIDO,
         ),
         cambia(
-            "falta el ancho",
-            "Para y divide bien; pero el haz adelgaza cada vez que acaba una.",
-            _SIN_APARTAR, _ESTRECHO,
+            "falta la suma",
+            "Para y divide bien; pero suma probabilidades, que se multiplican: lo que se suma son sus logaritmos.",
+            *_NO_SUMA,
         ),
         cambia(
             "falta la parada",
-            "El ancho y la división están bien; sigue parando en cuanto acaba una.",
+            "La suma y la división están bien; sigue parando en cuanto acaba una.",
             *_IMPACIENTE,
         ),
         cambia(
             "falta la longitud",
-            "El ancho y la parada están bien; todas se dividen entre lo mismo.",
+            "La suma y la parada están bien; todas se dividen entre lo mismo.",
             *_MAL_DIVIDIDO,
         ),
         cambia(
             "solo la longitud",
-            "La división ya está bien; quedan el ancho y la parada.",
-            _SIN_APARTAR, _ESTRECHO, *_IMPACIENTE,
+            "La división ya está bien; quedan la suma y la parada.",
+            *_NO_SUMA, *_IMPACIENTE,
         ),
         cambia(
-            "solo el ancho",
-            "El ancho ya está bien; quedan la parada y la división.",
+            "solo la suma",
+            "La suma ya está bien; quedan la parada y la división.",
             *_IMPACIENTE, *_MAL_DIVIDIDO,
         ),
         cambia(
             "solo la parada",
-            "La parada ya está bien; quedan el ancho y la división.",
-            _SIN_APARTAR, _ESTRECHO, *_MAL_DIVIDIDO,
+            "La parada ya está bien; quedan la suma y la división.",
+            *_NO_SUMA, *_MAL_DIVIDIDO,
         ),
         cambia(
             "sin las cortadas",
