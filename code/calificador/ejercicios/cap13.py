@@ -782,7 +782,8 @@ _AVERIADO = Ejercicio(
         ),
         cambia(
             "falta la suma",
-            "Para y divide bien; pero suma probabilidades, que se multiplican: lo que se suma son sus logaritmos.",
+            "Para y divide bien; pero suma probabilidades, que se multiplican: se suman sus"
+            " logaritmos.",
             *_NO_SUMA,
         ),
         cambia(
