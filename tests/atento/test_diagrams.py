@@ -389,6 +389,17 @@ CASES = {
         [SENTENCES[0], *[(-1, "ni", -2.0, "cae")], (0, "casa", -1.0, "sigue")], totals=True
     ),
     "tree-one": lambda: diagrams.tree([(-1, "sí", -0.25, "acaba")], spec=".3f"),
+    "growth": lambda: diagrams.growth(
+        ["they", "do", "not", "clean", "the", "white", "house", ".", "⟨eos⟩"], [0.5] * 8 + [1]
+    ),
+    "growth-short": lambda: diagrams.growth(["sí", "."], [0.25, 1], start="⟨sep⟩"),
+    "filters": lambda: diagrams.filters(
+        ["es", "no", "blanca"],
+        {"sin\nfiltro": [0.6, 0.3, 0.1], "τ = 2\n": [0.5, 0.3, 0.2], "núcleo\n0.5": [1, 0, 0]},
+    ),
+    "filters-one": lambda: diagrams.filters(["a", "b"], {"p": [1, 0]}, spec=".1f"),
+    "caching": lambda: diagrams.caching(["⟨bos⟩", *WORDS]),
+    "caching-one": lambda: diagrams.caching(["a"], titles=("antes", "ahora")),
 }
 
 
@@ -690,6 +701,13 @@ def test_any_room(tables, badges):
         (lambda: diagrams.encoder_decoder(WORDS, WORDS, one_vector=False), "ningún panel"),
         (lambda: diagrams.recurrent_cell("mlp"), "se esperaba uno de rnn"),
         (lambda: diagrams.timeline({"a": []}), "sin pasos"),
+        (lambda: diagrams.growth(["a", "b"], [1]), "se esperaban 2 números"),
+        (lambda: diagrams.growth(["a"], [1.5]), "números de 0 a 1"),
+        (lambda: diagrams.growth(["característica"] * 6, [1] * 6), "no cabe en una línea"),
+        (lambda: diagrams.filters(["a", "b"], {"p": [1]}), "paneles de 2 números"),
+        (lambda: diagrams.filters(["a"], {"p": [1.5]}), "números de 0 a 1"),
+        (lambda: diagrams.filters(["a"], {str(i): [1] for i in range(5)}), "de uno a cuatro"),
+        (lambda: diagrams.caching(["palabra"] * 20), "20 palabras no caben"),
         (lambda: diagrams.tree([]), "nodes: llegaron 0 textos"),
         (lambda: diagrams.tree([(0, "la", -1, "sigue")]), "se esperaba uno anterior"),
         (lambda: diagrams.tree([(-1, "la", -1, "muere")]), "se esperaba sigue, acaba, cae"),

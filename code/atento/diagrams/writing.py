@@ -136,13 +136,14 @@ def caching(
     for j, name in enumerate(names):
         canvas.text(left - 6, 26 + side * (j + 0.5), name, size=SMALL, ha="right")
     for i, title in enumerate(titles):
-        x = left + i * (n * side + 18)
+        count = n * (n + 1) // 2 if i == 0 else n
+        told = f"{count} filas calculadas" if count > 1 else "1 fila calculada"
+        x = left + i * max(n * side + 18, measure(told, SMALL) + 14)
         canvas.text(x, 10, title, ha="left", bold=True)
         for row in range(n):
             for column in range(row + 1):
                 _cell(canvas, x + column * side, 26 + row * side, side, i == 0 or row == column)
-        count = n * (n + 1) // 2 if i == 0 else n
-        canvas.text(x, 26 + n * side + 13, f"{count} filas calculadas", size=SMALL, ha="left")
+        canvas.text(x, 26 + n * side + 13, told, size=SMALL, ha="left")
     return canvas.finish(26 + n * side + 24)
 
 
