@@ -574,6 +574,11 @@ _NUCLEO = Ejercicio(
 # --- 13.7 -----------------------------------------------------------------------------------------
 
 
+def _con_minimo(pasan: Any, logits: Any, minimo: int) -> Any:
+    """Las que pasan, y las mejores de cada fila hasta ``minimo``."""
+    return pasan | (logits.argsort(dim=-1, descending=True).argsort(dim=-1) < minimo)
+
+
 def _casos_min_p(rng: Any, at_least: int = 1) -> list[Caso]:
     def caso(propiedad: str, forma: tuple[int, ...], pocas: int, minimo: int) -> Caso:
         """``pocas``: cuántas pasan, como mucho, por sí solas en alguna fila."""
@@ -586,6 +591,11 @@ def _casos_min_p(rng: Any, at_least: int = 1) -> list[Caso]:
             holgado = float(salto.abs().min()) > 1e-3 and float(orden.min()) > 1e-4
             faltan = propiedad == "con mínimo"
             bien = bool((pasan < minimo).any()) if faltan else bool((pasan >= minimo).all())
+            quedan = _con_minimo(salto >= 0, logits, minimo)
+            fijo = _con_minimo(logits.softmax(-1) >= p, logits, minimo)
+            comun = _con_minimo(logits - logits.max() >= math.log(p), logits, minimo)
+            bien = bien and (propiedad != "una fila" or bool((quedan != fijo).any()))
+            bien = bien and (propiedad != "lote" or bool((quedan != comun).any()))
             if holgado and bien and int(pasan.min()) <= pocas and int(pasan.max()) >= 1:
                 return Caso(propiedad, (logits, p), {"at_least": minimo})
 
@@ -677,6 +687,11 @@ _MIN_P = Ejercicio(
 # --- 13.8 -----------------------------------------------------------------------------------------
 
 
+def _empatan(valores: list[float]) -> bool:
+    """¿Hay dos seguidos que el redondeo podría cambiar de orden?"""
+    return any(abs(a - b) < 1e-6 for a, b in itertools.pairwise(valores))
+
+
 def _busca(
     tabla: list[list[float]],
     inicio: int,
@@ -685,8 +700,12 @@ def _busca(
     largo: int,
     alfa: float,
     faltas: tuple[bool, bool, bool],
+    siguen: int | None = None,
 ) -> tuple[list[int], float]:
-    """El haz con las faltas que se digan, para elegir casos en los que se noten."""
+    """El haz con las faltas que se digan, para elegir casos en los que se noten; con empates, NaN.
+
+    ``siguen``: cuántas continúan en cada paso, si no son las del haz.
+    """
     vivas: list[tuple[list[int], float]] = [([], 0.0)]
     acabadas: list[tuple[list[int], float]] = []
     sin_log, impaciente, mal_dividido = faltas
@@ -697,11 +716,15 @@ def _busca(
             for nueva, log_p in enumerate(tabla[palabras[-1] if palabras else inicio])
         ]
         crecen.sort(key=lambda una: una[1], reverse=True)
+        if _empatan([suma for _, suma in crecen[: 2 * haz + 1]]):
+            return [], math.nan
         acabadas += [una for una in crecen[:haz] if una[0][-1] == fin]
-        vivas = [una for una in crecen if una[0][-1] != fin][:haz]
+        vivas = [una for una in crecen if una[0][-1] != fin][: siguen or haz]
         if impaciente and acabadas:
             break
     puntos = [(p, s / (largo if mal_dividido else len(p)) ** alfa) for p, s in [*acabadas, *vivas]]
+    if _empatan(sorted(punto for _, punto in puntos)[-2:]):
+        return [], math.nan
     return max(puntos, key=lambda una: una[1])
 
 
@@ -731,7 +754,14 @@ def _caso_averiado(rng: Any, propiedad: str, falta: int) -> Caso:
         opciones |= {"alpha": elige(rng, (0.8, 1.0, 1.2)) if propiedad == "con longitud" else 0.0}
         caso = Caso(propiedad, (tabla.log_softmax(-1), entero(rng, 1, palabras - 1)), opciones)
         dados = _con_cada_falta(caso)
-        if dados[falta] != dados[0]:
+        voraz = _busca(
+            caso.args[0].tolist(), caso.args[1], opciones["beams"], 0, opciones["max_length"],
+            opciones["alpha"], _FALTAS[0], siguen=1,
+        )  # fmt: skip
+        gana = dados[0] != f"{voraz[0]} {voraz[1]:.5f}"
+        if any("nan" in dado for dado in dados):
+            continue
+        if dados[falta] != dados[0] and (gana or falta != 2):
             return caso
 
 
@@ -762,7 +792,7 @@ _AVERIADO = Ejercicio(
     casos=_casos_haz,
     ejemplo=lambda: Caso(
         "ejemplo",
-        (tensor([[-1.0, -1.0, -1.5], [-2.5, -0.5, -1.0], [-0.5, -2.0, -1.5]]), 1),
+        (tensor([[0.5, 0.25, 0.25], [0.3, 0.2, 0.5], [0.6, 0.3, 0.1]]).log(), 1),
         {"beams": 2, "eos_id": 0, "max_length": 3, "alpha": 1.0},
     ),
     propiedades={
