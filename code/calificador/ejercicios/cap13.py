@@ -579,7 +579,7 @@ def _con_minimo(pasan: Any, logits: Any, minimo: int) -> Any:
     return pasan | (logits.argsort(dim=-1, descending=True).argsort(dim=-1) < minimo)
 
 
-def _casos_min_p(rng: Any, at_least: int = 1) -> list[Caso]:
+def _casos_min_p(rng: Any) -> list[Caso]:
     def caso(propiedad: str, forma: tuple[int, ...], pocas: int, minimo: int) -> Caso:
         """``pocas``: cuántas pasan, como mucho, por sí solas en alguna fila."""
         while True:
@@ -601,12 +601,12 @@ def _casos_min_p(rng: Any, at_least: int = 1) -> list[Caso]:
 
     tamano = entero(rng, 8, 10)
     return [
-        caso("una fila", (tamano,), 6, at_least),
-        caso("una fila", (entero(rng, 8, 10),), 6, at_least),
-        caso("lote", (3, tamano), 6, at_least),
-        caso("lote", (2, 2, tamano), 6, at_least),
-        caso("con mínimo", (tamano,), 4, at_least + entero(rng, 2, 3)),
-        caso("con mínimo", (4, tamano), 3, at_least + entero(rng, 3, 4)),
+        caso("una fila", (tamano,), 6, 1),
+        caso("una fila", (entero(rng, 8, 10),), 6, 1),
+        caso("lote", (3, tamano), 6, 1),
+        caso("lote", (2, 2, tamano), 6, 1),
+        caso("con mínimo", (tamano,), 4, entero(rng, 3, 4)),
+        caso("con mínimo", (4, tamano), 3, entero(rng, 4, 5)),
     ]
 
 
@@ -625,8 +625,6 @@ _MIN_P = Ejercicio(
         "lote": (2, "Cada fila tiene su mejor palabra y, por tanto, su listón."),
         "con mínimo": (2, "Si quedan pocas, se completan con las mejores."),
     },
-    variante={"at_least": 1},
-    alternativas={"at_least": (2, 3)},
     pistas=(
         "El cociente de dos probabilidades sale de la diferencia de sus puntuaciones.",
         "Compara esa diferencia con el logaritmo de p.",
