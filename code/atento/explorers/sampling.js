@@ -1,8 +1,13 @@
 /* El sorteo de la palabra siguiente: temperatura y filtros. Las cuentas son las de atento.decoding, por sampling.py. */
 window.atentoExplorers.register("sampling", (stage, data, root) => {
   const {h, softmax, entropy, number, choice, slider, reading, probe} = window.atentoExplorers;
-  const {words, contexts, dice, truth} = data,
+  const {words, contexts, dice} = data,
     size = words.length;
+  const truth = data.truth?.map((pairs) => {
+    const row = new Array(size).fill(0);
+    for (const [i, p] of pairs) row[i] = p;
+    return row;
+  });
   const REST = {temperature: 1, k: size, p: 1, m: 0};
   const state = {context: 0, ...REST},
     throws = [];

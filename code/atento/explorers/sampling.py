@@ -105,7 +105,7 @@ class SamplingExplorer(Explorer):
             "words": self.words,
             "contexts": self.contexts,
             "dice": self.dice.tolist(),
-            "truth": None if self.truth is None else self.truth.tolist(),
+            "truth": None if self.truth is None else [_sparse(row) for row in self.truth],
             "bars": _BARS,
         }
 
@@ -170,6 +170,11 @@ def sampling(
         question, answer, check_name(name),
     )  # fmt: skip
     return _asking(explorer) if question is None else explorer
+
+
+def _sparse(row: Tensor) -> list[tuple[int, float]]:
+    """Las probabilidades que no son 0, con su sitio."""
+    return [(place, p) for place, p in enumerate(row.tolist()) if p]
 
 
 def _true(truth: Tensor | None, table: Tensor) -> Tensor | None:
