@@ -231,7 +231,7 @@ def _paso_de_haz(rng: Any, propiedad: str, vivas: int, haz: int) -> Caso:
     """Un paso del haz sin empates que cumple lo que su propiedad pide, buscado hasta dar con él."""
     import torch
 
-    palabras, fin = vivas + haz + entero(rng, 2, 4), entero(rng, 0, 3)
+    palabras, fin = vivas + 2 * haz + entero(rng, 1, 3), entero(rng, 0, 3)
     while True:
         totales = -normal(rng, vivas).abs() - (0.3 if vivas > 1 else 0)
         tabla = 1.5 * normal(rng, vivas, palabras) + 0.013 * torch.arange(palabras)  # sin empates
