@@ -111,11 +111,16 @@ def outcome(found: Hypotheses, target: Tensor, best: Tensor) -> dict[str, Any]:
     right = (ids == pad(target, (0, width - target.shape[1]))).all(dim=1)
     missed = found.log_probs[:, 0] < best - 1e-4
     return {
-        "right": right.long().tolist(),
-        "missed": missed.long().tolist(),
+        "right": _marks(right),
+        "missed": _marks(missed),
         "log_prob": round(found.log_probs[:, 0].mean().item(), 4),
         "length": round(found.lengths[:, 0].float().mean().item(), 4),
     }
+
+
+def _marks(values: Tensor) -> str:
+    """Un 1 o un 0 por frase, seguidos."""
+    return "".join(str(int(value)) for value in values)
 
 
 def searched(steps: int, seed: int) -> dict[str, Any]:
@@ -133,7 +138,7 @@ def searched(steps: int, seed: int) -> dict[str, Any]:
         found = search(model, lot.source, 8, length_penalty=rule)
         rows[f"haz 8, {name}"] = outcome(found, target, top)
     length = (target != 0).sum(1).float().mean().item()
-    counted = {"certified": sure.long().tolist(), "target_length": round(length, 4)}
+    counted = {"certified": _marks(sure), "target_length": round(length, 4)}
     return {"steps": steps, "seed": seed, **counted, "rows": rows}
 
 
