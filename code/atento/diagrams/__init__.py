@@ -9,10 +9,10 @@ en todas; los pesos de atención, el violeta del libro.
 
 ``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas ·
 ``arcs``, ``reach``, ``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``,
-``encoder_decoder``, ``recurrent_cell``: piezas y cables · ``stream``, ``additions``,
-``position_wise``, ``normalization``: el bloque · ``timeline``, ``history``, ``clocks``: tiempo y
-agujas · ``distances``, ``rotations``, ``dials``: posiciones relativas · ``roles``, ``room``,
-``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en piezas.
+``encoder_decoder``, ``recurrent_cell``, ``architecture``: piezas y cables · ``stream``,
+``additions``, ``position_wise``, ``normalization``: el bloque · ``timeline``, ``history``,
+``clocks``: tiempo y agujas · ``distances``, ``rotations``, ``dials``: posiciones relativas ·
+``roles``, ``room``, ``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en piezas.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
@@ -27,6 +27,7 @@ from atento.diagrams.scenes import Person, histograms, roles, room
 from atento.diagrams.streams import Sublayer, additions, position_wise, stream
 from atento.diagrams.tensors import Matrix, product, tensor
 from atento.diagrams.times import history, timeline
+from atento.diagrams.transformer import architecture
 from atento.diagrams.vectors import vectors
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Sublayer",
     "additions",
     "arcs",
+    "architecture",
     "blocks",
     "clocks",
     "dials",
