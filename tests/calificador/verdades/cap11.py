@@ -25,8 +25,10 @@ def _(caso, valor, funcion):
     memoria = modelo.encode(origen)
     medido = {
         "memory": memoria.states.numel(),
-        "encoder": bloque.attention(memoria.states)[1].numel(),
-        "cross": escribe.cross_attention(torch.zeros(1, 3, 8), memoria.states)[1].numel(),
+        "encoder": bloque.attention(memoria.states, need_weights=True)[1].numel(),
+        "cross": escribe.cross_attention(torch.zeros(1, 3, 8), memoria.states, need_weights=True)[
+            1
+        ].numel(),
         "logits": modelo(origen, destino).numel(),
     }
     return valor == medido
