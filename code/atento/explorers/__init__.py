@@ -12,11 +12,13 @@ mostrar:
 - :func:`rotation`: una consulta y una clave que giran según su sitio, con RoPE.
 - :func:`mask`: se pinta quién puede mirar a quién; pesos y alcance tras varias capas.
 - :func:`stream`: qué encuentra, qué lee y qué añade cada subcapa de una pila.
+- :func:`architecture`: el mapa del Transformer; qué entra y qué sale de cada parte.
 
 Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una
 tabla con el estado inicial.
 """
 
+from atento.explorers.architecture import ArchitectureExplorer, architecture
 from atento.explorers.base import Explorer, deduplicate
 from atento.explorers.clock import ClockExplorer, clock
 from atento.explorers.mask import MaskExplorer, mask
@@ -29,6 +31,7 @@ from atento.explorers.stepper import StepperExplorer, stepper
 from atento.explorers.stream import StreamExplorer, stream
 
 __all__ = [
+    "ArchitectureExplorer",
     "ClockExplorer",
     "Explorer",
     "MaskExplorer",
@@ -39,6 +42,7 @@ __all__ = [
     "SoftmaxExplorer",
     "StepperExplorer",
     "StreamExplorer",
+    "architecture",
     "clock",
     "deduplicate",
     "mask",
