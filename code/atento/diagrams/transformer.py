@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure
@@ -46,7 +46,7 @@ _STACKS = {
     "encoder": ("attention", "feed_forward"),
     "decoder": ("attention", "cross_attention", "feed_forward"),
 }
-_ROWS = 8  # filas como mucho en los dibujos menudos
+_ROWS = 9  # filas como mucho en los dibujos menudos
 _BETWEEN = 251.0  # lo que no son bloques ni palabras
 
 
@@ -428,3 +428,12 @@ def _lines(name: str, text: str) -> str:
     if lines.count("\n") > 2 or measure(lines, SIZE) > _FRAME:
         raise ValueError(f"{name}: «{text}» no cabe en tres líneas; conviene una frase más corta")
     return lines
+
+
+def fitting(words: Sequence[str]) -> str:
+    """Las palabras que caben en una frase del mapa y, si son menos, puntos suspensivos."""
+    for kept in range(len(words), 0, -1):
+        text = " ".join([*words[:kept], *(["…"] if kept < len(words) else [])])
+        if wrap(text, _FRAME, SIZE).count("\n") < 3:
+            return text
+    return "…"

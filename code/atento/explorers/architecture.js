@@ -149,13 +149,10 @@ window.atentoExplorers.register("architecture", (stage, data, root) => {
   );
   stage.append(h("div", {class: "map-scene"}, machine, side), read.node);
 
-  const counted = ({small, base, formula, stack}) =>
+  const total = (count, formula) => [count, formula && ` (${formula})`];
+  const counted = ({small, base, formulas, stack}) =>
     small || base !== "0"
-      ? [
-          h("b", null, "Parámetros"),
-          ` ${formula ? `${formula}: ` : ""}${small} aquí y ${base} en «base»`,
-          stack ? ", en cada bloque." : ".",
-        ]
+      ? [h("b", null, "Parámetros"), " ", total(small, formulas[0]), " aquí; ", total(base, formulas[1]), " en «base»", stack ? ", en cada bloque." : "."]
       : [h("b", null, "Parámetros"), " ninguno propio."];
   function update(change) {
     Object.assign(state, change);

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from atento import plots
-from atento.diagrams.transformer import places
+from atento.diagrams.transformer import fitting, places
 from atento.explorers.base import Explorer, check_labels, check_name, check_table
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
 
@@ -49,7 +49,7 @@ class _Part:
     gives: tuple[tuple[str, str], ...]
     small: int
     base: int
-    formula: str = ""
+    formulas: tuple[str, str] = ("", "")  # las dos cuentas, en letras
 
     @property
     def stack(self) -> str | None:
@@ -113,7 +113,7 @@ class ArchitectureExplorer(Explorer):
             "gives": part.gives,
             "small": part.small,
             "base": _grouped(part.base),
-            "formula": part.formula,
+            "formulas": part.formulas,
             "link": self.links.get(part.topic),
             "spot": self._drawn[1][part.key],
         }
@@ -123,7 +123,7 @@ class ArchitectureExplorer(Explorer):
         """El dibujo y, de cada parte, su sitio en tantos por ciento: izquierda, arriba, ancho,
         alto.
         """
-        sentences = {side: " ".join(words) for side, words in self.words.items()}
+        sentences = {side: fitting(words) for side, words in self.words.items()}
         figure, boxes = places(sentences, norm=self.norm, tied=self.tied)
         markup = plots.render(figure, name=f"fig-{self.name}", alt=self._alt())
         svg = markup[markup.index("<svg") : markup.index("</svg>") + 6]
@@ -220,7 +220,7 @@ def architecture(
     """Devuelve el explorador del mapa: el dibujo de :func:`atento.diagrams.architecture` y, de cada
     parte de ``model``, lo que entra y lo que sale al leer ``source`` y escribir tras ``target``.
 
-    ``source`` son m palabras y ``target``, n, con el comienzo delante: ocho como mucho;
+    ``source`` son m palabras y ``target``, n, con el comienzo delante: nueve como mucho;
     ``source_ids`` y ``target_ids``, sus números, y ``vocabulary``, las palabras del destino por su
     número. ``model`` mide como mucho 8 de ancho, 4 cabezas y 3 bloques en cada pila; las cuentas se
     hacen aquí, en float64 y sin descarte. ``base`` es el modelo con el que se comparan los
@@ -266,8 +266,8 @@ def _check_words(
     words: Sequence[str], ids: Sequence[int], vocab: int, name: str
 ) -> tuple[str, ...]:
     found = check_labels(words, name, len(ids), "número")
-    if not 1 <= len(found) <= 8:
-        raise ValueError(f"{name}: llegaron {len(found)} palabras; caben de 1 a 8")
+    if not 1 <= len(found) <= 9:
+        raise ValueError(f"{name}: llegaron {len(found)} palabras; caben de 1 a 9")
     if not all(isinstance(i, int) and 0 <= i < vocab for i in ids):
         raise ValueError(f"{name}_ids: llegó {list(ids)}; se esperaban enteros de 0 a {vocab - 1}")
     return found
@@ -395,7 +395,7 @@ class _Parts:
         made.append(
             _Part(
                 "memory", "Memoria Z", "Lo que deja el codificador: una fila por palabra"
-                " del origen. La leen todos los bloques del decodificador, como claves y como valores.",
+                " del origen. La leen todos los bloques del decodificador, como claves y valores.",
                 "memory", (), memory, 0, 0,
             )
         )  # fmt: skip
@@ -422,10 +422,10 @@ class _Parts:
             _Part(f"{side}.embedding", f"Embedding del {name}",
                   "Busca la fila de cada palabra en la matriz E y la multiplica por √d."
                   + (" Es la misma E del origen: no se cuenta otra vez." if shared else ""),
-                  "embedding", ids, (("√d · E[ids]", one),), **sizes, formula="V · d"),
+                  "embedding", ids, (("√d · E[ids]", one),), **sizes, **self._told("V · d", sizes)),
             _Part(f"{side}.positions", f"Posiciones del {name}",
                   "Una fila por posición, sea cual sea la palabra.", "positions", (),
-                  (("P", other),), learned, 0, ""),
+                  (("P", other),), learned, 0),
             _Part(f"{side}.sum", f"Suma: lo que entra con el {name}",
                   "Embedding y posición, sumados: lo que entra en la pila.", "positions",
                   (("embedding", one), ("posición", other)), (("entrada", both),), 0, 0),
@@ -448,7 +448,7 @@ class _Parts:
             made.append(
                 _Part(f"{stack}.norm", f"Norma final del {_STACKS[stack]}", says, "norm",
                       (("queda tras el último bloque", last),), (("normalizado", after),), **count,
-                      formula="2 · d")
+                      **self._told("2 · d", count))
             )  # fmt: skip
         return made
 
@@ -468,14 +468,14 @@ class _Parts:
             else "Normaliza, fila a fila, la suma.",
             "norm", (("flujo", before if pre else f"{table}.total"),),
             (("normalizado", f"{table}.read" if pre else after),),
-            **self._count(lambda c: 2 * c.d_model, adder.norm), formula="2 · d",
+            **self._count(lambda c: 2 * c.d_model, adder.norm), formulas=("2 · d", "2 · d"),
         )  # fmt: skip
         body = _Part(
             key, f"{title} {where}".strip().capitalize(), _SAYS["causal" if causal else topic],
             "causal" if causal else topic, self._reads(sublayer, table),
             self._gives(sublayer, table),
             **self._count(_densely if sublayer == "feed_forward" else _attending, module),
-            formula=self._formula(sublayer),
+            formulas=(self._formula(sublayer, self.config), self._formula(sublayer, self.base)),
         )  # fmt: skip
         total = _Part(
             f"{key}.sum", f"Suma: lo que había y lo que añade la {title}",
@@ -500,10 +500,16 @@ class _Parts:
             return (added,)
         return (("pesos, una matriz por cabeza", f"{table}.weights"), added)
 
-    def _formula(self, sublayer: str) -> str:
+    @staticmethod
+    def _formula(sublayer: str, config: Seq2SeqConfig) -> str:
         if sublayer == "feed_forward":
             return "2 · d · d_ff + d_ff + d"
-        return "4 · d² + 4 · d" if self.config.attention_bias else "4 · d²"
+        return "4 · d² + 4 · d" if config.attention_bias else "4 · d²"
+
+    @staticmethod
+    def _told(formula: str, counts: Mapping[str, int]) -> dict[str, tuple[str, str]]:
+        """La fórmula, donde la cuenta no es cero."""
+        return {"formulas": tuple(formula if counts[way] else "" for way in ("small", "base"))}
 
     def _exit(self) -> list[_Part]:
         tied = self.config.tying != "none"
@@ -517,7 +523,7 @@ class _Parts:
         said += " La matriz es la de los embeddings: no se cuenta otra vez." if tied else ""
         return [
             _Part("project", "Generador", said, "project", (("lo que queda", "decoder.end"),),
-                  scores, **sizes, formula="V · d"),
+                  scores, **sizes, **self._told("V · d", sizes)),
             _Part("softmax", "Softmax", "De puntuaciones a probabilidades, fila a fila.", "softmax",
                   scores, chances, 0, 0),
             _Part("output", "Palabra siguiente", "Cada fila propone la palabra que sigue a la suya."
