@@ -12,9 +12,11 @@ from torch import nn
 
 from atento import attention, explorers, masks, plots, positions
 from atento.blocks import Encoder, EncoderBlock
+from atento.diagrams.transformer import places
 from atento.explorers import base
 from atento.explorers.stepper import STEPS
 from atento.layers import FeedForward
+from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from atento.tokenizers import BPE, Unigram
 
 WORDS = ["el", "banco", "del", "río", "crece"]
@@ -87,6 +89,30 @@ def make_stream(**changes):
     return explorers.stream(**(given | changes))
 
 
+SENTENCE = ["no", "limpian", "la", "casa"], ["⟨inicio⟩", "they", "do", "not", "clean"]
+NAMES = ["⟨relleno⟩", "⟨inicio⟩", "⟨fin⟩", "they", "do", "not", "clean", "the", "house"]
+
+
+def make_machine(**changes):
+    torch.manual_seed(4)
+    given = {"d_model": 8, "n_heads": 2, "d_ff": 12, "n_decoder_layers": 3} | changes
+    machine = Seq2Seq(Seq2SeqConfig(8, len(NAMES), **given))
+    with torch.no_grad():
+        for parameter in machine.parameters():
+            parameter.add_(0.3 * torch.randn(parameter.shape))
+    return machine
+
+
+def make_architecture(**changes):
+    given = {
+        "model": make_machine(), "source": SENTENCE[0], "target": SENTENCE[1],
+        "source_ids": [3, 4, 5, 6], "target_ids": [1, 3, 4, 5, 6], "vocabulary": NAMES,
+        "links": {"self": ("el capítulo 6", "../seis.html")}, "name": "prueba",
+    }  # fmt: skip
+    return explorers.architecture(**(given | changes))
+
+
+LARGEST = {"architecture": 115_000}  # lleva dentro el dibujo; los demás, 40 000 bytes
 MAKERS = {
     "stepper": make_stepper,
     "plane": make_plane,
@@ -95,6 +121,7 @@ MAKERS = {
     "clock": make_clock,
     "rotation": make_rotation,
     "stream": make_stream,
+    "architecture": make_architecture,
 }
 every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
@@ -106,7 +133,7 @@ every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_the_page_is_small_repeatable_and_offline(make):
     bundle, again = make()._repr_mimebundle_(), make()._repr_mimebundle_()
     assert bundle == again
-    assert len(bundle["text/html"].encode()) <= 40_000
+    assert len(bundle["text/html"].encode()) <= LARGEST.get(make().kind, 40_000)
     assert not re.search(
         r"https?://(?!www\.w3\.org/2000/svg)|src=|@import|url\(", bundle["text/html"]
     )
@@ -256,6 +283,16 @@ def test_comments_and_indents_stay_at_home():
     (make_stream, {"stacks": {c: make_stack(blocks=4) for c in "abc"}}, "stacks"),
     (make_stream, {"stacks": {"una": make_stack(), "otra": make_stack(blocks=1)}}, "stacks"),
     (make_stream, {"name": "con espacios"}, "name"),
+    (make_architecture, {"model": nn.Linear(2, 2)}, "model"),
+    (make_architecture, {"model": make_machine(d_model=16)}, "model: d_model es 16"),
+    (make_architecture, {"model": make_machine(n_encoder_layers=4)}, "model: n_encoder_layers es 4"),
+    (make_architecture, {"model": make_machine(norm_first=False)}, "model: en el mapa"),
+    (make_architecture, {"source": SENTENCE[0][:3]}, "source"),
+    (make_architecture, {"source_ids": [3, 4, 5, 8]}, "source_ids"),
+    (make_architecture, {"target": ["a"] * 10, "target_ids": [1] * 10}, "target: llegaron 10"),
+    (make_architecture, {"vocabulary": NAMES[:4]}, "vocabulary"),
+    (make_architecture, {"links": {"atención": ("a", "b")}}, "links: «atención»"),
+    (make_architecture, {"name": "con espacios"}, "name"),
 ])  # fmt: skip
 def test_bad_input_is_named_at_the_door(make, changes, names):
     with pytest.raises(ValueError, match=f"^{re.escape(names)}"):
@@ -639,6 +676,83 @@ def test_without_javascript_the_stream_is_its_tables():
         for row, share in zip(explorer.compute(label), explorer.shares(label), strict=True):
             assert f"<td>{base.number(row['after'].norm())}</td>" in page
             assert f"<td>{100 * share:.0f}\u00a0%</td>" in page
+
+
+# --- El mapa --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tying", ["none", "output", "all"])
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_the_map_counts_every_parameter_once(norm_first, tying):
+    """Los de cada parte, por los bloques que hay, suman los del modelo; los de «base», 63 M."""
+    options = {"norm_first": norm_first, "final_norm": norm_first, "tying": tying}
+    machine = make_machine(**options) if tying != "all" else None
+    if machine is None:
+        machine = Seq2Seq(Seq2SeqConfig(len(NAMES), d_model=8, n_heads=2, d_ff=12, **options))
+    base = Seq2SeqConfig.base(norm_first=norm_first, final_norm=norm_first, tying=tying)
+    explorer = make_architecture(model=machine, base=base)
+    with torch.device("meta"):
+        whole = Seq2Seq(base)
+    for model, way in ((machine, "small"), (whole, "base")):
+        total = sum(
+            getattr(part, way) * (len(getattr(model, part.stack).blocks) if part.stack else 1)
+            for part in explorer.parts
+        )
+        assert total == sum(p.numel() for p in model.parameters())
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_each_part_gives_what_the_library_gives(norm_first):
+    machine = make_machine(norm_first=norm_first, final_norm=norm_first)
+    explorer = make_architecture(model=machine)
+    twin = machine.double()
+    source, target = (torch.tensor([ids]) for ids in ([3, 4, 5, 6], [1, 3, 4, 5, 6]))
+    with torch.no_grad():
+        memory = twin.encode(source).states
+        logits = twin(source, target)[0]
+        x = twin.embed_target(target)
+        causal = masks.causal_mask(5)
+        for b, block in enumerate(twin.decoder.blocks):
+            found = explorer.compute("decoder.attention", b)
+            read = block.add_attention.norm(x) if norm_first else x
+            added, weights = block.attention(read, mask=causal, need_weights=True)
+            right = {"reads": [read], "gives": [weights, added]}
+            for way, tables in right.items():
+                for table, expected in zip(found[way], tables, strict=True):
+                    assert torch.allclose(table, expected[0], atol=1e-5)
+            x = block(x, memory, causal)
+            name = "decoder.feed_forward.sum" if norm_first else "decoder.feed_forward.norm"
+            assert torch.allclose(explorer.compute(name, b)["gives"][0], x[0], atol=1e-5)
+    assert torch.allclose(explorer.compute("memory")["gives"][0], memory[0], atol=1e-5)
+    assert [row[0][0] for row in explorer.best] == [NAMES[i] for i in logits.argmax(-1)]
+    assert explorer.words["output"] == tuple(NAMES[i] for i in logits.argmax(-1))
+
+
+def test_the_map_names_the_parts_of_the_drawing_and_reads_without_javascript():
+    for norm_first in (True, False):
+        machine = make_machine(norm_first=norm_first, final_norm=norm_first)
+        explorer = make_architecture(model=machine)
+        _, boxes = places(norm="pre" if norm_first else "post")
+        assert {part.key for part in explorer.parts} == set(boxes)
+        page = explorer.static()
+        assert page.count("<svg") == 1 and page.count("<tr>") == len(boxes) + 1
+        assert '<a href="../seis.html">el capítulo 6</a>' in page
+        assert "h × n × m = 2 × 5 × 4" in page
+
+
+def test_listening_leaves_the_machine_as_it_was():
+    machine = make_machine(dropout=0.5).train()
+    before = {name: value.clone() for name, value in machine.state_dict().items()}
+    assert make_architecture(model=machine).data() == make_architecture(model=machine).data()
+    assert machine.training and not any(m._forward_hooks for m in machine.modules())
+    assert all(torch.equal(value, before[name]) for name, value in machine.state_dict().items())
+
+
+def test_a_word_of_the_map_cannot_break_out_of_the_page():
+    hostile = ["</b><i>", "&", "la", "casa"]
+    page = make_architecture(source=hostile, vocabulary=["<b>", *NAMES[1:]])._repr_html_()
+    assert "<i>" not in page and "<b>" not in page
+    assert page.count("</script>") == make_architecture()._repr_html_().count("</script>")
 
 
 # --- Las uniones ---------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from atento.attention import MultiHeadAttention
 from atento.blocks import EncoderBlock
 from atento.explorers import base
 from atento.layers import FeedForward
+from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from atento.tokenizers import BPE, Unigram, visible
 
 pytestmark = pytest.mark.navegador
@@ -129,6 +130,47 @@ FLUJO_ANCHO = explorers.stream(
     ask="most",
     name="flujo-ancho",
 )
+VOCABULARIO = [
+    "⟨relleno⟩",
+    "⟨inicio⟩",
+    "⟨fin⟩",
+    "they",
+    "do",
+    "not",
+    "clean",
+    "the",
+    "white",
+    "house",
+]
+
+
+def maquina(**opciones):
+    torch.manual_seed(6)
+    return Seq2Seq(Seq2SeqConfig(9, len(VOCABULARIO), d_model=8, n_heads=2, d_ff=16, **opciones))
+
+
+def mapa(origen, destino, nombre, **opciones):
+    numeros = ([3 + i % 6 for i in range(len(lado))] for lado in (origen, destino))
+    uno, otro = numeros
+    return explorers.architecture(
+        maquina(**opciones), origen, destino, source_ids=uno, target_ids=otro,
+        vocabulary=VOCABULARIO, links={"cross": ("la sección", "#cruzada")}, name=nombre,
+    )  # fmt: skip
+
+
+MAPA = mapa(
+    ["no", "limpian", "la", "casa", "blanca"],
+    ["⟨inicio⟩", "they", "do", "not", "clean", "the"],
+    "mapa",
+    n_decoder_layers=3,
+)
+MAPA_ANCHO = mapa(
+    ["no", "comprenden", "las", "explicaciones", "de", "la", "profesora", ".", "⟨fin⟩"],
+    ["⟨inicio⟩", *VOCABULARIO[2:]],
+    "mapa-ancho",
+    norm_first=False,
+    final_norm=False,
+)
 TODOS = {
     "pasos": PASOS,
     "cabezas": PROYECTADO,
@@ -145,6 +187,8 @@ TODOS = {
     "uniones": UNIONES_BPE,
     "flujo": FLUJO,
     "flujo-ancho": FLUJO_ANCHO,
+    "mapa": MAPA,
+    "mapa-ancho": MAPA_ANCHO,
 }
 cada_uno = pytest.mark.parametrize("explorador", TODOS.values(), ids=TODOS)
 
@@ -698,7 +742,9 @@ def test_ninguna_clase_es_del_tema_del_sitio():
 
 @cada_uno
 def test_pesa_como_mucho_40_kb(explorador):
-    assert len(explorador._repr_html_().encode()) <= 40_000
+    """El mapa, 120: lleva dentro su dibujo y las tablas de todas las partes."""
+    tope = 120_000 if explorador.kind == "architecture" else 40_000
+    assert len(explorador._repr_html_().encode()) <= tope
 
 
 @cada_uno
@@ -1023,3 +1069,82 @@ def test_la_barra_dice_la_cuenta_de_una_componente(abrir):
     antes, suma = (base.number(fila[k][2]) for k in ("before", "total"))
     dicho = pagina.locator(".probe").inner_text()
     assert dicho.startswith(f"número: {antes} + ") and dicho.endswith(f"= {suma}")
+
+
+# --- El mapa --------------------------------------------------------------------------------------
+
+TOCAR = """([id, parte, bloque]) => {
+  const raiz = document.getElementById(id);
+  raiz.querySelector('[aria-label="Parte del mapa"]').children[parte].click();
+  const bloques = raiz.querySelector('[aria-label="Bloque"]');
+  if (bloques && !bloques.children[bloque].hidden) bloques.children[bloque].click();
+  return raiz.atento;
+}"""
+
+
+@pytest.mark.parametrize("explorador", [MAPA, MAPA_ANCHO], ids=["mapa", "mapa-ancho"])
+def test_cada_parte_del_mapa_dice_lo_que_entra_y_lo_que_sale(abrir, explorador):
+    pagina = abrir(explorador)
+    for i, parte in enumerate(explorador.parts):
+        for bloque in range(explorador.layers[parte.stack] if parte.stack else 1):
+            visto = pagina.evaluate(TOCAR, [explorador.element_id, i, bloque])
+            assert (visto["state"]["key"], visto["state"]["block"]) == (parte.key, bloque)
+            for sentido, parejas in (("reads", parte.reads), ("gives", parte.gives)):
+                for (_, nombre), tabla in zip(parejas, visto["values"][sentido], strict=True):
+                    cierta = explorador.tables.get(nombre.format(b=bloque))
+                    assert (tabla is None) == (cierta is None), nombre
+                    if cierta is not None:
+                        dada = torch.tensor(tabla, dtype=torch.float64)
+                        assert (dada - cierta).abs().max() <= 5.1e-4, nombre
+        ficha = pagina.locator(".card").inner_text()
+        assert parte.says in ficha and "NaN" not in ficha and "undefined" not in ficha
+        if parte.base:
+            miles = f"{parte.base:,}".replace(",", "\u202f" if parte.base >= 10_000 else "")
+            assert miles in ficha
+
+
+def test_cada_boton_del_mapa_cae_sobre_su_parte(abrir):
+    for ancho in (900, 390):
+        pagina = abrir(MAPA, viewport={"width": ancho, "height": 900})
+        lienzo = pagina.locator(".machine svg").bounding_box()
+        botones = pagina.get_by_role("radiogroup", name="Parte del mapa").get_by_role("radio")
+        for nombre, texto in (("Autoatención del codificador", "autoatención"),
+                              ("Atención cruzada", "atención cruzada"),
+                              ("Generador", "generador"), ("Memoria Z", "memoria Z")):  # fmt: skip
+            caja = pagina.get_by_role("radio", name=nombre, exact=True).bounding_box()
+            letras = pagina.locator(".machine svg text").filter(has_text=re.compile(f"^{texto}$"))
+            dentro = [
+                c for c in (letra.bounding_box() for letra in letras.all())
+                if caja["x"] <= c["x"] + c["width"] / 2 <= caja["x"] + caja["width"]
+                and caja["y"] <= c["y"] + c["height"] / 2 <= caja["y"] + caja["height"]
+            ]  # fmt: skip
+            assert len(dentro) == 1, (nombre, ancho)
+        for boton in botones.all():
+            caja = boton.bounding_box()
+            assert min(caja["width"], caja["height"]) >= 24
+            assert caja["x"] >= lienzo["x"] - 8
+
+
+def test_el_mapa_se_recorre_con_el_teclado_y_se_dice(abrir):
+    pagina = abrir(MAPA)
+    grupo = pagina.get_by_role("radiogroup", name="Parte del mapa")
+    grupo.get_by_role("radio").first.focus()
+    for tecla, esperada in (("ArrowDown", 1), ("ArrowRight", 2), ("End", -1), ("Home", 0)):
+        pagina.keyboard.press(tecla)
+        clave = MAPA.parts[esperada].key
+        assert _leer(pagina, MAPA)["state"]["key"] == clave
+        assert pagina.evaluate("document.activeElement.getAttribute('aria-checked')") == "true"
+    assert pagina.get_by_role("button", name="Anterior").is_disabled()
+    pagina.get_by_role("button", name="Siguiente").click()
+    assert _leer(pagina, MAPA)["state"]["part"] == 1
+    pagina.get_by_role("radio", name="Atención cruzada", exact=True).click()
+    pagina.wait_for_function(
+        "document.querySelector('[aria-live]').textContent.includes('h × n × m = 2 × 6 × 5')"
+    )
+    assert pagina.locator(".card a").get_attribute("href") == "#cruzada"
+    pagina.get_by_role("radio", name="cabeza 2").click()
+    peso = MAPA.compute("decoder.cross_attention")["gives"][0][1, 2, 3]
+    pagina.locator(".card .cells").nth(2).locator(".number").nth(2 * 5 + 3).hover()
+    assert pagina.locator(".probe").inner_text() == (
+        f"«do» pone en «casa» un peso de {base.number(peso)}"
+    )

@@ -14,13 +14,13 @@ import torch
 from torch import Tensor, nn
 
 from atento import plots
-from atento.diagrams.transformer import fitting, places
+from atento.diagrams.transformer import Box, fitting, places
 from atento.explorers.base import Explorer, check_labels, check_name, check_table
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
 
 __all__ = ["ArchitectureExplorer", "architecture"]
 
-_TARGET = 26.0  # puntos que mide, como poco, lo que se toca
+_TARGET = 45.2  # puntos que mide, como poco, lo que se toca: 44 px en un teléfono
 _STACKS = {"encoder": "codificador", "decoder": "decodificador"}
 _SUBLAYERS = {
     "attention": ("autoatención", "self"),
@@ -136,7 +136,7 @@ class ArchitectureExplorer(Explorer):
                 round(100 * w / width, 2),
                 round(100 * h / height, 2),
             )
-            for key, (x, y, w, h) in ((key, _touchable(box)) for key, box in boxes.items())
+            for key, (x, y, w, h) in _touchable(boxes, self.norm).items()
         }
 
     def _alt(self) -> str:
@@ -180,11 +180,20 @@ class ArchitectureExplorer(Explorer):
         )
 
 
-def _touchable(box: tuple[float, ...]) -> tuple[float, float, float, float]:
-    """La caja, ensanchada si es menuda, sin mover el centro."""
-    x, y, w, h = box
-    wide, tall = max(w, _TARGET), max(h, _TARGET)
-    return x - (wide - w) / 2, y - (tall - h) / 2, wide, tall
+def _touchable(boxes: Mapping[str, Box], norm: str) -> dict[str, Box]:
+    """Las cajas, ensanchadas si son menudas sin pisar a las vecinas: las frases de abajo crecen
+    hacia abajo; en Post-LN, la suma crece hacia abajo y su norma, hacia arriba.
+    """
+    found = {}
+    for key, (x, y, w, h) in boxes.items():
+        wide, tall = max(w, _TARGET), max(h, _TARGET)
+        top = y - (tall - h) / 2
+        if key in ("source", "target"):
+            top = y - 4
+        elif norm == "post" and key.endswith((".sum", ".norm")) and key.count(".") == 2:
+            top = y - 3 if key.endswith(".sum") else y + h + 3 - tall
+        found[key] = (x - (wide - w) / 2, top, wide, tall)
+    return found
 
 
 def _once(tables: Mapping[str, Tensor]) -> dict[str, Any]:
@@ -227,11 +236,11 @@ def architecture(
     parámetros: sin él, el «base» de 2017. ``links`` da, por asunto (:data:`TOPICS`), el texto y la
     dirección de donde se enseña. Sin ``answer``, se escribe la de la pregunta de siempre.
 
-    Errores: ``TypeError`` si ``model`` no es un :class:`~atento.models.seq2seq.Seq2Seq`;
-    ``ValueError`` si es mayor, si las palabras y los números no casan o si un asunto no existe.
+    Errores: ``ValueError`` si ``model`` no es un :class:`~atento.models.seq2seq.Seq2Seq` de ese
+    tamaño, si las palabras y los números no casan o si un asunto no existe.
     """
     if not isinstance(model, Seq2Seq):
-        raise TypeError(f"model: llegó {type(model).__name__}; se esperaba un Seq2Seq")
+        raise ValueError(f"model: llegó {type(model).__name__}; se esperaba un Seq2Seq")
     _check_sizes(model.config)
     words = {
         "source": _check_words(source, source_ids, model.config.source_vocab, "source"),
@@ -260,6 +269,8 @@ def _check_sizes(config: Seq2SeqConfig) -> None:
     for field, most in limits.items():
         if getattr(config, field) > most:
             raise ValueError(f"model: {field} es {getattr(config, field)}; caben {most} como mucho")
+    if config.final_norm and not config.norm_first:
+        raise ValueError("model: en el mapa no hay sitio para una norma final si va detrás")
 
 
 def _check_words(
