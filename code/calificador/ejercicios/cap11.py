@@ -270,12 +270,15 @@ def _casos_filas(rng: Any) -> list[Caso]:
             m, n = tamanos()
             sitio = entero(rng, 1, (n if lado == "target" else m) - 1)
             casos.append(Caso(f"palabra del {_LADOS[lado]}", (m, n, lado, sitio)))
-    for _ in range(3):
+    for justo in (True, False, False):  # la primera de relleno, y otras
         m, n = tamanos()
         largo = entero(rng, 2, m - 1)
-        casos.append(Caso("relleno", (m, n, "source", entero(rng, largo, m - 1), largo)))
+        sitio = largo if justo else entero(rng, largo, m - 1)
+        casos.append(Caso("relleno", (m, n, "source", sitio, largo)))
     m, n = tamanos()
-    casos.append(Caso("con relleno cerca", (m, n, "source", 1, entero(rng, 2, m - 1))))
+    largo = entero(rng, 2, m - 1)
+    ultima = largo - 1  # la última palabra de verdad
+    casos.append(Caso("con relleno cerca", (m, n, "source", ultima, largo)))
     m, n = tamanos()
     casos.append(Caso("con relleno cerca", (m, n, "target", n - 1, entero(rng, 2, m - 1))))
     return casos

@@ -1,4 +1,4 @@
-"""Respuestas buenas escritas de otra manera. Cada celda «# %% ejercicio | cómo» es una entrega entera."""
+"""Respuestas buenas, escritas de otra manera. Cada celda «# %% ejercicio | cómo está escrita» es una entrega entera."""
 
 # %% 11.1 | escritas
 sizes_by_hand = {"memory": 40, "encoder": 50, "cross": 30, "logits": 33}
