@@ -285,7 +285,7 @@ def test_comments_and_indents_stay_at_home():
     (make_stream, {"name": "con espacios"}, "name"),
     (make_architecture, {"model": nn.Linear(2, 2)}, "model"),
     (make_architecture, {"model": make_machine(d_model=16)}, "model: d_model es 16"),
-    (make_architecture, {"model": make_machine(n_encoder_layers=4)}, "model: n_encoder_layers es 4"),
+    (make_architecture, {"model": make_machine(n_encoder_layers=4)}, "model: n_encoder"),
     (make_architecture, {"model": make_machine(norm_first=False)}, "model: en el mapa"),
     (make_architecture, {"source": SENTENCE[0][:3]}, "source"),
     (make_architecture, {"source_ids": [3, 4, 5, 8]}, "source_ids"),

@@ -83,7 +83,9 @@ class ArchitectureExplorer(Explorer):
     name: str
 
     def compute(self, part: str, block: int = 0) -> dict[str, list[Tensor]]:
-        """Las tablas que entran en ``part`` y las que salen, en su bloque ``block``."""
+        """Las tablas que entran en ``part`` y las que salen, en su bloque ``block``: ``(m, d)`` o
+        ``(n, d)``, y los pesos ``(h, consultas, claves)``.
+        """
         found = next(one for one in self.parts if one.key == part)
         names = {"reads": found.reads, "gives": found.gives}
         return {
