@@ -63,9 +63,9 @@ def architecture(
     decodificador escribe, tras ``target``, ``output``.
 
     Cada pila es un camino que recibe sumas; ``norm`` dice si se normaliza lo que lee cada subcapa
-    (``"pre"``, con una norma al final) o la suma (``"post"``). tied: la matriz de salida es la de los
-    embeddings. lit: las partes que se explican: ``"memory"``, ``"encoder.attention"``…
-    El codificador lleva m filas, una por palabra del origen; el decodificador, n.
+    (``"pre"``, con una norma al final) o la suma (``"post"``). tied: la matriz de salida es la de
+    los embeddings. lit: las partes que se explican: ``"memory"``, ``"encoder.attention"``… El
+    codificador lleva m filas, una por palabra del origen; el decodificador, n.
 
     Errores: ``ValueError`` si ``norm`` o un nombre de ``lit`` no es de los que hay, o si una frase
     está vacía o no cabe en tres líneas.
