@@ -115,15 +115,6 @@ def _casos_entero(rng: Any) -> list[Caso]:
     ]
 
 
-_PESOS_SIN_CAPAS = {
-    "tokens.weight": [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 1.0]],
-    "places.weight": [[0.0, 0.0], [1.0, 0.0]] + [[0.0, 0.0]] * 30,
-    "encoder_norm.weight": [1.0, 1.0],
-    "encoder_norm.bias": [0.0, 0.0],
-    "decoder_norm.weight": [1.0, 1.0],
-    "decoder_norm.bias": [0.5, 0.0],
-}
-
 _ENTERO = Ejercicio(
     id="11.2",
     nombre="Transformer",
@@ -135,9 +126,9 @@ _ENTERO = Ejercicio(
     casos=_casos_entero,
     ejemplo=lambda: Caso(
         "ejemplo",
-        (tensor([[1, 2]]), tensor([[1, 3]])),
+        (tensor([[1, 2]]), tensor([[2, 3]])),
         init={"vocab": 4, "d_model": 2, "n_heads": 1, "d_ff": 2, "layers": 0},
-        pesos={nombre: tensor(valores) for nombre, valores in _PESOS_SIN_CAPAS.items()},
+        pesos={"tokens.weight": tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [3.0, 1.0]])},
     ),
     propiedades={
         "sin capas": (2, "Con cero capas quedan la entrada, la norma final y la salida."),
@@ -641,23 +632,6 @@ def _casos_averiado(rng: Any) -> list[Caso]:
     ]
 
 
-def _pesos_de_averiado() -> dict[str, Any]:
-    import torch
-
-    uno, cero = torch.eye(2, dtype=torch.float64), torch.zeros(2, 2, dtype=torch.float64)
-    pesos: dict[str, Any] = {
-        "embedding.weight": tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]),
-        "places.weight": tensor([[1.0, 0.0]] * 16),
-    }
-    for nombre in ("encoder", "decoder", "cross"):
-        pesos |= {f"query.{nombre}.weight": cero, f"key.{nombre}.weight": cero}
-        pesos[f"value.{nombre}.weight"] = uno
-    for nombre in ("encoder", "memory", "decoder", "cross", "output"):
-        pesos[f"norms.{nombre}.weight"] = tensor([1.0, 2.0 if nombre == "memory" else 1.0])
-        pesos[f"norms.{nombre}.bias"] = tensor([0.0, 0.0])
-    return pesos
-
-
 _RAIZ = ("math.sqrt(width) * self.embedding(ids) + self.places(places)",
          "math.sqrt(width) * (self.embedding(ids) + self.places(places))")  # fmt: skip
 _NORMA = ('return self.norms["memory"](x)', 'return self.norms["encoder"](x)')
@@ -674,9 +648,14 @@ _AVERIADO = Ejercicio(
     casos=_casos_averiado,
     ejemplo=lambda: Caso(
         "ejemplo",
-        (tensor([[1, 2]]), tensor([[1, 1]]), tensor([[True, False]])),
+        (tensor([[1, 2]]), tensor([[2]]), tensor([[True, False]])),
         init={"vocab": 3, "d_model": 2},
-        pesos=_pesos_de_averiado(),
+        pesos={
+            "embedding.weight": tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]),
+            "value.encoder.weight": tensor([[1.0, 0.0], [0.0, 1.0]]),
+            "value.decoder.weight": tensor([[0.0, 0.0], [0.0, 0.0]]),
+            "value.cross.weight": tensor([[2.0, 0.0], [0.0, 0.0]]),
+        },
     ),
     propiedades={
         "sin relleno": (4, "Sin relleno quedan dos faltas: una en la entrada y otra en la pila."),
