@@ -28,8 +28,9 @@ from typing import Any
 import torch
 from rich.console import Console
 
+from atento import trained
 from atento.models.seq2seq import Seq2Seq
-from atento.tasks import adder, addition
+from atento.tasks import addition
 
 RAIZ = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(RAIZ / "tools" / "semillas"))
@@ -95,7 +96,7 @@ def main() -> None:
     consola = Console(highlight=False)
     semilla, modelo, segundos = elegido(consola)
     datos = ficha(semilla, modelo, segundos)
-    DESTINO.write_bytes(adder.to_bytes(modelo, datos))
+    DESTINO.write_bytes(trained.to_bytes(modelo, datos))
     quedan = datos["held_out"]
     consola.print(
         f"Guardada la semilla {semilla}: {quedan['right']} de {quedan['sums']} reservadas."

@@ -14,13 +14,12 @@ import pytest
 import torch
 from torch import nn
 
-from atento import attention, explorers, plots
+from atento import attention, explorers, plots, trained
 from atento.attention import MultiHeadAttention
 from atento.blocks import EncoderBlock
 from atento.explorers import base
-from atento.explorers.adder import adder, read_sum
+from atento.explorers.adder import adder, complaint
 from atento.layers import FeedForward
-from atento.tasks import adder as guardado
 from atento.tasks import addition
 from atento.tokenizers import BPE, Unigram, visible
 
@@ -1083,7 +1082,7 @@ def test_cada_tensor_del_sumador_es_el_de_pytorch(sumador, precision):
 
 def _en_32_bits(a: int, b: int) -> dict[str, torch.Tensor]:
     """Lo que da el modelo tal como se usa, en ``float32``: memoria, pesos, logits y salida."""
-    modelo, lote = guardado.trained(), addition.batch([addition.Sum(a, b)])
+    modelo, lote = trained.adder(), addition.batch([addition.Sum(a, b)])
     with torch.no_grad():
         leido = modelo.encode(lote.source)
         logits = modelo.decode(lote.inputs, leido)[0]
@@ -1106,7 +1105,7 @@ def test_mil_sumas_reservadas_dan_las_mismas_cifras_que_pytorch(sumador):
         "sumas => sumas.map(([a, b]) => document.querySelector('.atento-exp').atento.add(a, b))",
         [list(suma[:2]) for suma in sumas],
     )
-    assert escrito == addition.answers(guardado.trained(), sumas)
+    assert escrito == addition.answers(trained.adder(), sumas)
 
 
 def test_los_pesos_se_piden_al_sumar_y_una_vez(sumador):
@@ -1145,11 +1144,9 @@ def test_lo_que_no_es_una_suma_se_dice_como_en_python(sumador):
     textos = ["", "hola", "45 +", "123456 + 1", "1 + 0001000", "-3 + 5", "5 + −3", "5 - 3",
               "1.5 + 2", "1 + 2 + 3", "99999 + 88888888", "２ + 3", "7"]  # fmt: skip
     for texto in textos:
-        with pytest.raises(ValueError) as esperado:
-            read_sum(texto)
         pagina.get_by_label("Suma", exact=True).fill(texto)
         pagina.keyboard.press("Enter")
-        assert pagina.get_by_role("alert").inner_text() == str(esperado.value)
+        assert pagina.get_by_role("alert").inner_text() == complaint(texto) != ""
         assert pagina.get_by_label("Suma", exact=True).get_attribute("aria-invalid") == "true"
         assert "run" not in _leer(pagina, SUMADOR)
     pagina.get_by_label("Suma", exact=True).fill("007+ 12 ")
@@ -1173,7 +1170,7 @@ def test_el_sumador_se_maneja_con_el_teclado(sumador):
                 ".getAttribute('aria-label') ?? document.activeElement.textContent"
             )
         )
-    dentro = "Por dentro: todos los tensores de este paso"
+    dentro = "Por dentro: todos los tensores"
     mandos = ["Sumar", "Al azar", "Paso", "Ver otra vez", "Siguiente →", "Cabeza", dentro]
     assert orden == [*mandos, "Pila", "Etapa", "Tensor"]
     pagina.get_by_role("radio", name="1, unidades").focus()

@@ -1,4 +1,4 @@
-"""Piso 8: las figuras interactivas del libro, sin servidor ni red.
+"""Piso 9: las figuras interactivas del libro, sin servidor ni red.
 
 Cada función recibe números que el capítulo ha calculado y devuelve un objeto que un cuaderno sabe
 mostrar:

@@ -255,7 +255,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   const stagesBox = h("div"),
     partsBox = h("div"),
     panel = h("div", {class: "add-panel"});
-  const inside = h("details", {class: "add-inside", open: data.inside}, h("summary", null, "Por dentro: todos los tensores de este paso"));
+  const inside = h("details", {class: "add-inside", open: data.inside}, h("summary", null, "Por dentro: todos los tensores"));
   const stacks = choice({
     label: "Pila",
     value: 1,
@@ -505,8 +505,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   stage.append(
     form,
     problem,
-    h("div", {class: "add-scene"}, h("div", {class: "add-paper"}, board, said), chances),
-    legend,
+    h("div", {class: "add-scene"}, h("div", {class: "add-paper"}, board, said, legend), chances),
     h("div", {class: "add-reading"}, read.node),
     stepsBox,
     move,

@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from atento import trained
 from atento.attention import MultiHeadAttention, watching
 from atento.explorers.base import Explorer, check_name, number, static_table
 from atento.models.seq2seq import Seq2Seq
-from atento.tasks import adder as stored_adder
 from atento.tasks import addition
 from atento.tasks.addition import Sum
 
-__all__ = ["SIGNS", "AdderExplorer", "adder", "read_sum", "recorded"]
+__all__ = ["SIGNS", "AdderExplorer", "adder", "complaint", "read_sum", "recorded"]
 
 SIGNS = ("relleno", "comienzo", "fin", *"0123456789", "+")
 """Cómo se llama cada símbolo del vocabulario."""
@@ -53,6 +53,8 @@ class AdderExplorer(Explorer):
     def compute(self, a: int | None = None, b: int | None = None) -> dict[str, Tensor]:
         """Los tensores de una suma, los de :func:`recorded`; sin argumentos, la del principio.
 
+        Por ejemplo, ``memory`` es (n, d_model) y ``logits``, (m, vocab).
+
         Errores: ``ValueError`` si algún número no es de tres cifras como mucho.
         """
         example = self.start if a is None else Sum(a, self.start.b if b is None else b)
@@ -60,19 +62,19 @@ class AdderExplorer(Explorer):
 
     def files(self) -> dict[str, str]:
         """El fichero de los pesos, en base 64, por su nombre."""
-        content = stored_adder.stored_bytes()
+        content = trained.stored_bytes()
         return {self._file(): base64.b64encode(content).decode()}
 
     def _file(self) -> str:
-        return f"sumador-{hashlib.sha256(stored_adder.stored_bytes()).hexdigest()[:8]}"
+        return f"sumador-{hashlib.sha256(trained.stored_bytes()).hexdigest()[:8]}"
 
     def data(self) -> dict[str, Any]:
         """Lo que recibe el JavaScript."""
         return {
             "start": f"{self.start.a} + {self.start.b}",
             "file": self._file(),
-            "parameters": stored_adder.facts()["parameters"],
-            "kilobytes": round(len(stored_adder.stored_bytes()) / 1000),
+            "parameters": trained.facts()["parameters"],
+            "kilobytes": round(len(trained.stored_bytes()) / 1000),
             "signs": SIGNS,
             "inside": self.inside,
         }
@@ -95,7 +97,7 @@ class AdderExplorer(Explorer):
 
     def summary(self) -> str:
         """Una línea para la terminal."""
-        parameters = f"{stored_adder.facts()['parameters']:,}".replace(",", " ")
+        parameters = f"{trained.facts()['parameters']:,}".replace(",", " ")
         return f"Sumador vivo: {parameters} parámetros; empieza con {self.start.a} + {self.start.b}"
 
 
@@ -110,7 +112,7 @@ def adder(
 ) -> AdderExplorer:
     """Devuelve el sumador vivo: se escribe una suma y el Transformer del libro la resuelve.
 
-    El modelo es el de :func:`atento.tasks.adder.trained`, y lo ejecuta un guion propio en la
+    El modelo es el de :func:`atento.trained.adder`, y lo ejecuta un guion propio en la
     página, sin servidor. De cada paso se ven la suma con lo que mira, la probabilidad de cada
     símbolo y, en «Por dentro» (abierto con ``inside``), todos los tensores. ``start`` es la suma
     que aparece escrita; ``question`` se lee arriba y ``answer`` queda plegada.
@@ -120,32 +122,34 @@ def adder(
     """
     if not isinstance(inside, bool):
         raise TypeError(f"inside: se esperaba True o False; llegó {inside!r}.")
-    try:
-        first = read_sum(start)
-    except ValueError as error:
-        raise ValueError(f"start: llegó {start!r}. {error}") from None
-    return AdderExplorer(first, inside, title, question, answer, check_name(name))
+    if problem := complaint(start):
+        raise ValueError(f"start: llegó {start!r}. {problem}")
+    return AdderExplorer(read_sum(start), inside, title, question, answer, check_name(name))
 
 
 def read_sum(text: str) -> Sum:
     """La suma que dice un texto como «310 + 98», leída como la lee la página.
 
-    Errores: ``ValueError``, con la misma frase que la página, si no es una suma de números de
+    Errores: ``ValueError``, con la frase de :func:`complaint`, si no es una suma de números de
     hasta tres cifras.
     """
+    if problem := complaint(text):
+        raise ValueError(f"text: llegó {text!r}. {problem}")
+    a, b = _SUM.fullmatch(text.strip()).groups()
+    return Sum(int(a), int(b))
+
+
+def complaint(text: str) -> str:
+    """La frase con que la página dice que un texto no es una suma que sepa hacer; vacía, si lo es.
+
+    >>> complaint("1 + 2"), complaint("")
+    ('', 'Escribe una suma, como 458 + 367.')
+    """
     given = text.strip() if isinstance(text, str) else ""
-    found = _SUM.fullmatch(given)
-    if found is None:
-        raise ValueError(_complaint(given))
-    for digits in (one.lstrip("0") for one in found.groups()):
-        if len(digits) > 3:
-            raise ValueError(
-                f"Solo ha aprendido números de hasta tres cifras, y {digits} tiene {len(digits)}."
-            )
-    return Sum(int(found[1]), int(found[2]))
-
-
-def _complaint(given: str) -> str:
+    if found := _SUM.fullmatch(given):
+        digits = max((one.lstrip("0") for one in found.groups()), key=lambda one: len(one) > 3)
+        long = f"Solo ha aprendido números de hasta tres cifras, y {digits} tiene {len(digits)}."
+        return long if len(digits) > 3 else ""
     if not given:
         return "Escribe una suma, como 458 + 367."
     if re.search(r"[-−]\s*\d", given):
@@ -241,7 +245,7 @@ def _keep_input(
 
 @cache
 def _model() -> Seq2Seq:
-    return stored_adder.trained()
+    return trained.adder()
 
 
 def _named(ids: list[int]) -> list[str]:

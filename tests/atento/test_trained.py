@@ -7,13 +7,14 @@ import pytest
 import torch
 from safetensors.torch import load
 
-from atento.tasks import adder, addition
+from atento import trained
+from atento.tasks import addition
 from atento.tasks.addition import Sum
 
 
 @pytest.fixture(scope="module")
 def model():
-    return adder.trained()
+    return trained.adder()
 
 
 # --- Lo que sabe hacer ----------------------------------------------------------------------------
@@ -29,7 +30,7 @@ def test_it_adds_what_it_has_never_seen(model):
 def test_the_card_tells_the_truth_about_the_held_out_sums(model):
     """Diez mil de todas las reservadas: fallan las que la ficha dice, en proporción y con margen
     para el azar y para otro procesador."""
-    every, held_out = addition.held_out(), adder.facts()["held_out"]
+    every, held_out = addition.held_out(), trained.facts()["held_out"]
     assert len(every) == held_out["sums"]
     order = torch.randperm(len(every), generator=torch.Generator().manual_seed(7))[:10_000]
     found = addition.score(model, [every[i] for i in order.tolist()], batch_size=2000)
@@ -38,9 +39,9 @@ def test_the_card_tells_the_truth_about_the_held_out_sums(model):
 
 
 def test_it_is_small_and_says_what_it_is(model):
-    facts = adder.facts()
-    weights = load(adder.stored_bytes())
-    assert len(adder.stored_bytes()) <= 400_000
+    facts = trained.facts()
+    weights = load(trained.stored_bytes())
+    assert len(trained.stored_bytes()) <= 400_000
     assert facts["parameters"] == sum(w.numel() for w in weights.values())
     assert facts["parameters"] == sum(p.numel() for p in model.parameters())
     assert {w.dtype for w in weights.values()} == {torch.float16}
@@ -58,42 +59,42 @@ def test_the_recipe_of_the_card_is_the_one_that_is_run():
     sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools" / "semillas"))
     from cap14 import RUNS_14, build_14
 
-    training, run = adder.facts()["training"], RUNS_14["suma"]
+    training, run = trained.facts()["training"], RUNS_14["suma"]
     assert all(training[name] == run[name] for name in ("steps", "batch_size", "rate", "warmup"))
-    assert asdict(build_14("suma", 0).config) == adder.facts()["config"]
+    assert asdict(build_14("suma", 0).config) == trained.facts()["config"]
 
 
 # --- El fichero -----------------------------------------------------------------------------------
 
 
 def test_what_is_read_is_what_was_written(model):
-    assert adder.to_bytes(model, adder.facts()) == adder.stored_bytes()
+    assert trained.to_bytes(model, trained.facts()) == trained.stored_bytes()
 
 
 def test_each_call_gives_a_new_one(model):
     with torch.no_grad():
-        for parameter in (other := adder.trained()).parameters():
+        for parameter in (other := trained.adder()).parameters():
             parameter.zero_()
-    adder.facts()["config"].clear()
-    assert not other.training and adder.facts()["config"]
-    assert addition.score(adder.trained(), [Sum(458, 367)])["exact"] == 1.0
+    trained.facts()["config"].clear()
+    assert not other.training and trained.facts()["config"]
+    assert addition.score(trained.adder(), [Sum(458, 367)])["exact"] == 1.0
     assert model.project.weight is model.embed_target.tokens.weight
 
 
 def test_reading_it_spends_no_randomness():
     torch.manual_seed(5)
-    adder.trained()
+    trained.adder()
     after = torch.rand(3)
     torch.manual_seed(5)
     assert torch.equal(after, torch.rand(3))
 
 
 def test_weights_that_do_not_fit_are_named():
-    model = adder.trained()
+    model = trained.adder()
     with torch.no_grad():
         model.decoder.final_norm.bias[0] = 1e6
     with pytest.raises(ValueError, match="^model: hay pesos que no caben.*decoder.final_norm.bias"):
-        adder.to_bytes(model, {})
+        trained.to_bytes(model, {})
 
 
 # --- Lo reservado ---------------------------------------------------------------------------------
