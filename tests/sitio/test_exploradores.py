@@ -1171,7 +1171,7 @@ def test_el_sumador_se_maneja_con_el_teclado(sumador):
             )
         )
     dentro = "Por dentro: todos los tensores"
-    mandos = ["Sumar", "Al azar", "Paso", "Ver otra vez", "Siguiente →", "Cabeza", dentro]
+    mandos = ["Sumar", "Al azar", "Paso", "Reproducir", "Siguiente →", "Cabeza", dentro]
     assert orden == [*mandos, "Pila", "Etapa", "Tensor"]
     pagina.get_by_role("radio", name="1, unidades").focus()
     for tecla, paso in (("ArrowRight", 1), ("End", 4), ("ArrowLeft", 3), ("Home", 0)):
@@ -1256,7 +1256,10 @@ def test_el_sumador_escribe_solo_y_se_detiene(sumador):
     assert _leer(pagina, SUMADOR)["state"]["step"] == paso
     pagina.get_by_role("button", name="Siguiente").click()
     assert _leer(pagina, SUMADOR)["state"]["step"] == paso + 1
-    assert pagina.get_by_role("button", name="Ver otra vez").is_visible()
+    assert pagina.get_by_role("button", name="Reproducir").is_visible()
+    pagina.get_by_role("radio", name="5, fin").click()
+    pagina.get_by_role("button", name="Ver otra vez").click()
+    assert _leer(pagina, SUMADOR)["state"]["step"] == 0
 
 
 @pytest.mark.parametrize("tema", ["light", "dark"])

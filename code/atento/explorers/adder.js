@@ -10,7 +10,14 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     PLUS = signs.indexOf("+"),
     END = signs.indexOf("fin"),
     PAUSE = 1300;
-  const state = {text: data.start, step: 0, head: -1, stack: "decoder", piece: "decoder.0.cross_attention.weights", row: 0};
+  const state = {
+    text: data.start,
+    step: 0,
+    head: -1,
+    stack: "decoder",
+    piece: "decoder.0.cross_attention.weights",
+    row: 0,
+  };
   let model, run, timer;
 
   // ---- Lo que se escribe: el gemelo de read_sum -----------------------------------------------------------------------
@@ -25,8 +32,10 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   }
   function complaint(given) {
     if (!given) return "Escribe una suma, como 458 + 367.";
-    if (/[-−]\s*[0-9]/.test(given)) return "Ni restas ni números negativos: solo sabe sumar números de 0 a 999.";
-    if (/[0-9][.,][0-9]/.test(given)) return "Ni puntos ni decimales: solo sabe sumar números enteros, de 0 a 999.";
+    if (/[-−]\s*[0-9]/.test(given))
+      return "Ni restas ni números negativos: solo sabe sumar números de 0 a 999.";
+    if (/[0-9][.,][0-9]/.test(given))
+      return "Ni puntos ni decimales: solo sabe sumar números enteros, de 0 a 999.";
     return "Escribe dos números con un + en medio, como 458 + 367.";
   }
 
@@ -71,8 +80,18 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     {class: "add-board", role: "img"},
     [...PLACES].reverse().reduce((line, name) => [...line, h("span", {class: "add-place"}, name)], [gap()]),
     gap(),
-    gap(), gap(), a2, a1, a0, gap(),
-    plus, gap(), b2, b1, b0, end,
+    gap(),
+    gap(),
+    a2,
+    a1,
+    a0,
+    gap(),
+    plus,
+    gap(),
+    b2,
+    b1,
+    b0,
+    end,
     h("span", {class: "add-rule"}),
     [...shown].reverse().map(({node}) => node),
   );
@@ -86,7 +105,8 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     );
 
   /* Los pesos de la última capa del decodificador, (head, query, key). */
-  const weightsOf = (kind) => run.tensors[`decoder.${model.card.config.n_decoder_layers - 1}.${kind}.weights`];
+  const weightsOf = (kind) =>
+    run.tensors[`decoder.${model.card.config.n_decoder_layers - 1}.${kind}.weights`];
   /* Los pesos de este paso: a lo que se lee, con la atención cruzada; a lo escrito, con la autoatención. */
   function looks(kind) {
     const heads = weightsOf(kind).map((rows) => rows[state.step]);
@@ -95,7 +115,9 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   }
   const nameOf = (i) => {
     const which = i < 3 ? "primer número" : "segundo número";
-    return run.places[i] < 0 ? `«${signs[run.ids[i]]}»` : `${signs[run.ids[i]]}, ${PLACES[run.places[i]]} del ${which}`;
+    return run.places[i] < 0
+      ? `«${signs[run.ids[i]]}»`
+      : `${signs[run.ids[i]]}, ${PLACES[run.places[i]]} del ${which}`;
   };
 
   function paint({node, sign, weight}, text, share, tip) {
@@ -110,19 +132,31 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     const crossed = looks("cross_attention"),
       own = looks("attention");
     asked.forEach((one, i) =>
-      paint(one, signs[run.ids[i]], crossed[i], `${nameOf(i)}: la atención cruzada le da ${number(crossed[i], 3)}`),
+      paint(
+        one,
+        signs[run.ids[i]],
+        crossed[i],
+        `${nameOf(i)}: la atención cruzada le da ${number(crossed[i], 3)}`,
+      ),
     );
     const line = [run.inputs[0], ...run.written];
     shown.forEach((one, i) => {
       const isQuery = i === state.step,
         isNew = i === state.step + 1;
       const text = i > state.step + 1 || line[i] === undefined ? "" : signs[line[i]];
-      const tip = text && (isNew ? `«${text}» es lo que escribe en este paso` : `«${text}», ya escrito: la autoatención le da ${number(own[i], 3)}`);
+      const tip =
+        text &&
+        (isNew
+          ? `«${text}» es lo que escribe en este paso`
+          : `«${text}», ya escrito: la autoatención le da ${number(own[i], 3)}`);
       paint(one, text, isNew ? undefined : own[i], tip);
       one.node.classList.toggle("add-query", isQuery);
       one.node.classList.toggle("add-new", isNew);
     });
-    board.setAttribute("aria-label", `La suma ${run.a} + ${run.b}, en el paso ${state.step + 1} de ${run.written.length}.`);
+    board.setAttribute(
+      "aria-label",
+      `La suma ${run.a} + ${run.b}, en el paso ${state.step + 1} de ${run.written.length}.`,
+    );
   }
   /* Antes de sumar: las cifras, si se entienden, y los huecos. */
   function drawBlank() {
@@ -140,7 +174,10 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     });
     said.className = "add-answer add-open";
     said.textContent = ids.length ? `${readSum(state.text).join(" + ")} = ?` : "";
-    board.setAttribute("aria-label", `La suma ${state.text}, sin resolver: el resultado se escribirá de derecha a izquierda.`);
+    board.setAttribute(
+      "aria-label",
+      `La suma ${state.text}, sin resolver: el resultado se escribirá de derecha a izquierda.`,
+    );
   }
 
   // ---- Las probabilidades ---------------------------------------------------------------------------------------------
@@ -150,14 +187,25 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     const fill = h("i"),
       amount = h("span", {class: "add-amount"}),
       logit = h("span", {class: "add-logit"});
-    const node = h("span", {class: "add-bar"}, amount, h("span", {class: "add-tube"}, fill), h("b", null, signs[id]), logit);
+    const node = h(
+      "span",
+      {class: "add-bar"},
+      amount,
+      h("span", {class: "add-tube"}, fill),
+      h("b", null, signs[id]),
+      logit,
+    );
     return {id, fill, amount, logit, node};
   });
   const chances = h(
     "div",
     {class: "add-chances"},
     h("p", {class: "add-title"}, "Probabilidad de cada símbolo"),
-    h("div", {class: "add-bars"}, bars.map(({node}) => node)),
+    h(
+      "div",
+      {class: "add-bars"},
+      bars.map(({node}) => node),
+    ),
     h("p", {class: "add-note"}, "Debajo, su logit: la puntuación antes de la softmax."),
   );
   function drawChances() {
@@ -192,7 +240,8 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     minis.forEach((rows, k) =>
       rows.forEach((row, t) =>
         row.forEach((one, j) => {
-          const share = k < count ? crossed[k][t][j] : crossed.reduce((total, head) => total + head[t][j], 0) / count;
+          const share =
+            k < count ? crossed[k][t][j] : crossed.reduce((total, head) => total + head[t][j], 0) / count;
           one.style.cssText = heat(share);
         }),
       ),
@@ -200,19 +249,32 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     heads.replaceChildren(
       h("p", {class: "add-title"}, "¿A qué mira? La atención cruzada, cabeza a cabeza"),
       headChoice.node,
-      h("p", {class: "add-note"}, "Cada mapa: una fila por paso y una columna por símbolo leído. Elige una cabeza y la suma se tiñe con sus pesos."),
+      h(
+        "p",
+        {class: "add-note"},
+        "Cada mapa: una fila por paso y una columna por símbolo leído. Elige una cabeza y la suma se tiñe con sus pesos.",
+      ),
     );
   }
   const drawHeads = () =>
-    minis.forEach((rows) => rows.forEach((row, t) => row.forEach((one) => one.classList.toggle("add-now", t === state.step))));
+    minis.forEach((rows) =>
+      rows.forEach((row, t) => row.forEach((one) => one.classList.toggle("add-now", t === state.step))),
+    );
 
   // ---- Por dentro: los tensores, con sus nombres ------------------------------------------------------------------------
   const PARTS = {
     read: ["lee", "El flujo residual normalizado: lo que ve la subcapa."],
-    query: ["consultas", "Qué busca cada símbolo, en cada cabeza; ya giradas según su lugar (RoPE).", "query"],
+    query: [
+      "consultas",
+      "Qué busca cada símbolo, en cada cabeza; ya giradas según su lugar (RoPE).",
+      "query",
+    ],
     key: ["claves", "Con qué se compara cada consulta; ya giradas según su lugar (RoPE).", "key"],
     value: ["valores", "Lo que entrega cada símbolo a quien lo mira.", "value"],
-    scores: ["puntuaciones", "Cada consulta por cada clave, entre la raíz del tamaño de la cabeza; aún sin enmascarar."],
+    scores: [
+      "puntuaciones",
+      "Cada consulta por cada clave, entre la raíz del tamaño de la cabeza; aún sin enmascarar.",
+    ],
     weights: ["pesos", "La softmax de las puntuaciones: cada fila suma 1."],
     output: ["promedios", "Los valores, promediados con los pesos, en cada cabeza."],
     hidden: ["capa interna", "Las unidades de la red densa, tras la ReLU: las apagadas valen 0."],
@@ -220,12 +282,27 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   };
   const KINDS = {attention: "autoatención", cross_attention: "atención cruzada", feed_forward: "red densa"};
   const WHOLE = {
-    "encoder.tokens": ["tokens", "Cada símbolo es un número del vocabulario. Su lugar dice cuánto giran sus consultas y sus claves: 0 en las unidades, 1 en las decenas… y −1 en lo que no es cifra."],
-    "encoder.embeddings": ["embeddings", "Una fila por símbolo. La posición no se suma aquí: entra al girar consultas y claves."],
-    memory: ["memoria", "El flujo del codificador, normalizado: lo que el decodificador consulta en todos los pasos."],
-    "decoder.tokens": ["tokens", "El comienzo y lo ya escrito. Su lugar es el de la cifra que toca escribir."],
+    "encoder.tokens": [
+      "tokens",
+      "Cada símbolo es un número del vocabulario. Su lugar dice cuánto giran sus consultas y sus claves: 0 en las unidades, 1 en las decenas… y −1 en lo que no es cifra.",
+    ],
+    "encoder.embeddings": [
+      "embeddings",
+      "Una fila por símbolo. La posición no se suma aquí: entra al girar consultas y claves.",
+    ],
+    memory: [
+      "memoria",
+      "El flujo del codificador, normalizado: lo que el decodificador consulta en todos los pasos.",
+    ],
+    "decoder.tokens": [
+      "tokens",
+      "El comienzo y lo ya escrito. Su lugar es el de la cifra que toca escribir.",
+    ],
     "decoder.embeddings": ["embeddings", "Una fila por símbolo ya escrito, empezando por el comienzo."],
-    "decoder.final": ["salida", "El flujo del decodificador, normalizado. De su última fila salen los logits."],
+    "decoder.final": [
+      "salida",
+      "El flujo del decodificador, normalizado. De su última fila salen los logits.",
+    ],
     logits: ["logits", "El producto de la última fila de la salida por el embedding de cada símbolo."],
     probabilities: ["probabilidades", "La softmax de los logits. Se escribe el símbolo más probable."],
   };
@@ -238,7 +315,9 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     const inner = [...Array(depth).keys()].flatMap((layer) =>
       Object.keys(KINDS).flatMap((kind) => {
         const prefix = `${stack}.${layer}.${kind}.`,
-          names = Object.keys(run.tensors).filter((name) => name.startsWith(prefix) && !name.endsWith("stream"));
+          names = Object.keys(run.tensors).filter(
+            (name) => name.startsWith(prefix) && !name.endsWith("stream"),
+          );
         if (!names.length) return [];
         const label = kind === "attention" && stack === "decoder" ? "autoatención causal" : KINDS[kind];
         return [
@@ -249,19 +328,28 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     );
     const alone = (name) => ({label: WHOLE[name][0], names: [name]});
     const before = [`${stack}.tokens`, `${stack}.embeddings`].map(alone);
-    return [...before, ...inner, ...(stack === "encoder" ? ["memory"] : ["decoder.final", "logits", "probabilities"]).map(alone)];
+    return [
+      ...before,
+      ...inner,
+      ...(stack === "encoder" ? ["memory"] : ["decoder.final", "logits", "probabilities"]).map(alone),
+    ];
   }
 
   const stagesBox = h("div"),
     partsBox = h("div"),
     panel = h("div", {class: "add-panel"});
-  const inside = h("details", {class: "add-inside", open: data.inside}, h("summary", null, "Por dentro: todos los tensores"));
+  const inside = h(
+    "details",
+    {class: "add-inside", open: data.inside},
+    h("summary", null, "Por dentro: todos los tensores"),
+  );
   const stacks = choice({
     label: "Pila",
     value: 1,
     options: ["codificador: lee", "decodificador: escribe"],
     onchange: (i) => show(i ? "decoder" : "encoder"),
   });
+  inside.addEventListener("focusin", () => stop()); // si se mira dentro, que no cambie solo
   inside.append(h("div", {class: "add-stacks"}, stacks.node), stagesBox, partsBox, panel);
 
   function show(stack, piece) {
@@ -273,7 +361,10 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   }
   function drawStages(stages) {
     const at = stages.findIndex(({names}) => names.includes(state.piece)),
-      favourite = (names) => names.find((name) => name.endsWith("weights")) ?? names.find((name) => name.endsWith("hidden")) ?? names[0];
+      favourite = (names) =>
+        names.find((name) => name.endsWith("weights")) ??
+        names.find((name) => name.endsWith("hidden")) ??
+        names[0];
     stagesBox.replaceChildren(
       choice({
         label: "Etapa",
@@ -291,7 +382,9 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   }
   const partOf = (name) => PARTS[name.split(".").at(-1)];
   function drawParts({names}) {
-    const order = Object.keys(PARTS).map((part) => names.find((name) => name.endsWith(`.${part}`))).filter(Boolean);
+    const order = Object.keys(PARTS)
+      .map((part) => names.find((name) => name.endsWith(`.${part}`)))
+      .filter(Boolean);
     partsBox.replaceChildren(
       order.length > 1
         ? choice({
@@ -309,14 +402,19 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   }
 
   const isReadSide = (name) => name.startsWith("encoder") || name === "memory";
-  const rowsAre = (name) => (isReadSide(name) || /cross_attention\.(key|value)$/.test(name) ? run.ids : run.inputs.slice(0, state.step + 1));
-  const columnsAre = (name) => (isReadSide(name) || name.includes("cross_attention") ? run.ids : run.inputs.slice(0, state.step + 1));
+  const rowsAre = (name) =>
+    isReadSide(name) || /cross_attention\.(key|value)$/.test(name)
+      ? run.ids
+      : run.inputs.slice(0, state.step + 1);
+  const columnsAre = (name) =>
+    isReadSide(name) || name.includes("cross_attention") ? run.ids : run.inputs.slice(0, state.step + 1);
   /* Del decodificador se enseña hasta este paso; lo demás aún no existía. */
   function visible(name) {
     const tensor = tensorOf(name),
       n = rowsAre(name).length;
     if (name === "logits" || name === "probabilities") return [tensor[state.step]];
-    if (/scores|weights/.test(name)) return tensor.map((rows) => rows.slice(0, n).map((row) => row.slice(0, columnsAre(name).length)));
+    if (/scores|weights/.test(name))
+      return tensor.map((rows) => rows.slice(0, n).map((row) => row.slice(0, columnsAre(name).length)));
     return Array.isArray(tensor[0]?.[0]) ? tensor.map((rows) => rows.slice(0, n)) : tensor.slice(0, n);
   }
   const shapeOf = (tensor) => (Array.isArray(tensor) ? [tensor.length, ...shapeOf(tensor[0])] : []);
@@ -324,20 +422,57 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   function drawPanel() {
     const name = state.piece,
       tensor = visible(name);
-    const [title, about] = WHOLE[name] ?? (name.endsWith("stream") ? ["flujo residual", "Lo que había más lo que la subcapa añade."] : partOf(name));
+    const [title, about] =
+      WHOLE[name] ??
+      (name.endsWith("stream")
+        ? ["flujo residual", "Lo que había más lo que la subcapa añade."]
+        : partOf(name));
     const size = shapeOf(tensor);
     if (size[0] === 1 && /^(logits|prob)/.test(name)) size.shift();
     panel.replaceChildren(
-      h("p", {class: "add-name"}, h("b", null, title), " ", h("span", {class: "add-size"}, `(${size.join(", ")})`), h("code", null, name)),
+      h(
+        "p",
+        {class: "add-name"},
+        h("b", null, title),
+        " ",
+        h("span", {class: "add-size"}, `(${size.join(", ")})`),
+        h("code", null, name),
+      ),
       h("p", {class: "add-note"}, about),
-      name.endsWith("tokens") ? tokenTable(name) : /scores|weights/.test(name) ? maps(name, tensor) : strips(name, tensor),
+      name.endsWith("tokens")
+        ? tokenTable(name)
+        : /scores|weights/.test(name)
+          ? maps(name, tensor)
+          : strips(name, tensor),
     );
   }
   function tokenTable(name) {
     const ids = rowsAre(name),
       places = name.startsWith("encoder") ? run.places : ids.map((_, i) => i);
-    const line = (title, cells) => h("tr", null, h("th", {scope: "row"}, title), cells.map((text) => h("td", null, text)));
-    return h("table", {class: "add-table"}, h("tbody", null, line("símbolo", ids.map((id) => signs[id])), line("número", ids), line("lugar", places.map((one) => number(one, 0)))));
+    const line = (title, cells) =>
+      h(
+        "tr",
+        null,
+        h("th", {scope: "row"}, title),
+        cells.map((text) => h("td", null, text)),
+      );
+    return h(
+      "table",
+      {class: "add-table"},
+      h(
+        "tbody",
+        null,
+        line(
+          "símbolo",
+          ids.map((id) => signs[id]),
+        ),
+        line("número", ids),
+        line(
+          "lugar",
+          places.map((one) => number(one, 0)),
+        ),
+      ),
+    );
   }
 
   /* Un mapa por cabeza, o solo el de la elegida: filas, quien pregunta; columnas, a quién mira. */
@@ -349,20 +484,51 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     const one = (value, i, j, k) => {
       const hidden = isCausal && j > i && isWeight;
       const tip = `Cabeza ${k + 1}: «${signs[rowsAre(name)[i]]}» mira a «${signs[columnsAre(name)[j]]}», ${isWeight ? "peso" : "puntuación"} ${number(value, 3)}`;
-      return h("td", {"data-tip": tip, class: hidden ? "hatched" : "", style: hidden ? "" : isWeight ? heat(value) : tint(value / widest)}, number(value, isWeight ? 2 : 1));
+      return h(
+        "td",
+        {
+          "data-tip": tip,
+          class: hidden ? "hatched" : "",
+          style: hidden ? "" : isWeight ? heat(value) : tint(value / widest),
+        },
+        number(value, isWeight ? 2 : 1),
+      );
     };
     const table = (rows, k) =>
       h(
         "table",
         {class: "add-map"},
         h("caption", null, `cabeza ${k + 1}`),
-        h("thead", null, h("tr", null, h("td"), columnsAre(name).map((id) => h("th", {scope: "col"}, signs[id])))),
-        h("tbody", null, rows.map((row, i) => h("tr", {class: !isReadSide(name) && i === state.step ? "add-current" : ""}, h("th", {scope: "row"}, signs[rowsAre(name)[i]]), row.map((value, j) => one(value, i, j, k))))),
+        h(
+          "thead",
+          null,
+          h(
+            "tr",
+            null,
+            h("td"),
+            columnsAre(name).map((id) => h("th", {scope: "col"}, signs[id])),
+          ),
+        ),
+        h(
+          "tbody",
+          null,
+          rows.map((row, i) =>
+            h(
+              "tr",
+              {class: !isReadSide(name) && i === state.step ? "add-current" : ""},
+              h("th", {scope: "row"}, signs[rowsAre(name)[i]]),
+              row.map((value, j) => one(value, i, j, k)),
+            ),
+          ),
+        ),
       );
-    return h("div", {class: "add-maps"}, chosen.map((k) => table(heads[k], k)));
+    return h(
+      "div",
+      {class: "add-maps"},
+      chosen.map((k) => table(heads[k], k)),
+    );
   }
-  const tint = (share, role = "attention") =>
-    `background:${shade(share, role, 50)};color:var(--on-low)`;
+  const tint = (share, role = "attention") => `background:${shade(share, role, 50)};color:var(--on-low)`;
   /* El color crece con la raíz del valor: así se ven también los pequeños. */
   const shade = (share, role, most = 100) =>
     `color-mix(in srgb,var(--${share < 0 ? "muted" : role}) ${(most * Math.sqrt(Math.abs(share))).toFixed(0)}%,var(--paper))`;
@@ -376,7 +542,10 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
       widest = Math.max(1e-9, ...flat.map(Math.abs));
     const ids = /^(logits|prob)/.test(name) ? [run.inputs[state.step]] : rowsAre(name);
     const spread = (values) => {
-      const stops = values.map((value, c) => `${shade(value / widest, role)} ${((100 * c) / values.length).toFixed(2)}% ${((100 * (c + 1)) / values.length).toFixed(2)}%`);
+      const stops = values.map(
+        (value, c) =>
+          `${shade(value / widest, role)} ${((100 * c) / values.length).toFixed(2)}% ${((100 * (c + 1)) / values.length).toFixed(2)}%`,
+      );
       return h("span", {class: "add-strip", style: `background:linear-gradient(to right,${stops.join()})`});
     };
     const numbers = h("div", {class: "add-numbers", tabindex: 0, role: "group"});
@@ -384,7 +553,17 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
       state.row = i;
       numbers.setAttribute("aria-label", `Los números de «${signs[ids[i]]}»`);
       numbers.replaceChildren(
-        ...rows[i].map((values, k) => h("p", null, byHead && h("b", null, `cabeza ${k + 1}: `), (name === "logits" || name === "probabilities" ? values.map((v, c) => `${signs[c]} ${number(v, 3)}`) : values.map((v) => number(v))).join("  "))),
+        ...rows[i].map((values, k) =>
+          h(
+            "p",
+            null,
+            byHead && h("b", null, `cabeza ${k + 1}: `),
+            (name === "logits" || name === "probabilities"
+              ? values.map((v, c) => `${signs[c]} ${number(v, 3)}`)
+              : values.map((v) => number(v))
+            ).join("  "),
+          ),
+        ),
       );
     };
     const first = Math.min(isReadSide(name) || ids === run.ids ? state.row : ids.length - 1, ids.length - 1);
@@ -393,7 +572,10 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
       className: "add-rows",
       value: first,
       describe: (i) => `«${signs[ids[i]]}», fila ${i + 1} de ${ids.length}`,
-      options: rows.map((parts, i) => [h("span", {class: "add-label"}, signs[ids[i]]), h("span", {class: "add-segments"}, parts.map(spread))]),
+      options: rows.map((parts, i) => [
+        h("span", {class: "add-label"}, signs[ids[i]]),
+        h("span", {class: "add-segments"}, parts.map(spread)),
+      ]),
       onchange: write,
     });
     write(first);
@@ -402,7 +584,16 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   }
 
   // ---- Escribir -------------------------------------------------------------------------------------------------------
-  const field = h("input", {type: "text", class: "add-field", value: data.start, "aria-label": "Suma", "aria-describedby": `${root.id}-aviso`, autocomplete: "off", spellcheck: "false", enterkeyhint: "go"});
+  const field = h("input", {
+    type: "text",
+    class: "add-field",
+    value: data.start,
+    "aria-label": "Suma",
+    "aria-describedby": `${root.id}-aviso`,
+    autocomplete: "off",
+    spellcheck: "false",
+    enterkeyhint: "go",
+  });
   const problem = h("p", {class: "add-problem", role: "alert", id: `${root.id}-aviso`, hidden: true});
   const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
   function complain(text) {
@@ -494,7 +685,11 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     tellPlayer();
   }
   const tellPlayer = () => {
-    player.textContent = timer ? "Pausa" : "Ver otra vez";
+    player.textContent = timer
+      ? "Pausa"
+      : state.step < (run?.written.length ?? 9) - 1
+        ? "Reproducir"
+        : "Ver otra vez";
   };
 
   // ---- Juntarlo todo --------------------------------------------------------------------------------------------------
@@ -521,7 +716,10 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
       .sort((i, j) => crossed[j] - crossed[i])
       .slice(0, 2)
       .filter((i) => crossed[i] >= 0.1)
-      .map((i) => `«${signs[run.ids[i]]}» (${run.places[i] < 0 ? "" : `${PLACES[run.places[i]]}, `}${number(crossed[i])})`)
+      .map(
+        (i) =>
+          `«${signs[run.ids[i]]}» (${run.places[i] < 0 ? "" : `${PLACES[run.places[i]]}, `}${number(crossed[i])})`,
+      )
       .join(" y ");
   }
   function tell() {
@@ -538,7 +736,10 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
       result = resultOf(run),
       right = result === run.a + run.b;
     said.className = `add-answer ${!whole ? "add-open" : right ? "" : "add-wrong"}`;
-    said.textContent = !whole || right ? `${run.a} + ${run.b} = ${whole ? result : "?"}` : `Ha escrito ${result}, y ${run.a} + ${run.b} son ${run.a + run.b}: aquí falla.`;
+    said.textContent =
+      !whole || right
+        ? `${run.a} + ${run.b} = ${whole ? result : "?"}`
+        : `Ha escrito ${result}, y ${run.a} + ${run.b} son ${run.a + run.b}: aquí falla.`;
   }
 
   function update(change) {
@@ -551,12 +752,15 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     drawHeads();
     drawAnswer();
     show(state.stack, state.piece);
+    tellPlayer();
     read.say(tell());
     root.atento = {state: {...state}, run, add: (a, b) => add(a, b).written};
   }
   root.dataset.idle = "";
   drawBlank();
   tellPlayer();
-  read.say(`Pulsa «Sumar»: ${data.parameters.toLocaleString("es").replace(/\D/g, "\u202f")} números (${data.kilobytes} kB) escribirán el resultado, cifra a cifra.`);
+  read.say(
+    `Pulsa «Sumar»: ${data.parameters.toLocaleString("es").replace(/\D/g, "\u202f")} números (${data.kilobytes} kB) escribirán el resultado, cifra a cifra.`,
+  );
   root.atento = {state: {...state}};
 });

@@ -20,10 +20,20 @@ window.atentoTransformer ??= (() => {
       start = 8 + view.getUint32(0, true);
     const {__metadata__: notes, ...tensors} = JSON.parse(new TextDecoder().decode(bytes.subarray(8, start)));
     const weights = {};
-    for (const [name, {shape, data_offsets: [from, to]}] of Object.entries(tensors)) {
-      const all = Array.from({length: (to - from) / 2}, (_, i) => half(view.getUint16(start + from + 2 * i, true)));
+    for (const [
+      name,
+      {
+        shape,
+        data_offsets: [from, to],
+      },
+    ] of Object.entries(tensors)) {
+      const all = Array.from({length: (to - from) / 2}, (_, i) =>
+        half(view.getUint16(start + from + 2 * i, true)),
+      );
       const width = shape[1];
-      weights[name] = width ? Array.from({length: shape[0]}, (_, r) => all.slice(r * width, (r + 1) * width)) : all;
+      weights[name] = width
+        ? Array.from({length: shape[0]}, (_, r) => all.slice(r * width, (r + 1) * width))
+        : all;
     }
     return {card: JSON.parse(notes.ficha), weights};
   }
@@ -68,9 +78,12 @@ window.atentoTransformer ??= (() => {
         const middle = mean(row),
           centered = row.map((value) => value - middle);
         const scale = Math.sqrt(mean(centered.map((value) => value * value)) + 1e-5);
-        return centered.map((value, c) => (weights[`${name}.weight`][c] * value) / scale + weights[`${name}.bias`][c]);
+        return centered.map(
+          (value, c) => (weights[`${name}.weight`][c] * value) / scale + weights[`${name}.bias`][c],
+        );
       });
-    const embed = (ids, name) => ids.map((id) => weights[`${name}.tokens.weight`][id].map((v) => v * width ** 0.5));
+    const embed = (ids, name) =>
+      ids.map((id) => weights[`${name}.tokens.weight`][id].map((v) => v * width ** 0.5));
     const split = (x) =>
       Array.from({length: heads}, (_, k) => x.map((row) => row.slice(k * size, (k + 1) * size)));
     const turn = (parts, places) => parts.map((rows) => rows.map((row, i) => rotate(row, places[i])));
@@ -86,7 +99,9 @@ window.atentoTransformer ??= (() => {
       const masked = (row, i) => row.map((score, j) => (isCausal && j > i ? -Infinity : score));
       const attended = scores.map((rows) => rows.map((row, i) => softmax(masked(row, i))));
       const output = attended.map((rows, k) =>
-        rows.map((row) => value[k][0].map((_, c) => row.reduce((total, weight, j) => total + weight * value[k][j][c], 0))),
+        rows.map((row) =>
+          value[k][0].map((_, c) => row.reduce((total, weight, j) => total + weight * value[k][j][c], 0)),
+        ),
       );
       const joined = read.map((_, i) => output.flatMap((rows) => rows[i]));
       const added = linear(joined, `${name}.project_output`);
@@ -151,7 +166,8 @@ window.atentoTransformer ??= (() => {
           last = tensors.probabilities.at(-1),
           next = last.indexOf(Math.max(...last));
         written.push(next);
-        if (next === eos_id || written.length === most) return {written, inputs, tensors: {...read, ...tensors}};
+        if (next === eos_id || written.length === most)
+          return {written, inputs, tensors: {...read, ...tensors}};
         inputs.push(next);
       }
     }
