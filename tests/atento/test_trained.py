@@ -1,7 +1,9 @@
 """El sumador que viaja con el libro: acierta lo que no ha visto y su ficha dice la verdad."""
 
 import re
+import runpy
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,6 +12,8 @@ from safetensors.torch import load
 from atento import trained
 from atento.tasks import addition
 from atento.tasks.addition import Sum
+
+RECIPES = Path(__file__).resolve().parents[2] / "tools" / "semillas"
 
 
 @pytest.fixture(scope="module")
@@ -53,15 +57,10 @@ def test_it_is_small_and_says_what_it_is(model):
 
 
 def test_the_recipe_of_the_card_is_the_one_that_is_run():
-    import sys
-    from pathlib import Path
-
-    sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools" / "semillas"))
-    from cap14 import RUNS_14, build_14
-
-    training, run = trained.facts()["training"], RUNS_14["suma"]
+    recipe = runpy.run_path(str(RECIPES / "cap14.py"))
+    training, run = trained.facts()["training"], recipe["RUNS_14"]["suma"]
     assert all(training[name] == run[name] for name in ("steps", "batch_size", "rate", "warmup"))
-    assert asdict(build_14("suma", 0).config) == trained.facts()["config"]
+    assert asdict(recipe["build_14"]("suma", 0).config) == trained.facts()["config"]
 
 
 # --- El fichero -----------------------------------------------------------------------------------
