@@ -401,6 +401,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     );
   }
 
+  const isLast = (name) => name === "logits" || name === "probabilities"; // solo la última fila
   const isReadSide = (name) => name.startsWith("encoder") || name === "memory";
   const rowsAre = (name) =>
     isReadSide(name) || /cross_attention\.(key|value)$/.test(name)
@@ -412,7 +413,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   function visible(name) {
     const tensor = tensorOf(name),
       n = rowsAre(name).length;
-    if (name === "logits" || name === "probabilities") return [tensor[state.step]];
+    if (isLast(name)) return tensor[state.step];
     if (/scores|weights/.test(name))
       return tensor.map((rows) => rows.slice(0, n).map((row) => row.slice(0, columnsAre(name).length)));
     return Array.isArray(tensor[0]?.[0]) ? tensor.map((rows) => rows.slice(0, n)) : tensor.slice(0, n);
@@ -428,7 +429,6 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
         ? ["flujo residual", "Lo que había más lo que la subcapa añade."]
         : partOf(name));
     const size = shapeOf(tensor);
-    if (size[0] === 1 && /^(logits|prob)/.test(name)) size.shift();
     panel.replaceChildren(
       h(
         "p",
@@ -441,9 +441,11 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
       h("p", {class: "add-note"}, about),
       name.endsWith("tokens")
         ? tokenTable(name)
-        : /scores|weights/.test(name)
-          ? maps(name, tensor)
-          : strips(name, tensor),
+        : isLast(name)
+          ? signList(name, tensor)
+          : /scores|weights/.test(name)
+            ? maps(name, tensor)
+            : strips(name, tensor),
     );
   }
   function tokenTable(name) {
@@ -470,6 +472,25 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
         line(
           "lugar",
           places.map((one) => number(one, 0)),
+        ),
+      ),
+    );
+  }
+
+  /* Un número por símbolo del vocabulario. */
+  function signList(name, values) {
+    const widest = Math.max(...values.map(Math.abs));
+    const color = (value) => (name === "logits" ? tint(value / widest) : heat(value));
+    return h(
+      "ul",
+      {class: "add-signs"},
+      values.map((value, id) =>
+        h(
+          "li",
+          {style: color(value)},
+          h("b", null, signs[id]),
+          " ",
+          number(value, name === "logits" ? 2 : 3),
         ),
       ),
     );
@@ -540,7 +561,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     const rows = byHead ? tensor[0].map((_, i) => tensor.map((head) => head[i])) : tensor.map((row) => [row]);
     const flat = rows.flat(2),
       widest = Math.max(1e-9, ...flat.map(Math.abs));
-    const ids = /^(logits|prob)/.test(name) ? [run.inputs[state.step]] : rowsAre(name);
+    const ids = rowsAre(name);
     const spread = (values) => {
       const stops = values.map(
         (value, c) =>
@@ -554,19 +575,11 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
       numbers.setAttribute("aria-label", `Los números de «${signs[ids[i]]}»`);
       numbers.replaceChildren(
         ...rows[i].map((values, k) =>
-          h(
-            "p",
-            null,
-            byHead && h("b", null, `cabeza ${k + 1}: `),
-            (name === "logits" || name === "probabilities"
-              ? values.map((v, c) => `${signs[c]} ${number(v, 3)}`)
-              : values.map((v) => number(v))
-            ).join("  "),
-          ),
+          h("p", null, byHead && h("b", null, `cabeza ${k + 1}: `), values.map((v) => number(v)).join("  ")),
         ),
       );
     };
-    const first = Math.min(isReadSide(name) || ids === run.ids ? state.row : ids.length - 1, ids.length - 1);
+    const first = ids === run.ids ? state.row : ids.length - 1;
     const list = choice({
       label: "Fila",
       className: "add-rows",
