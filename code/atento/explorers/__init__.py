@@ -1,4 +1,4 @@
-"""Piso 8: las figuras interactivas del libro, sin servidor ni red.
+"""Piso 9: las figuras interactivas del libro, sin servidor ni red.
 
 Cada función recibe números que el capítulo ha calculado y devuelve un objeto que un cuaderno sabe
 mostrar:
@@ -13,11 +13,14 @@ mostrar:
 - :func:`mask`: se pinta quién puede mirar a quién; pesos y alcance tras varias capas.
 - :func:`stream`: qué encuentra, qué lee y qué añade cada subcapa de una pila.
 
+El Transformer entrenado del libro, que suma en la página, se importa aparte,
+``from atento.explorers.adder import adder``: trae consigo el modelo, y las demás no lo necesitan.
+
 Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una
 tabla con el estado inicial.
 """
 
-from atento.explorers.base import Explorer, deduplicate
+from atento.explorers.base import Explorer, deduplicate, detach
 from atento.explorers.clock import ClockExplorer, clock
 from atento.explorers.mask import MaskExplorer, mask
 from atento.explorers.merges import MergesExplorer, merges
@@ -41,6 +44,7 @@ __all__ = [
     "StreamExplorer",
     "clock",
     "deduplicate",
+    "detach",
     "mask",
     "merges",
     "paths",
