@@ -32,7 +32,7 @@ PISOS = {
     ],
     6: ["models"],
     7: ["tasks", "adaptation", "interpret"],
-    8: ["diagrams"],
+    8: ["trained", "diagrams"],
     9: ["explorers"],  # el mapa se dibuja con diagrams
 }
 PISO = {nombre: piso for piso, nombres in PISOS.items() for nombre in nombres}

@@ -14,12 +14,15 @@ mostrar:
 - :func:`stream`: qué encuentra, qué lee y qué añade cada subcapa de una pila.
 - :func:`architecture`: el mapa del Transformer; qué entra y qué sale de cada parte.
 
+El Transformer entrenado del libro, que suma en la página, se importa aparte,
+``from atento.explorers.adder import adder``: trae consigo el modelo, y las demás no lo necesitan.
+
 Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una
 tabla con el estado inicial.
 """
 
 from atento.explorers.architecture import ArchitectureExplorer, architecture
-from atento.explorers.base import Explorer, deduplicate
+from atento.explorers.base import Explorer, deduplicate, detach
 from atento.explorers.clock import ClockExplorer, clock
 from atento.explorers.mask import MaskExplorer, mask
 from atento.explorers.merges import MergesExplorer, merges
@@ -45,6 +48,7 @@ __all__ = [
     "architecture",
     "clock",
     "deduplicate",
+    "detach",
     "mask",
     "merges",
     "paths",
