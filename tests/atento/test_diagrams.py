@@ -367,6 +367,14 @@ CASES = {
     "stream-replaced": lambda: diagrams.stream(
         {"sustituir": [Sublayer("atención", None, adds=False)]}, entry="X", end="Y", norm="RMS"
     ),
+    "architecture": lambda: diagrams.architecture(),
+    "architecture-post": lambda: diagrams.architecture(
+        source="la niña",
+        target="⟨inicio⟩ the girl who sleeps under the old apple tree",
+        norm="post",
+        tied=True,
+        lit=["memory", "decoder.cross_attention", "decoder.attention.sum", "output"],
+    ),
     "additions": lambda: diagrams.additions(
         ["nombre", "verbo", "número", "sujeto", "bien", "mal"],
         [0, 1, 1, 0, 0, 0],
@@ -680,6 +688,10 @@ def test_any_room(tables, badges):
             "no cabe junto a su flecha",
         ),
         (lambda: diagrams.blocks([["a"]], [("a", "b")]), "«b» no está en grid"),
+        (lambda: diagrams.architecture(norm="dentro"), "se esperaba 'pre' o 'post'"),
+        (lambda: diagrams.architecture(lit=["decoder.norma"]), "«decoder.norma» no es una parte"),
+        (lambda: diagrams.architecture(source=" "), "se esperaba una frase"),
+        (lambda: diagrams.architecture(output="palabra " * 12), "no cabe en tres líneas"),
         (lambda: diagrams.stream({}), "al menos una columna"),
         (lambda: diagrams.stream({"a": []}), "un paso en cada una"),
         (lambda: diagrams.stream({"a": [Sublayer("atención " * 9)]}), "«a» no cabe"),
