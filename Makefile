@@ -14,7 +14,7 @@ RAPIDAS ?=
 SOLO ?=
 
 .DEFAULT_GOAL := ayuda
-.PHONY: ayuda entorno sistema libro epub pdf paquete ver prueba procesadores referencias tiempos semillas prosa formato estilo bancos mutantes capitulo limpia
+.PHONY: ayuda entorno sistema libro epub pdf paquete ver prueba procesadores referencias tiempos semillas prosa sumador formato estilo bancos mutantes capitulo limpia
 
 ayuda:          ## enseña estas órdenes
 	@$(AQUI) grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -56,6 +56,9 @@ semillas: entorno ## repite las otras semillas y las ejecuciones largas (minutos
 
 prosa: entorno  ## guarda la prosa del libro de ahora y repite los capítulos que aprenden de ella
 	@$(AQUI) $(VENV) tools/prosa.py
+
+sumador: entorno ## entrena otra vez el Transformer que suma en la página y guarda sus pesos
+	@$(AQUI) $(VENV) tools/sumador.py
 
 tiempos:        ## apunta los tiempos medidos de cada capítulo (CAPITULO=…)
 	@$(AQUI) $(VENV) tools/tiempos.py $(CAPITULO)

@@ -161,7 +161,7 @@ class GatedFeedForward(nn.Module):
 
 # %%
 class BrokenBlock(nn.Module):
-    """Bloque Pre-LN con el descarte a la vista.
+    """Bloque Pre-LN con el dropout a la vista.
 
     Enunciado: ejercicio 10.9 del capítulo.
     """
@@ -187,7 +187,7 @@ class BrokenBlock(nn.Module):
     def drop(
         self, x: Float[Tensor, "batch n d"], kept: Bool[Tensor, "batch n d"]
     ) -> Float[Tensor, "batch n d"]:
-        """Descarte: pone a 0 lo que ``kept`` no guarda, y lo demás lo agranda para compensar."""
+        """Dropout: pone a 0 lo que ``kept`` no guarda, y lo demás lo agranda para compensar."""
         return x * kept / (1 - self.rate)
 
     def forward(

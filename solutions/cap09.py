@@ -83,9 +83,9 @@ def apply_rope(
     """Gira cada pareja de componentes un ángulo proporcional a su sitio."""
     d = x.shape[-1]
     speed = base ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)
-    angle = positions[..., None] * speed  # (…, n, pair)
+    angle = positions[..., None] * speed  # (…, n, d/2)
     if angle.ndim == 3:
-        angle = angle[:, None]  # (batch, 1, n, pair)
+        angle = angle[:, None]  # (batch, 1, n, d/2)
     cos, sin = angle.cos(), angle.sin()
     if layout == "half":
         a, b = x[..., : d // 2], x[..., d // 2 :]
@@ -233,7 +233,7 @@ def move_cache(
     """Las claves ya giradas, como si todos sus sitios fueran ``offset`` más."""
     width = key.shape[-1] if rotary_dim is None else rotary_dim
     speed = base ** (-torch.arange(0, width, 2, dtype=key.dtype) / width)
-    angle = (offset[:, None] * speed)[:, None, None]  # (batch, 1, 1, pair)
+    angle = (offset[:, None] * speed)[:, None, None]  # (batch, 1, 1, d/2)
     cos, sin = angle.cos(), angle.sin()
     a, b = key[..., 0:width:2], key[..., 1:width:2]
     moved = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)

@@ -241,13 +241,13 @@ class GatedFeedForward(nn.Module):
 # ## 10.9 Un bloque averiado
 #
 # Las tres faltas: la varianza dividía entre $d - 1$; la primera suma partía del vector normalizado
-# y no del flujo; y el segundo descarte caía sobre la suma, con lo que borraba también lo que ya
+# y no del flujo; y el segundo dropout caía sobre la suma, con lo que borraba también lo que ya
 # estaba en el flujo.
 
 
 # %%
 class BrokenBlock(nn.Module):
-    """Bloque Pre-LN con el descarte a la vista."""
+    """Bloque Pre-LN con el dropout a la vista."""
 
     def __init__(self, d_model: int, d_ff: int, rate: float) -> None:
         super().__init__()
@@ -267,7 +267,7 @@ class BrokenBlock(nn.Module):
     def drop(
         self, x: Float[Tensor, "batch n d"], kept: Bool[Tensor, "batch n d"]
     ) -> Float[Tensor, "batch n d"]:
-        """Descarte: pone a 0 lo que ``kept`` no guarda, y lo demás lo agranda para compensar."""
+        """Dropout: pone a 0 lo que ``kept`` no guarda, y lo demás lo agranda para compensar."""
         return x * kept / (1 - self.rate)
 
     def forward(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from functools import partial
 from pathlib import Path
 
 import pydata_sphinx_theme
@@ -14,11 +15,15 @@ import pytest
 import torch
 from torch import nn
 
-from atento import explorers, plots
+from atento import attention, explorers, plots, trained
 from atento.attention import MultiHeadAttention
 from atento.blocks import EncoderBlock
+from atento.decoding import beam_search, by_length, by_total, by_wu
 from atento.explorers import base
+from atento.explorers.adder import adder, complaint
 from atento.layers import FeedForward
+from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
+from atento.tasks import addition
 from atento.tokenizers import BPE, Unigram, visible
 
 pytestmark = pytest.mark.navegador
@@ -129,6 +134,81 @@ FLUJO_ANCHO = explorers.stream(
     ask="most",
     name="flujo-ancho",
 )
+VOCABULARIO = [
+    "⟨relleno⟩",
+    "⟨inicio⟩",
+    "⟨fin⟩",
+    "they",
+    "do",
+    "not",
+    "clean",
+    "the",
+    "white",
+    "house",
+]
+
+
+def maquina(**opciones):
+    torch.manual_seed(6)
+    return Seq2Seq(Seq2SeqConfig(9, len(VOCABULARIO), d_model=8, n_heads=2, d_ff=16, **opciones))
+
+
+def mapa(origen, destino, nombre, **opciones):
+    numeros = ([3 + i % 6 for i in range(len(lado))] for lado in (origen, destino))
+    uno, otro = numeros
+    return explorers.architecture(
+        maquina(**opciones), origen, destino, source_ids=uno, target_ids=otro,
+        vocabulary=VOCABULARIO, links={"cross": ("la sección", "#cruzada")}, name=nombre,
+    )  # fmt: skip
+
+
+MAPA = mapa(
+    ["no", "limpian", "la", "casa", "blanca"],
+    ["⟨inicio⟩", "they", "do", "not", "clean", "the"],
+    "mapa",
+    n_decoder_layers=3,
+)
+MAPA_ANCHO = mapa(
+    ["no", "comprenden", "las", "explicaciones", "de", "la", "profesora", ".", "⟨fin⟩"],
+    ["⟨inicio⟩", *VOCABULARIO[2:]],
+    "mapa-ancho",
+    norm_first=False,
+    final_norm=False,
+)
+SUMADOR = adder("758 + 469", name="sumador", inside=True)
+FRASES_DEL_HAZ = {
+    "no": {"limpian": 1.0},
+    "limpian": {"la": 0.6, "nada": 0.4},
+    "la": {"casa": 0.5, "calle": 0.3, "mesa": 0.2},
+    "nada": {".": 0.9, "más": 0.1},
+} | dict.fromkeys(("casa", "calle", "mesa", "más"), {".": 1.0})
+DEL_HAZ = ["<fin>", "no", "limpian", "la", "nada", "casa", "calle", "mesa", "más", "."]
+
+
+def paso_de_tabla(ids, estado):
+    filas = [FRASES_DEL_HAZ.get(DEL_HAZ[i], {"<fin>": 1.0}) for i in ids[:, -1].tolist()]
+    return torch.tensor([[f.get(p, 1e-6) for p in DEL_HAZ] for f in filas]).log(), estado
+
+
+HAZ = explorers.beam(
+    partial(beam_search, paso_de_tabla, torch.tensor([[1, 2]]), eos_id=0), DEL_HAZ, eos_id=0,
+    widths=(1, 2, 4), penalties={"suma": by_total, "media": by_length(1), "Wu": by_wu(0.6)},
+    name="haz",
+)  # fmt: skip
+SOLO_UNA = explorers.beam(
+    partial(beam_search, paso_de_tabla, torch.tensor([[1, 2, 4]]), eos_id=0), DEL_HAZ, eos_id=0,
+    widths=(1, 3), penalties={"suma": by_total}, max_length=2, name="solo-una",
+    question="¿Cambia algo con anchura 3?", answer="No.",
+)  # fmt: skip
+VERDAD = torch.softmax(normal(3, 30, semilla=8), -1) * (normal(3, 30, semilla=9) > -0.5)
+SORTEO = explorers.sampling(
+    2 * normal(3, 30, semilla=6) * torch.tensor([[2.0], [0.3], [1.0]]),
+    [f"palabra{i}" for i in range(30)], ["la casa es", "no", "los perros de la vecina están"],
+    truth=VERDAD / VERDAD.sum(-1, keepdim=True), name="sorteo",
+)  # fmt: skip
+EMPATES = explorers.sampling(
+    [[1.0, 2.0, 2.0, 0.0, 2.0, 1.0]], list("abcdef"), ["tras"], name="empates"
+)
 
 
 def ejecuciones(calientan, **medida):
@@ -168,6 +248,13 @@ TODOS = {
     "uniones": UNIONES_BPE,
     "flujo": FLUJO,
     "flujo-ancho": FLUJO_ANCHO,
+    "mapa": MAPA,
+    "mapa-ancho": MAPA_ANCHO,
+    "sumador": SUMADOR,
+    "haz": HAZ,
+    "solo-una": SOLO_UNA,
+    "sorteo": SORTEO,
+    "empates": EMPATES,
     "calendario": CALENDARIO,
     "perdidas": PERDIDAS,
 }
@@ -723,7 +810,12 @@ def test_ninguna_clase_es_del_tema_del_sitio():
 
 @cada_uno
 def test_pesa_como_mucho_40_kb(explorador):
-    assert len(explorador._repr_html_().encode()) <= 40_000
+    """El mapa, con su dibujo y sus tablas, 120; el sumador, que trae un Transformer, 52 (y 400)."""
+    tope = {"architecture": 120_000, "adder": 52_000}.get(explorador.kind, 40_000)
+    entero = explorador._repr_html_()
+    pagina, ficheros = explorers.detach(entero, "modelos")
+    assert len(pagina.encode()) <= tope
+    assert len(entero.encode()) <= 400_000 and len(ficheros) == (explorador is SUMADOR)
 
 
 @cada_uno
@@ -1048,6 +1140,524 @@ def test_la_barra_dice_la_cuenta_de_una_componente(abrir):
     antes, suma = (base.number(fila[k][2]) for k in ("before", "total"))
     dicho = pagina.locator(".probe").inner_text()
     assert dicho.startswith(f"número: {antes} + ") and dicho.endswith(f"= {suma}")
+
+
+# --- El mapa --------------------------------------------------------------------------------------
+
+TOCAR = """([id, parte, bloque]) => {
+  const raiz = document.getElementById(id);
+  raiz.querySelector('[aria-label="Parte del mapa"]').children[parte].click();
+  const bloques = raiz.querySelector('[aria-label="Bloque"]');
+  if (bloques && !bloques.children[bloque].hidden) bloques.children[bloque].click();
+  return raiz.atento;
+}"""
+
+
+@pytest.mark.parametrize("explorador", [MAPA, MAPA_ANCHO], ids=["mapa", "mapa-ancho"])
+def test_cada_parte_del_mapa_dice_lo_que_entra_y_lo_que_sale(abrir, explorador):
+    pagina = abrir(explorador)
+    for i, parte in enumerate(explorador.parts):
+        for bloque in range(explorador.layers[parte.stack] if parte.stack else 1):
+            visto = pagina.evaluate(TOCAR, [explorador.element_id, i, bloque])
+            assert (visto["state"]["key"], visto["state"]["block"]) == (parte.key, bloque)
+            for sentido, parejas in (("reads", parte.reads), ("gives", parte.gives)):
+                for (_, nombre), tabla in zip(parejas, visto["values"][sentido], strict=True):
+                    cierta = explorador.tables.get(nombre.format(b=bloque))
+                    assert (tabla is None) == (cierta is None), nombre
+                    if cierta is not None:
+                        dada = torch.tensor(tabla, dtype=torch.float64)
+                        assert (dada - cierta).abs().max() <= 5.1e-4, nombre
+        ficha = pagina.locator(".card").inner_text()
+        assert parte.says in ficha and "NaN" not in ficha and "undefined" not in ficha
+        if parte.base:
+            miles = f"{parte.base:,}".replace(",", "\u202f" if parte.base >= 10_000 else "")
+            assert miles in ficha
+
+
+def test_cada_boton_del_mapa_cae_sobre_su_parte(abrir):
+    for ancho in (900, 390):
+        pagina = abrir(MAPA, viewport={"width": ancho, "height": 900})
+        lienzo = pagina.locator(".machine svg").bounding_box()
+        botones = pagina.get_by_role("radiogroup", name="Parte del mapa").get_by_role("radio")
+        for nombre, texto in (("Autoatención del codificador", "autoatención"),
+                              ("Atención cruzada", "atención cruzada"),
+                              ("Generador", "generador"), ("Memoria Z", "memoria Z")):  # fmt: skip
+            caja = pagina.get_by_role("radio", name=nombre, exact=True).bounding_box()
+            letras = pagina.locator(".machine svg text").filter(has_text=re.compile(f"^{texto}$"))
+            dentro = [
+                c for c in (letra.bounding_box() for letra in letras.all())
+                if caja["x"] <= c["x"] + c["width"] / 2 <= caja["x"] + caja["width"]
+                and caja["y"] <= c["y"] + c["height"] / 2 <= caja["y"] + caja["height"]
+            ]  # fmt: skip
+            assert len(dentro) == 1, (nombre, ancho)
+        for boton in botones.all():
+            caja = boton.bounding_box()
+            assert min(caja["width"], caja["height"]) >= 24
+            assert caja["x"] >= lienzo["x"] - 8
+
+
+def test_el_mapa_se_recorre_con_el_teclado_y_se_dice(abrir):
+    pagina = abrir(MAPA)
+    grupo = pagina.get_by_role("radiogroup", name="Parte del mapa")
+    grupo.get_by_role("radio").first.focus()
+    for tecla, esperada in (("ArrowDown", 1), ("ArrowRight", 2), ("End", -1), ("Home", 0)):
+        pagina.keyboard.press(tecla)
+        clave = MAPA.parts[esperada].key
+        assert _leer(pagina, MAPA)["state"]["key"] == clave
+        assert pagina.evaluate("document.activeElement.getAttribute('aria-checked')") == "true"
+    assert pagina.get_by_role("button", name="Anterior").is_disabled()
+    pagina.get_by_role("button", name="Siguiente").click()
+    assert _leer(pagina, MAPA)["state"]["part"] == 1
+    pagina.get_by_role("radio", name="Atención cruzada", exact=True).click()
+    pagina.wait_for_function(
+        "document.querySelector('[aria-live]').textContent.includes('h × n × m = 2 × 6 × 5')"
+    )
+    assert pagina.locator(".card a").get_attribute("href") == "#cruzada"
+    pagina.get_by_role("radio", name="cabeza 2").click()
+    peso = MAPA.compute("decoder.cross_attention")["gives"][0][1, 2, 3]
+    pagina.locator(".card .cells").nth(2).locator(".number").nth(2 * 5 + 3).hover()
+    assert pagina.locator(".probe").inner_text() == (
+        f"«do» pone en «casa» un peso de {base.number(peso)}"
+    )
+
+
+# --- El sumador -----------------------------------------------------------------------------------
+
+SUMAS = [(758, 469), (999, 1), (5, 7), (0, 0), (310, 98)]
+
+
+@pytest.fixture
+def sumador(abrir, tmp_path):
+    """Abre el sumador como en el sitio: los pesos, en un guion aparte que se pide si hace falta."""
+
+    def _sumador(explorador=SUMADOR, **opciones):
+        cuerpo, guiones = explorers.detach(explorador._repr_html_(), "modelos")
+        (tmp_path / "modelos").mkdir(exist_ok=True)
+        for nombre, guion in guiones.items():
+            (tmp_path / "modelos" / nombre).write_text(guion, "utf8")
+        opciones = {"reduced_motion": "reduce"} | opciones
+        return abrir(cuerpo=cuerpo, **opciones)
+
+    return _sumador
+
+
+def _suma(pagina, texto: str) -> None:
+    pagina.get_by_label("Suma", exact=True).fill(texto)
+    pagina.get_by_role("button", name="Sumar").click()
+    pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.run")
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_cada_tensor_del_sumador_es_el_de_pytorch(sumador, precision):
+    """Todos los tensores, con sus nombres, hasta 1e-4; con 64 bits, hasta 1e-9."""
+    pagina = sumador()
+    for a, b in SUMAS:
+        _suma(pagina, f"{a} + {b}")
+        visto = pagina.evaluate("document.querySelector('.atento-exp').atento.run")
+        esperado = SUMADOR.compute(a, b)
+        enteros = {"ids": "source", "places": "places", "inputs": "inputs", "written": "written"}
+        for suyo, nombre in enteros.items():
+            assert visto[suyo] == esperado.pop(nombre).tolist()
+        assert set(visto["tensors"]) == set(esperado) and len(esperado) == 41
+        if precision == "float32":
+            esperado = _en_32_bits(a, b)
+        for nombre, tensor in esperado.items():
+            obtenido = torch.tensor(visto["tensors"][nombre], dtype=torch.float64)
+            assert obtenido.shape == tensor.shape, nombre
+            error = (obtenido - tensor).abs().max().item()
+            assert error <= (1e-4 if precision == "float32" else 1e-9), (nombre, error)
+
+
+def _en_32_bits(a: int, b: int) -> dict[str, torch.Tensor]:
+    """Lo que da el modelo tal como se usa, en ``float32``: memoria, pesos, logits y salida."""
+    modelo, lote = trained.adder(), addition.batch([addition.Sum(a, b)])
+    with torch.no_grad():
+        leido = modelo.encode(lote.source)
+        logits = modelo.decode(lote.inputs, leido)[0]
+        with attention.watching(modelo) as mapas:
+            modelo(lote.source, lote.inputs)
+    pesos = {f"{n.replace('.blocks', '')}.weights": m[0] for n, m in mapas.items()}
+    return pesos | {
+        "memory": leido.states[0],
+        "logits": logits,
+        "probabilities": logits.softmax(-1),
+    }
+
+
+@pytest.mark.lento
+def test_mil_sumas_reservadas_dan_las_mismas_cifras_que_pytorch(sumador):
+    pagina = sumador()
+    _suma(pagina, "1 + 1")
+    sumas = addition.generate(1000, 31, split="test")
+    escrito = pagina.evaluate(
+        "sumas => sumas.map(([a, b]) => document.querySelector('.atento-exp').atento.add(a, b))",
+        [list(suma[:2]) for suma in sumas],
+    )
+    assert escrito == addition.answers(trained.adder(), sumas)
+
+
+def test_los_pesos_se_piden_al_sumar_y_una_vez(sumador):
+    pagina = sumador()
+    pedidos = []
+    pagina.on("request", lambda peticion: pedidos.append(peticion.url))
+    pagina.wait_for_timeout(300)
+    assert not pedidos and pagina.evaluate("window.atentoFiles") is None
+    for texto in ("758 + 469", "1 + 2"):
+        _suma(pagina, texto)
+    assert len(pedidos) == 1 and pedidos[0].startswith("file:") and "modelos/sumador-" in pedidos[0]
+    assert pagina.locator(".add-answer").inner_text() == "1 + 2 = ?"
+
+
+def test_en_un_cuaderno_los_pesos_van_dentro(abrir):
+    pagina = abrir(SUMADOR, reduced_motion="reduce")
+    _suma(pagina, "45 + 55")
+    assert addition.decode(_leer(pagina, SUMADOR)["run"]["written"]) == "0010"
+
+
+def test_sin_el_fichero_de_los_pesos_se_dice(navegador, tmp_path):
+    cuerpo, _ = explorers.detach(SUMADOR._repr_html_(), "no-esta")
+    (tmp_path / "x.html").write_text(f"<!doctype html><html lang=es>{cuerpo}", "utf8")
+    contexto = navegador.new_context()
+    pagina = contexto.new_page()
+    pagina.goto((tmp_path / "x.html").as_uri())
+    pagina.get_by_role("button", name="Sumar").click()
+    aviso = pagina.get_by_role("alert")
+    aviso.wait_for()
+    assert aviso.inner_text().startswith("No se han podido leer los números del modelo")
+    contexto.close()
+
+
+def test_lo_que_no_es_una_suma_se_dice_como_en_python(sumador):
+    pagina = sumador()
+    textos = ["", "hola", "45 +", "123456 + 1", "1 + 0001000", "-3 + 5", "5 + −3", "5 - 3",
+              "1.5 + 2", "1 + 2 + 3", "99999 + 88888888", "２ + 3", "7"]  # fmt: skip
+    for texto in textos:
+        pagina.get_by_label("Suma", exact=True).fill(texto)
+        pagina.keyboard.press("Enter")
+        assert pagina.get_by_role("alert").inner_text() == complaint(texto) != ""
+        assert pagina.get_by_label("Suma", exact=True).get_attribute("aria-invalid") == "true"
+        assert "run" not in _leer(pagina, SUMADOR)
+    pagina.get_by_label("Suma", exact=True).fill("007+ 12 ")
+    assert pagina.get_by_role("alert").count() == 0
+    pagina.keyboard.press("Enter")
+    pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.run")
+    assert _leer(pagina, SUMADOR)["run"]["a"] == 7
+
+
+def test_el_sumador_se_maneja_con_el_teclado(sumador):
+    pagina = sumador()
+    pagina.get_by_label("Suma", exact=True).focus()
+    pagina.keyboard.press("Enter")
+    pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.run")
+    orden = []
+    for _ in range(10):
+        pagina.keyboard.press("Tab")
+        orden.append(
+            pagina.evaluate(
+                "(document.activeElement.closest('[role=radiogroup]') ?? document.activeElement)"
+                ".getAttribute('aria-label') ?? document.activeElement.textContent"
+            )
+        )
+    dentro = "Por dentro: todos los tensores"
+    mandos = ["Sumar", "Al azar", "Paso", "Reproducir", "Siguiente →", "Cabeza", dentro]
+    assert orden == [*mandos, "Pila", "Etapa", "Tensor"]
+    pagina.get_by_role("radio", name="1, unidades").focus()
+    for tecla, paso in (("ArrowRight", 1), ("End", 4), ("ArrowLeft", 3), ("Home", 0)):
+        pagina.keyboard.press(tecla)
+        assert _leer(pagina, SUMADOR)["state"]["step"] == paso
+    pagina.get_by_role("radio", name="media de las cabezas").focus()
+    pagina.keyboard.press("Home")
+    assert _leer(pagina, SUMADOR)["state"]["head"] == 0
+
+
+def test_lo_escrito_en_el_sumador_es_lo_calculado(sumador):
+    pagina = sumador()
+    _suma(pagina, "758 + 469")
+    valores = SUMADOR.compute()
+    for paso, sitio in enumerate(("unidades", "decenas", "centenas", "millares", "fin")):
+        pagina.get_by_role("radio", name=f"{paso + 1}, {sitio}").click()
+        for cabeza in (None, 0, 2):
+            nombre = "media de las cabezas" if cabeza is None else f"cabeza {cabeza + 1}"
+            pagina.get_by_role("radio", name=nombre, exact=True).click()
+            mapa = valores["decoder.0.cross_attention.weights"][:, paso]
+            pesos = mapa.mean(0) if cabeza is None else mapa[cabeza]
+            esperado = [plots.format_number(float(p), ".2f") if p >= 0.005 else "" for p in pesos]
+            assert pagina.locator(".add-asked .add-weight").all_inner_texts() == esperado
+        elegida = pagina.locator(".add-chosen")
+        chance = valores["probabilities"][paso].max().item()
+        escribe = "fin" if sitio == "fin" else addition.decode(valores["written"][paso : paso + 1])
+        assert elegida.locator("b").inner_text() == escribe
+        assert elegida.locator(".add-amount").inner_text() == f"{chance:.2f}"
+        assert f"Paso {paso + 1}: escribe" in pagina.locator(".reading").inner_text()
+        texto = pagina.locator("[aria-live]").text_content
+        pagina.wait_for_timeout(450)
+        assert f"Paso {paso + 1}" in texto() and len(texto()) < 160
+    assert pagina.locator(".add-answer").inner_text() == "758 + 469 = 1227"
+
+
+def test_por_dentro_estan_todos_los_tensores(sumador):
+    """Etapa por etapa y tensor por tensor, cada nombre sale una vez y con su forma de ese paso."""
+    pagina = sumador()
+    _suma(pagina, "758 + 469")
+    pagina.get_by_role("radio", name="3, centenas").click()
+    valores, formas = SUMADOR.compute(), {}
+    for pila in ("codificador", "decodificador"):
+        pagina.get_by_role("radio", name=re.compile(f"^{pila}")).click()
+        for etapa in range(pagina.locator(".add-stages button").count()):
+            pagina.locator(".add-stages button").nth(etapa).click()
+            for parte in range(max(1, pagina.locator(".add-parts button").count())):
+                if pagina.locator(".add-parts button").count():
+                    pagina.locator(".add-parts button").nth(parte).click()
+                nombre = pagina.locator(".add-name code").inner_text()
+                assert nombre not in formas
+                formas[nombre] = pagina.locator(".add-size").inner_text()
+    sin_forma = {"source", "places", "inputs", "written"}
+    assert set(formas) == set(valores) - sin_forma | {"encoder.tokens", "decoder.tokens"}
+    assert formas["decoder.0.cross_attention.weights"] == "(4, 3, 8)"
+    assert formas["decoder.0.attention.scores"] == "(4, 3, 3)"
+    assert formas["decoder.0.cross_attention.key"] == "(4, 8, 16)"
+    assert formas["encoder.0.feed_forward.hidden"] == "(8, 256)" and formas["logits"] == "(14)"
+
+
+def test_las_celdas_y_los_numeros_de_dentro_son_los_del_tensor(sumador):
+    pagina = sumador()
+    _suma(pagina, "758 + 469")
+    pagina.get_by_role("radio", name="2, decenas").click()
+    pesos = SUMADOR.compute()["decoder.0.cross_attention.weights"][:, :2]
+    celdas = pagina.locator(".add-map tbody td").all_inner_texts()
+    assert celdas == [plots.format_number(float(p), ".2f") for p in pesos.flatten()]
+    pagina.get_by_role("radio", name="añade").click()
+    fila = SUMADOR.compute()["decoder.0.cross_attention.added"][1]
+    numeros = pagina.locator(".add-numbers").inner_text().split()
+    assert numeros == [plots.format_number(float(n), ".2f") for n in fila]
+    pagina.get_by_role("radio", name="autoatención causal").click()
+    assert pagina.locator(".add-map td.hatched").count() == 4  # el futuro, en las cuatro cabezas
+
+
+def test_el_sumador_escribe_solo_y_se_detiene(sumador):
+    pagina = sumador(reduced_motion="no-preference")
+    _suma(pagina, "758 + 469")
+    pagina.wait_for_function("document.querySelector('.atento-exp').atento.state.step === 1")
+    pagina.get_by_role("button", name="Pausa").click()
+    paso = _leer(pagina, SUMADOR)["state"]["step"]
+    pagina.wait_for_timeout(1600)
+    assert _leer(pagina, SUMADOR)["state"]["step"] == paso
+    pagina.get_by_role("button", name="Siguiente").click()
+    assert _leer(pagina, SUMADOR)["state"]["step"] == paso + 1
+    assert pagina.get_by_role("button", name="Reproducir").is_visible()
+    pagina.get_by_role("radio", name="5, fin").click()
+    pagina.get_by_role("button", name="Ver otra vez").click()
+    assert _leer(pagina, SUMADOR)["state"]["step"] == 0
+
+
+@pytest.mark.parametrize("tema", ["light", "dark"])
+def test_resuelto_cabe_en_el_telefono_y_axe_no_encuentra_nada(sumador, tema):
+    from axe_playwright_python.sync_playwright import Axe
+
+    pagina = sumador(tema=tema, viewport={"width": 390, "height": 844}, has_touch=True,
+                     is_mobile=True, reduced_motion="reduce")  # fmt: skip
+    _suma(pagina, "758 + 469")
+    pagina.get_by_role("radio", name="4, millares").click()
+    for boton in ("pesos", "consultas", "probabilidades", "tokens", "red densa"):
+        pagina.get_by_role("radio", name=boton, exact=True).click()
+        for ancho in (390, 360, 320):
+            pagina.set_viewport_size({"width": ancho, "height": 844})
+            assert pagina.evaluate("document.documentElement.scrollWidth") <= ancho
+        pagina.set_viewport_size({"width": 390, "height": 844})
+        assert not pagina.evaluate(PEQUENOS) and not pagina.evaluate(LETRAS)
+        faltas = [
+            f"{v['id']}: {nodo['html'][:140]}"
+            for v in Axe().run(pagina).response["violations"]
+            for nodo in v["nodes"]
+        ]
+        assert not faltas, "\n".join(faltas)
+
+
+def test_en_papel_el_sumador_sin_usar_deja_su_tabla(sumador):
+    pagina = sumador()
+    pagina.emulate_media(media="print")
+    assert pagina.locator(".quiet table").is_visible() and not pagina.locator(".stage").is_visible()
+    pagina.emulate_media(media="screen")
+    _suma(pagina, "1 + 2")
+    pagina.emulate_media(media="print")
+    assert pagina.locator(".add-board").is_visible()
+    assert not pagina.locator(".quiet").is_visible()
+
+
+# --- La búsqueda en haz ---------------------------------------------------------------------------
+
+BUSCAR = """([id, ancho, puntuacion]) => {
+  const raiz = document.getElementById(id), elegir = (grupo, i) =>
+    raiz.querySelector(`[aria-label="${grupo}"]`)?.children[i].click();
+  elegir("Puntuación", puntuacion); elegir("Anchura", ancho);
+  [...raiz.querySelectorAll("button")].find((b) => b.textContent === "Hasta el final").click();
+  return raiz.atento;
+}"""
+
+
+@pytest.mark.parametrize("explorador", [HAZ, SOLO_UNA], ids=["haz", "solo-una"])
+def test_el_haz_es_el_de_python(abrir, explorador):
+    pagina = abrir(explorador)
+    for (i, ancho), (j, rotulo) in itertools.product(
+        enumerate(explorador.widths), enumerate(explorador.labels)
+    ):
+        visto = pagina.evaluate(BUSCAR, [explorador.element_id, i, j])
+        nodos = explorador.compute(ancho, rotulo)
+        assert [(n["parent"], n["step"], n["word"], n["text"], n["fate"])
+                for n in visto["values"]["nodes"]] == [
+            (n.parent, n.step, n.word, n.text, n.fate) for n in nodos]  # fmt: skip
+        _igual([n["logProb"] for n in visto["values"]["nodes"]],
+               torch.tensor([n.log_prob for n in nodos], dtype=torch.float64))  # fmt: skip
+        acabadas = explorador.finished(ancho, rotulo)
+        assert [n["text"] for n in visto["values"]["finished"]] == [n.text for n in acabadas]
+        _igual(
+            [n["scores"] for n in visto["values"]["finished"]],
+            torch.tensor(
+                [[explorador.score(n, r) for r in explorador.labels] for n in acabadas],
+                dtype=torch.float64,
+            ),
+        )
+        assert visto["values"]["goal"] == explorador.goal(rotulo)
+        assert visto["values"]["reached"] == (ancho == explorador.goal(rotulo))
+        escrita = pagina.locator(".top td").all_inner_texts()
+        ganadora = explorador.winner(ancho, rotulo)
+        assert escrita == [
+            f"✓ {ganadora.text}",
+            str(ganadora.length),
+            *(base.number(explorador.score(ganadora, r), 3) for r in explorador.labels),
+        ]
+
+
+def test_el_haz_se_anda_con_el_teclado_y_contesta(abrir):
+    pagina = abrir(HAZ)
+    anchura = pagina.get_by_role("radiogroup", name="Anchura")
+    anchura.get_by_role("radio").first.focus()
+    pagina.keyboard.press("ArrowRight")
+    assert _leer(pagina, HAZ)["state"] == {"width": 2, "label": "suma", "step": 0}
+    assert pagina.get_by_role("button", name="Anterior").is_disabled()
+    ultimo = max(n.step for n in HAZ.compute(2))
+    for paso in range(ultimo):
+        assert "✓" not in pagina.locator(".verdict").inner_text()
+        candidatos = [n for n in HAZ.compute(2) if n.step == paso]
+        assert pagina.locator(".beam-table").first.locator("tbody tr").count() == len(candidatos)
+        assert pagina.locator(".leaf").count() == sum(n.step <= paso for n in HAZ.compute(2))
+        pagina.get_by_role("button", name="Siguiente").press("Enter")
+    assert pagina.get_by_role("button", name="Siguiente").is_disabled()
+    veredicto = pagina.locator(".verdict").inner_text()
+    assert veredicto == (
+        "✓ Conseguido: con anchura 2 gana «nada .», 1.20 veces más probable que con anchura 1."
+    )
+    pagina.wait_for_function(
+        "document.querySelector('[aria-live]').textContent.includes('Conseguido')"
+    )
+    pagina.locator(".leaf").nth(1).hover()
+    assert pagina.locator(".probe").inner_text().startswith("«nada»: log-probabilidad −0.916")
+
+
+def test_los_candidatos_del_haz_no_se_tapan_y_caben_en_su_marco(abrir):
+    pagina = abrir(HAZ, viewport={"width": 390, "height": 844})
+    for ancho in range(3):
+        pagina.evaluate(BUSCAR, [HAZ.element_id, ancho, 0])
+        cajas = pagina.locator(".leaf").evaluate_all(
+            "hojas => hojas.map((e) => [e.offsetLeft, e.offsetTop, e.offsetWidth, e.offsetHeight,"
+            " e.scrollWidth])"
+        )
+        for (x, y, ancha, alta, texto), (x2, y2, *_) in itertools.combinations(cajas, 2):
+            assert abs(x - x2) >= ancha or abs(y - y2) >= alta
+            assert texto <= ancha
+
+
+# --- El sorteo ------------------------------------------------------------------------------------
+
+MANDAR = """([id, comienzo, mandos]) => {
+  const raiz = document.getElementById(id);
+  raiz.querySelector('[aria-label="Comienzo"]')?.children[comienzo].click();
+  for (const [nombre, valor] of Object.entries(mandos)) {
+    const mando = raiz.querySelector(`[type=range][aria-label="${nombre}"]`);
+    mando.value = valor; mando.dispatchEvent(new Event("input"));
+  }
+  [...raiz.querySelectorAll("button")].find((b) => b.textContent.startsWith("Sortear")).click();
+  return raiz.atento;
+}"""
+AJUSTES = [
+    {},
+    {"temperature": -0.5},
+    {"temperature": 0.7},
+    {"top_k": 1},
+    {"top_k": 4},
+    {"top_p": 0.05},
+    {"top_p": 0.5},
+    {"top_p": 0.95},
+    {"min_p": 0.01},
+    {"min_p": 0.5},
+    {"temperature": 0.3, "top_k": 6, "top_p": 0.8, "min_p": 0.05},
+]
+
+
+@pytest.mark.parametrize("explorador", [SORTEO, EMPATES], ids=["sorteo", "empates"])
+def test_el_sorteo_filtra_como_la_biblioteca(abrir, explorador):
+    pagina, quedan = abrir(explorador), set()
+    tope = min(50, len(explorador.words))
+    for comienzo, ajuste in itertools.product(range(len(explorador.contexts)), AJUSTES):
+        mandos = {
+            "Temperatura": ajuste.get("temperature", 0), "top-k": ajuste.get("top_k", tope),
+            "top-p": ajuste.get("top_p", 1), "min-p": ajuste.get("min_p", 0),
+        }  # fmt: skip
+        visto = pagina.evaluate(MANDAR, [explorador.element_id, comienzo, mandos])["values"]
+        opciones = ajuste | {"temperature": 10 ** ajuste.get("temperature", 0)}
+        gemelo = explorador.compute(comienzo, **opciones)
+        for clave, valor in gemelo.items():
+            _igual(visto[clave], valor.double())
+        assert visto["drawn"] == explorador.drawn(comienzo, **opciones)
+        quedan.add(visto["kept"])
+        escritos = pagina.locator(".facts dd").all_inner_texts()
+        assert escritos[0] == f"{visto['kept']} de {len(explorador.words)} palabras"
+        assert escritos[1] == f"{base.number(100 * float(gemelo['mass']), 1)}\u00a0%"
+    assert len(quedan) >= 4
+
+
+def test_las_barras_del_sorteo_miden_lo_que_dicen(abrir):
+    pagina = abrir(SORTEO)
+    pagina.get_by_role("slider", name="top-p").fill("0.5")
+    gemelo = SORTEO.compute(0, top_p=0.5)
+    orden = SORTEO.logits[0].argsort(descending=True)[:12].tolist()
+    for fila, palabra in enumerate(orden):
+        barra = pagina.locator(".lot").nth(fila)
+        assert barra.locator(".lot-name").inner_text().split()[0] == SORTEO.words[palabra]
+        ancho, hueco = barra.locator(".fill").evaluate(
+            "e => [e.getBoundingClientRect().width, e.parentNode.clientWidth]"
+        )
+        assert abs(ancho - hueco * float(gemelo["probs"][palabra])) < 1
+        fuera = float(gemelo["probs"][palabra]) == 0
+        assert ("gone" in barra.get_attribute("class").split()) == fuera
+
+
+def test_se_sortean_diez_y_diez_mas_con_el_teclado(abrir):
+    pagina = abrir(SORTEO)
+    boton = pagina.get_by_role("button", name="Sortear diez palabras")
+    boton.focus()
+    for tirada in range(3):
+        pagina.keyboard.press("Enter")
+        assert _leer(pagina, SORTEO)["values"]["drawn"] == SORTEO.drawn(throw=tirada)
+    veces = [int(t[1:]) for t in pagina.locator(".times").all_inner_texts() if t]
+    assert sum(veces) == 30
+    mando = pagina.get_by_role("slider", name="Temperatura")
+    mando.focus()
+    pagina.keyboard.press("ArrowLeft")
+    assert not any(pagina.locator(".times").all_inner_texts()), "otro ajuste, otra cuenta"
+    pagina.get_by_role("button", name="Quitar los filtros").click()
+    boton.click()
+    assert _leer(pagina, SORTEO)["values"]["drawn"] == SORTEO.drawn()
+    pagina.wait_for_function("document.querySelector('[aria-live]').textContent.includes('Salen')")
+
+
+def test_la_pregunta_del_sorteo_se_contesta_mirando(abrir):
+    pagina = abrir(SORTEO)
+    pagina.get_by_role("slider", name="top-p").fill("0.9")
+    for rotulo in SORTEO.contexts:
+        pagina.get_by_role("radio", name=rotulo).click()
+        quedan = pagina.locator(".facts dd").first.inner_text().split()[0]
+        assert f"ras «{rotulo}», {quedan}" in SORTEO.answer
 
 
 # --- Los calendarios ------------------------------------------------------------------------------

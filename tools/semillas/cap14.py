@@ -7,8 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from atento import rng
-from atento.models.positioning import Positions, attention_options
+from atento import rng, trained
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, seq2seq_loss
 from atento.tasks import addition, copy, expressions
 from atento.training import fit, parameter_groups, warmup_cosine
@@ -139,18 +138,11 @@ def build_14(name: str, seed: int) -> Seq2Seq:
     run = RUNS_14[name]
     config = Seq2SeqConfig(TASKS[run["task"]].VOCAB_SIZE, **run["config"])
     rng.seed_all(seed)
-    model = Seq2Seq(config, positions=_by_place(config) if run.get("by_place") else None)
+    model = trained.new_adder(config) if run.get("by_place") else Seq2Seq(config)
     if config.positions == "learned":
         for embedding in (model.embed_source, model.embed_target):
             nn.init.normal_(embedding.positions.table, std=RECIPE_14["position_std"])
     return model
-
-
-def _by_place(config: Seq2SeqConfig) -> Positions:
-    """Gira cada cifra según su lugar, en las tres atenciones."""
-    sizes = {"d_head": config.d_model // config.n_heads, "n_heads": config.n_heads}
-    turn = attention_options("rotary", **sizes, max_len=config.max_len)
-    return Positions(encoder=turn, decoder=turn, cross=turn, places=addition.places)
 
 
 def train_14(name: str, seed: int) -> tuple[Seq2Seq, float]:

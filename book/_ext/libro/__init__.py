@@ -21,6 +21,7 @@ Cada módulo hace una cosa y tiene su ``setup``:
 - :mod:`libro.temario`, :mod:`libro.soluciones`  los apéndices que se escriben solos
 - :mod:`libro.publicacion`  canónica, mapa del sitio, 404 y novedades, si hay dirección
 - :mod:`libro.formulas`    de TeX a MathML
+- :mod:`libro.exploradores`  de las figuras interactivas, una copia de lo que se repite
 - :mod:`libro.sitio`       colores, botones de cada página
 
 Importar ``libro`` no importa Sphinx: los guiones usan :func:`huella` y :func:`ruta_cache`.
@@ -45,6 +46,7 @@ def setup(app) -> dict:
         ejercicios,
         espanol,
         etiquetas,
+        exploradores,
         formulas,
         iconos,
         mapa,
@@ -72,6 +74,7 @@ def setup(app) -> dict:
         docstrings,
         formulas,
         sitio,
+        exploradores,
         publicacion,
         tipografia,
         mapa,

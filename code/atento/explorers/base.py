@@ -31,6 +31,7 @@ __all__ = [
     "check_name",
     "check_table",
     "deduplicate",
+    "detach",
     "number",
     "static_table",
 ]
@@ -38,6 +39,9 @@ __all__ = [
 _ATTENTION = {"attention": {"light": "#6e2a6b", "dark": "#d9a0d5"}}  # el violeta de los pesos
 _ROLES = ("query", "key", "value", "position", "attention", "muted", "ink", "paper")
 _PART = re.compile(r'<(style|script) data-atento-part="([\w-]+)">.*?</\1>', re.DOTALL)
+_FILE = re.compile(
+    r'<script type="text/plain" data-atento-file="([\w-]+)">(.+?)</script>', re.DOTALL
+)
 
 
 class Explorer:
@@ -46,6 +50,7 @@ class Explorer:
     """
 
     kind: ClassVar[str]
+    scripts: ClassVar[tuple[str, ...]] = ()  # guiones que necesita además del suyo
     name: str
     title: str
     question: str | None
@@ -62,6 +67,10 @@ class Explorer:
     def summary(self) -> str:
         """Una línea para la terminal, igual en cualquier máquina."""
         raise NotImplementedError
+
+    def files(self) -> dict[str, str]:
+        """Los ficheros que la página lee cuando hacen falta: texto, por su nombre."""
+        return {}
 
     @property
     def element_id(self) -> str:
@@ -83,15 +92,16 @@ class Explorer:
         )
         scripts = (
             _part("script", "base", _base_js()),
-            _part("script", self.kind, _read(f"{self.kind}.js")),
+            *(_part("script", name, _read(f"{name}.js")) for name in (*self.scripts, self.kind)),
         )
+        files = (_file(name, text) for name, text in self.files().items())
         return (
             f'<div id="{self.element_id}" class="atento-exp" data-atento-explorer="{self.kind}"'
             f' role="group" aria-label="{html.escape(self.title)}" lang="es">\n'
             f'{self._heading()}<div class="quiet">{self.static()}</div>\n'
             f"{self._folded_answer()}"
             f'<script type="application/json">{_json(self.data())}</script>\n</div>\n'
-            + "\n".join((*parts, *scripts))
+            + "\n".join((*files, *parts, *scripts))
             + "\n<script>window.atentoExplorers.mount()</script>"
         )
 
@@ -132,6 +142,28 @@ def deduplicate(page: str) -> str:
         return found[0]
 
     return _PART.sub(keep_first, page)
+
+
+def detach(page: str, folder: str) -> tuple[str, dict[str, str]]:
+    """Saca de una página los ficheros de sus exploradores, para que se pidan solo si hacen falta.
+
+    Devuelve la página, que los buscará en ``folder``, y los guiones que han de estar en ella, por
+    su nombre con ``.js``. Un guion, y no un dato, porque así se lee también desde el disco.
+    """
+    found: dict[str, str] = {}
+
+    def point(match: re.Match[str]) -> str:
+        name, text = match.groups()
+        if f"{name}.js" in found:
+            return ""
+        found[f"{name}.js"] = f'(window.atentoFiles??={{}})["{name}"]="{text}"\n'
+        return _file(name, "", f' data-url="{folder}/{name}.js"')
+
+    return _FILE.sub(point, page), found
+
+
+def _file(name: str, text: str, more: str = "") -> str:
+    return f'<script type="text/plain" data-atento-file="{name}"{more}>{text}</script>'
 
 
 def _part(tag: str, name: str, text: str) -> str:

@@ -99,6 +99,17 @@ def is_held_out(a: int, b: int) -> bool:
     return bool(_held_out(torch.tensor([[a, b]])))
 
 
+def held_out(digits: int = 3) -> list[Sum]:
+    """Todas las sumas reservadas de números de hasta ``digits`` cifras, en orden.
+
+    Errores: ``ValueError`` si ``digits`` no es 1, 2 o 3: de más cifras son demasiadas.
+    """
+    (digits,) = writing.require_options(digits, name="digits", most=3)
+    numbers = torch.arange(10**digits)
+    pairs = torch.cartesian_prod(numbers, numbers)
+    return [Sum(a, b, digits) for a, b in pairs[_held_out(pairs)].tolist()]
+
+
 def carries(example: Sum) -> tuple[bool, ...]:
     """En qué sitios se lleva una, de las unidades hacia arriba; ``(True, False)`` en 18 + 3.
 

@@ -245,7 +245,7 @@ _ROPE = Ejercicio(
         cambia(
             "sin el eje de las cabezas",
             "Con sitios de cada ejemplo, el eje del lote se ha confundido con el de las cabezas.",
-            "angle[:, None]  # (batch, 1, n, pair)",
+            "angle[:, None]  # (batch, 1, n, d/2)",
             "angle[None]",
         ),
         cambia(
@@ -827,7 +827,7 @@ _MUDANZA = Ejercicio(
         cambia(
             "salto de las cabezas",
             "Cada ejemplo tiene su salto, y aquí se ha dado uno a cada cabeza.",
-            "[:, None, None]  # (batch, 1, 1, pair)",
+            "[:, None, None]  # (batch, 1, 1, d/2)",
             "[None, :, None]",
         ),
         cambia(

@@ -804,10 +804,10 @@ def _casos_averiado(rng: Any) -> list[Caso]:
         return Caso(propiedad, (x, guarda), init=init)
 
     return [
-        caso("sin descarte", 0.0),
-        caso("sin descarte", 0.0),
-        caso("con descarte", 0.25),
-        caso("con descarte", 0.5),
+        caso("sin dropout", 0.0),
+        caso("sin dropout", 0.0),
+        caso("con dropout", 0.25),
+        caso("con dropout", 0.5),
     ]
 
 
@@ -838,14 +838,14 @@ _AVERIADO = Ejercicio(
         },
     ),
     propiedades={
-        "sin descarte": (4, "Con tasa 0 quedan dos faltas: sigue el flujo, y divide a mano."),
-        "con descarte": (3, "Lo que el descarte borra no debe estar ya en el flujo."),
+        "sin dropout": (4, "Con tasa 0 quedan dos faltas: sigue el flujo, y divide a mano."),
+        "con dropout": (3, "Lo que el dropout borra no debe estar ya en el flujo."),
     },
     prohibido=("TransformerEncoderLayer",),
     pistas=(
         "Sigue el flujo con el dedo desde la entrada hasta la salida: solo debe recibir sumas.",
         "Normaliza a mano el vector (2, 0): con una media de 1 debe dar casi (1, −1).",
-        "El descarte cae sobre lo que añade una subcapa, antes de sumarlo.",
+        "El dropout cae sobre lo que añade una subcapa, antes de sumarlo.",
     ),
     mutantes=(
         cambia(
@@ -866,13 +866,13 @@ _AVERIADO = Ejercicio(
         ),
         cambia(
             "falta el flujo",
-            "La varianza y el descarte están bien; la primera suma parte del vector normalizado.",
+            "La varianza y el dropout están bien; la primera suma parte del vector normalizado.",
             "y = self.normalize(x, 0)",
             "x = y = self.normalize(x, 0)",
         ),
         cambia(
-            "falta el descarte",
-            "La varianza y el flujo están bien; el último descarte borra también lo que ya había.",
+            "falta el dropout",
+            "La varianza y el flujo están bien; el último dropout borra también lo que ya había.",
             "x + self.drop(self.contract(hidden), kept[1])",
             "self.drop(x + self.contract(hidden), kept[1])",
         ),
@@ -886,15 +886,15 @@ _AVERIADO = Ejercicio(
         ),
         cambia(
             "solo el flujo",
-            "El flujo ya está bien; quedan la varianza y el sitio del último descarte.",
+            "El flujo ya está bien; quedan la varianza y el sitio del último dropout.",
             "correction=0",
             "correction=1",
             "x + self.drop(self.contract(hidden), kept[1])",
             "self.drop(x + self.contract(hidden), kept[1])",
         ),
         cambia(
-            "solo el descarte",
-            "El descarte ya está bien; quedan la varianza y la primera suma.",
+            "solo el dropout",
+            "El dropout ya está bien; quedan la varianza y la primera suma.",
             "correction=0",
             "correction=1",
             "y = self.normalize(x, 0)",

@@ -562,7 +562,7 @@ class GatedFeedForward(nn.Module):
     def forward(self, x):
         return self.contract(nn.functional.silu(self.expand(x)) * self.gate(x))
 
-# %% 10.9 | el descarte sobre lo que lee la subcapa
+# %% 10.9 | el dropout sobre lo que lee la subcapa
 class BrokenBlock(nn.Module):
     def __init__(self, d_model, d_ff, rate):
         super().__init__()
@@ -672,7 +672,7 @@ class BrokenBlock(nn.Module):
         x = self.norm(x + self.drop(self.causal(x), kept[0]), 0)
         return self.norm(x + self.drop(self.contract(self.expand(x).relu()), kept[1]), 1)
 
-# %% 10.9 | descarte también sobre la primera suma
+# %% 10.9 | dropout también sobre la primera suma
 class BrokenBlock(nn.Module):
     def __init__(self, d_model, d_ff, rate):
         super().__init__()
@@ -694,7 +694,7 @@ class BrokenBlock(nn.Module):
         x = self.drop(x + self.causal(self.norm(x, 0)), kept[0])
         return x + self.drop(self.contract(self.expand(self.norm(x, 1)).relu()), kept[1])
 
-# %% 10.9 | quita el descarte
+# %% 10.9 | quita el dropout
 class BrokenBlock(nn.Module):
     def __init__(self, d_model, d_ff, rate):
         super().__init__()

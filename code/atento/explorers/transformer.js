@@ -1,0 +1,178 @@
+/* Un Transformer entero en JavaScript: del fichero de los pesos a las probabilidades del símbolo siguiente.
+
+   Los nombres son los de la biblioteca y cada tensor se guarda con el suyo, "decoder.0.cross_attention.weights". Solo
+   sabe lo que este modelo usa: norma delante de cada subcapa, ReLU y RoPE en todas las atenciones. Calcula con 64 bits.
+   Las matrices son listas de filas; las filas, posiciones. */
+window.atentoTransformer ??= (() => {
+  // ---- Leer el fichero (formato safetensors) ------------------------------------------------------------------------
+  /* Un número de 16 bits: signo, 5 bits de exponente y 10 de fracción. */
+  function half(bits) {
+    const sign = bits >> 15 ? -1 : 1,
+      exponent = (bits >> 10) & 31,
+      fraction = (bits & 1023) / 1024;
+    return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction) : 2 ** -14 * fraction);
+  }
+
+  /* La ficha del modelo y sus pesos, por su nombre: listas o matrices. */
+  function unpack(base64) {
+    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+    const view = new DataView(bytes.buffer),
+      start = 8 + view.getUint32(0, true);
+    const {__metadata__: notes, ...tensors} = JSON.parse(new TextDecoder().decode(bytes.subarray(8, start)));
+    const weights = {};
+    for (const [
+      name,
+      {
+        shape,
+        data_offsets: [from, to],
+      },
+    ] of Object.entries(tensors)) {
+      const all = Array.from({length: (to - from) / 2}, (_, i) =>
+        half(view.getUint16(start + from + 2 * i, true)),
+      );
+      const width = shape[1];
+      weights[name] = width
+        ? Array.from({length: shape[0]}, (_, r) => all.slice(r * width, (r + 1) * width))
+        : all;
+    }
+    return {card: JSON.parse(notes.ficha), weights};
+  }
+
+  // ---- Las piezas ---------------------------------------------------------------------------------------------------
+  function dot(a, b) {
+    let total = 0;
+    for (let i = 0; i < a.length; i++) total += a[i] * b[i];
+    return total;
+  }
+  const add = (x, y) => x.map((row, i) => row.map((value, c) => value + y[i][c]));
+  const mean = (row) => row.reduce((a, b) => a + b) / row.length;
+
+  function softmax(scores) {
+    const top = Math.max(...scores),
+      exps = scores.map((score) => Math.exp(score - top)),
+      total = exps.reduce((a, b) => a + b);
+    return exps.map((value) => value / total);
+  }
+
+  /* RoPE: la pareja de componentes (2i, 2i + 1) gira place · 10000^(−2i/d). */
+  function rotate(row, place) {
+    return row.map((value, c) => {
+      const angle = place / 10000 ** ((c - (c % 2)) / row.length);
+      const other = c % 2 ? row[c - 1] : -row[c + 1];
+      return value * Math.cos(angle) + other * Math.sin(angle);
+    });
+  }
+
+  // ---- El modelo ----------------------------------------------------------------------------------------------------
+  function model({card, weights}) {
+    const {d_model: width, n_heads: heads, n_encoder_layers, n_decoder_layers} = card.config;
+    const size = width / heads;
+
+    const linear = (x, name) => {
+      const matrix = weights[`${name}.weight`],
+        bias = weights[`${name}.bias`];
+      return x.map((row) => matrix.map((column, c) => dot(row, column) + bias[c]));
+    };
+    const norm = (x, name) =>
+      x.map((row) => {
+        const middle = mean(row),
+          centered = row.map((value) => value - middle);
+        const scale = Math.sqrt(mean(centered.map((value) => value * value)) + 1e-5);
+        return centered.map(
+          (value, c) => (weights[`${name}.weight`][c] * value) / scale + weights[`${name}.bias`][c],
+        );
+      });
+    const embed = (ids, name) =>
+      ids.map((id) => weights[`${name}.tokens.weight`][id].map((v) => v * width ** 0.5));
+    const split = (x) =>
+      Array.from({length: heads}, (_, k) => x.map((row) => row.slice(k * size, (k + 1) * size)));
+    const turn = (parts, places) => parts.map((rows) => rows.map((row, i) => rotate(row, places[i])));
+
+    /* Proyectar, repartir en cabezas, girar, puntuar, escalar, enmascarar, normalizar, promediar y unir. */
+    function attention(name, read, places, memory, memoryPlaces, isCausal) {
+      const query = turn(split(linear(read, `${name}.project_query`)), places),
+        key = turn(split(linear(memory, `${name}.project_key`)), memoryPlaces),
+        value = split(linear(memory, `${name}.project_value`));
+      const scores = query.map((rows, k) =>
+        rows.map((row) => key[k].map((other) => dot(row, other) / Math.sqrt(size))),
+      );
+      const masked = (row, i) => row.map((score, j) => (isCausal && j > i ? -Infinity : score));
+      const attended = scores.map((rows) => rows.map((row, i) => softmax(masked(row, i))));
+      const output = attended.map((rows, k) =>
+        rows.map((row) =>
+          value[k][0].map((_, c) => row.reduce((total, weight, j) => total + weight * value[k][j][c], 0)),
+        ),
+      );
+      const joined = read.map((_, i) => output.flatMap((rows) => rows[i]));
+      const added = linear(joined, `${name}.project_output`);
+      return {query, key, value, scores, weights: attended, output, added};
+    }
+
+    function feedForward(name, read) {
+      const hidden = linear(read, `${name}.expand`).map((row) => row.map((value) => Math.max(0, value)));
+      return {hidden, added: linear(hidden, `${name}.contract`)};
+    }
+
+    /* Una subcapa: lee el flujo normalizado y suma lo que calcula. Apunta todos sus tensores. */
+    function sublayer(tensors, stack, layer, kind, x, compute) {
+      const block = `${stack}.blocks.${layer}`,
+        read = norm(x, `${block}.add_${kind}.norm`);
+      const made = compute(`${block}.${kind}`, read),
+        stream = add(x, made.added);
+      for (const [name, tensor] of Object.entries({read, ...made, stream}))
+        tensors[`${stack}.${layer}.${kind}.${name}`] = tensor;
+      return stream;
+    }
+
+    /* El codificador: de los símbolos a la memoria, (n, width). */
+    function encode(ids, places) {
+      const tensors = {};
+      let x = (tensors["encoder.embeddings"] = embed(ids, "embed_source"));
+      for (let layer = 0; layer < n_encoder_layers; layer++) {
+        const put = (kind, compute) => sublayer(tensors, "encoder", layer, kind, x, compute);
+        x = put("attention", (name, read) => attention(name, read, places, read, places));
+        x = put("feed_forward", feedForward);
+      }
+      tensors.memory = norm(x, "encoder.final_norm");
+      return tensors;
+    }
+
+    /* El decodificador: puntúa lo que sigue a cada símbolo ya escrito. */
+    function decode(ids, memory, memoryPlaces) {
+      const tensors = {},
+        places = ids.map((_, i) => i);
+      let x = (tensors["decoder.embeddings"] = embed(ids, "embed_target"));
+      for (let layer = 0; layer < n_decoder_layers; layer++) {
+        const put = (kind, compute) => sublayer(tensors, "decoder", layer, kind, x, compute);
+        x = put("attention", (name, read) => attention(name, read, places, read, places, true));
+        x = put("cross_attention", (name, read) => attention(name, read, places, memory, memoryPlaces));
+        x = put("feed_forward", feedForward);
+      }
+      tensors["decoder.final"] = norm(x, "decoder.final_norm");
+      tensors.logits = tensors["decoder.final"].map((row) =>
+        weights["embed_target.tokens.weight"].map((token) => dot(row, token)),
+      );
+      tensors.probabilities = tensors.logits.map(softmax);
+      return tensors;
+    }
+
+    /* Escribe: cada vez, el símbolo más probable, hasta el fin o hasta most. Con él vuelven todos los tensores. */
+    function write(source, places, {bos_id, eos_id} = card.config, most = 6) {
+      const read = encode(source, places),
+        inputs = [bos_id],
+        written = [];
+      for (;;) {
+        const tensors = decode(inputs, read.memory, places),
+          last = tensors.probabilities.at(-1),
+          next = last.indexOf(Math.max(...last));
+        written.push(next);
+        if (next === eos_id || written.length === most)
+          return {written, inputs, tensors: {...read, ...tensors}};
+        inputs.push(next);
+      }
+    }
+    return {card, write};
+  }
+
+  return {load: (base64) => model(unpack(base64))};
+})();
