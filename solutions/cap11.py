@@ -55,6 +55,7 @@ class Transformer(nn.Module):
         options = {"dropout": 0.0, "batch_first": True, "norm_first": True}
         self.tokens = nn.Embedding(vocab, d_model)
         self.places = nn.Embedding(32, d_model)
+        nn.init.normal_(self.tokens.weight, std=d_model**-0.5)
         nn.init.zeros_(self.places.weight)
         self.encoder = nn.ModuleList(
             nn.TransformerEncoderLayer(**sizes, **options) for _ in range(layers)
@@ -190,6 +191,7 @@ class BrokenTransformer(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(vocab, d_model)
         self.places = nn.Embedding(16, d_model)
+        nn.init.normal_(self.embedding.weight, std=d_model**-0.5)
         nn.init.zeros_(self.places.weight)
         for role in ("query", "key", "value"):
             matrices = {

@@ -28,16 +28,31 @@ RECIPE_11: dict[str, Any] = {
     "evaluation_seed": 1_000_000,
     "evaluation_size": 200,
 }
-ROTARY = {"positions": "rotary", "cross_positions": "rotary"}
-NOWHERE = {"positions": "none"}
+# Por dónde entran las posiciones: sumadas a la entrada (2017), o en las atenciones.
+FIXED: dict[str, Any] = {"positions": "sinusoidal"}
+SELF: dict[str, Any] = {"positions": "rotary"}
+ROTARY: dict[str, Any] = {"positions": "rotary", "cross_positions": "rotary"}
+CROSS: dict[str, Any] = {"positions": "none", "cross_positions": "rotary"}
+NOWHERE: dict[str, Any] = {"positions": "none"}
+WIDE = {"d_ff": 192}
 # Qué se calla y con qué medidas: las que dan a todas parecidos parámetros.
 MACHINES_11: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+    "fixed-complete": ((), FIXED),
+    "fixed-encoder": (("encoder",), FIXED | WIDE),
+    "fixed-decoder": (("decoder",), FIXED | WIDE),
+    "fixed-cross": (("cross",), FIXED | WIDE),
+    "fixed-dense": (("dense",), FIXED | {"d_model": 80}),
+    "fixed-only-cross": (("encoder", "decoder", "dense"), FIXED | {"d_model": 128}),
+    "self-complete": ((), SELF),
+    "self-encoder": (("encoder",), SELF | WIDE),
+    "self-decoder": (("decoder",), SELF | WIDE),
     "complete": ((), ROTARY),
-    "cross": (("cross",), ROTARY | {"d_ff": 192}),
-    "encoder": (("encoder",), ROTARY | {"d_ff": 192}),
-    "decoder": (("decoder",), ROTARY | {"d_ff": 192}),
+    "cross": (("cross",), ROTARY | WIDE),
+    "encoder": (("encoder",), ROTARY | WIDE),
+    "decoder": (("decoder",), ROTARY | WIDE),
     "dense": (("dense",), ROTARY | {"d_model": 80}),
     "only-cross": (("encoder", "decoder", "dense"), ROTARY | {"d_model": 128}),
+    "cross-complete": ((), CROSS),
     "positions": ((), NOWHERE),
 }
 SEEDS_11 = 10

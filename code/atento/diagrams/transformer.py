@@ -11,7 +11,6 @@ from atento.diagrams.canvas import (
     COLORS,
     DASHES,
     INK,
-    KEY,
     MUTED,
     PAGE,
     PAPER,
@@ -20,7 +19,6 @@ from atento.diagrams.canvas import (
     SIZE,
     SMALL,
     TINT,
-    VALUE,
     WEIGHT,
     Canvas,
     Point,
@@ -36,6 +34,7 @@ _NORM, _LN = 17.0, 32.0  # alto de una norma y ancho de la que va sobre el camin
 _FAN, _SUB, _GAP = 19.0, 52.0, 13.0  # abanico de consulta, clave y valor; subcapa; hueco
 _STEP = _NORM + _FAN + _SUB + _GAP
 _WIDE, _BAR = 118.0, 30.0  # ancho de una subcapa, alto de una caja de los extremos
+_CABLE = 4.0  # grosor del cable de la memoria
 _SPREAD = 36.0  # de la flecha de la consulta a la de la clave
 _NAMES = {
     "attention": "autoatención",
@@ -242,7 +241,7 @@ class _Map:
         """Las posiciones: su letra y una onda con marcas."""
         self._plate(name, box, color=POSITION, tint=TINT)
         x, middle = box[0] + 8, box[1] + box[3] / 2
-        used = self.canvas.text(x, middle, "posición P", ha="left", size=SMALL, color=POSITION)
+        used = self.canvas.text(x, middle, "posición p", ha="left", size=SMALL, color=POSITION)
         start, wave = x + used + 8, 7.0
         points: list[Point] = [(start, middle)]
         for turn in range(4):
@@ -303,21 +302,24 @@ class _Map:
             roles = {"": 0.0}
         elif name == "attention":
             roles = {"query": -_SPREAD, "key": 0.0, "value": _SPREAD}
-        else:
-            roles = {"query": 0.0}
+        else:  # la clave y el valor llegan por el cable de la memoria, del otro lado
+            roles = {"query": -_SPREAD * side.way}
         if not self.pre:
-            far = side.center + max(map(abs, roles.values())) * side.way
+            far = side.center + max(shift * side.way for shift in roles.values()) * side.way
             self.canvas.line([(side.road, low), (far, low)], width=1.2, order=0.6)
         for role, shift in roles.items():
-            x, color = side.center + shift, COLORS[role or "ink"]
-            self.canvas.arrow(
-                [(x, low), (x, high + 1)], color=color, dash=DASHES.get(role, "-"), head=6,
-                width=1.6 if role else 1.2,
-            )  # fmt: skip
-            if role:
-                letter = {"query": "Q", "key": "K", "value": "V"}[role]
-                at = high + (_FAN / 2 if self.pre else _FAN / 2 + 1)
-                self.canvas.text(x + 10, at, letter, size=SMALL, color=color, bold=True)
+            self._role(side.center + shift, low, high, role)
+
+    def _role(self, x: float, low: float, high: float, role: str) -> None:
+        """La flecha de una consulta, una clave o un valor, con su letra; sin papel, sin letra."""
+        color = COLORS[role or "ink"]
+        self.canvas.arrow(
+            [(x, low), (x, high + 1)], color=color, dash=DASHES.get(role, "-"), head=6,
+            width=1.6 if role else 1.2,
+        )  # fmt: skip
+        if role:
+            at = high + (_FAN / 2 if self.pre else _FAN / 2 + 1)
+            self.canvas.text(x + 10, at, _LETTERS[role], size=SMALL, color=color, bold=True)
 
     def _inside(self, side: _Side, name: str, box: Box) -> None:
         """El nombre de la subcapa y su dibujo menudo."""
@@ -359,7 +361,7 @@ class _Map:
     # La memoria y la salida
 
     def _memory(self, end: float) -> None:
-        """La memoria, una fila por palabra del origen, y sus dos cables a la atención cruzada."""
+        """La memoria, una fila por palabra del origen, y su cable a la atención cruzada."""
         rows, cols, w = self.counts["source"], 8, 9.5
         h = max(13.5, 58 / rows)
         x, y = 62.0, end - 22 - rows * h
@@ -368,19 +370,18 @@ class _Map:
         self.canvas.arrow(
             [(_LEFT.road, end), (_LEFT.road, turn), (x + 30, turn), (x + 30, y + rows * h + 1)]
         )
-        box = self.boxes["decoder.cross_attention"]
-        lanes = (("value", 186.0, 0.35, 15.0), ("key", 174.0, 0.8, 37.0))
-        for role, lane, share, enter in lanes:
-            start = y + share * rows * h
-            points = [(x + cols * w, start), (lane, start), (lane, box[1] + enter)]
-            self.canvas.arrow(
-                [*points, (box[0] - 1, box[1] + enter)], color=COLORS[role], width=1.7,
-                dash=DASHES[role], radius=7, head=6,
-            )  # fmt: skip
-            letter, color = ("V", VALUE) if role == "value" else ("K", KEY)
-            self.canvas.text(
-                x + cols * w + 14, start - 9, letter, size=SMALL, color=color, bold=True
-            )
+        self._cable(x + cols * w, y + rows * h / 2)
+
+    def _cable(self, x: float, y: float) -> None:
+        """El cable de la memoria: sale de su costado y se abre en clave y valor en el bloque."""
+        _, top, _, tall = self.boxes["decoder.cross_attention"]
+        high = top + tall
+        low, lane, key = high + _FAN - 3, (_LEFT.edge + _FRAME + _RIGHT.edge) / 2, _RIGHT.center
+        points = [(x, y), (lane, y), (lane, low), (key, low)]
+        self.canvas.line(points, width=_CABLE, color=MUTED, radius=8, order=0.7)
+        self._role(key - _SPREAD, low, high, "key")
+        self._role(key, low, high, "value")
+        self.canvas.text(x + 14, y - 10, "Z", size=SMALL, bold=True)
 
     def _rows_of_memory(self, place: Box, rows: int, cols: int) -> None:
         """La matriz, con la palabra de cada fila si caben."""
@@ -405,7 +406,7 @@ class _Map:
         """El generador, el softmax y lo que se escribe."""
         side, bar = _RIGHT, end - 16 - _BAR
         self.canvas.arrow([(side.road, end), (side.road, bar + _BAR + 1)])
-        self._shape(side, (end + bar + _BAR) / 2, "n × d")
+        self._shape(side, (end + bar + _BAR) / 2, "X: n × d")
         note = "W_U = E" if self.tied else "X W_U^T"
         self._bar("project", side, bar, "generador", note, _BAR)
         top = bar - 26 - 26
@@ -417,6 +418,7 @@ class _Map:
         self._sentence(side, y, "output")
 
 
+_LETTERS = {"query": "Q", "key": "K", "value": "V"}
 _TITLES = {"encoder": "codificador", "decoder": "decodificador"}
 
 

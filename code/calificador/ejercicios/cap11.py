@@ -204,6 +204,13 @@ _ENTERO = Ejercicio(
             ".tril(diagonal=-1)",
         ),
         cambia(
+            "tapa el pasado",
+            "La máscara causal tapa justo lo que debía dejar ver, y a la última no le queda nada:"
+            " en estas capas, True tapa.",
+            ".triu(diagonal=1)",
+            ".tril()",
+        ),
+        cambia(
             "relleno en la memoria",
             "La atención cruzada mira al relleno: la máscara hace falta también al escribir.",
             ", memory_key_padding_mask=padding",
@@ -261,6 +268,8 @@ def _casos_filas(rng: Any) -> list[Caso]:
             m, n = tamanos()
             sitio = entero(rng, 1, (n if lado == "target" else m) - 1)
             casos.append(Caso(f"palabra del {_LADOS[lado]}", (m, n, lado, sitio)))
+        m, n = tamanos()
+        casos.append(Caso(f"palabra del {_LADOS[lado]}", (m, n, lado, 0)))
     for justo in (True, False, False):  # la primera de relleno, y otras
         m, n = tamanos()
         largo = entero(rng, 2, m - 1)
@@ -276,6 +285,21 @@ def _casos_filas(rng: Any) -> list[Caso]:
 
 
 _LADOS = {"target": "destino", "source": "origen"}
+_SIN_MODELO = (
+    "Transformer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "MultiheadAttention",
+    "scaled_dot_product_attention",
+    "Seq2Seq",
+    "parameters",
+    "named_parameters",
+    "state_dict",
+    "numel",
+    "nelement",
+)
 
 _FILAS = Ejercicio(
     id="11.3",
@@ -293,6 +317,7 @@ _FILAS = Ejercicio(
         "relleno": (2, "Nadie mira a esa fila. Pero ella sí se tiene a sí misma."),
         "con relleno cerca": (1, "Las filas de relleno también preguntan a las palabras."),
     },
+    prohibido=_SIN_MODELO,
     pistas=(
         "Pregunta fila por fila: ¿hay algún camino de la palabra cambiada a esta fila?",
         "La memoria se calcula sin mirar el destino.",
@@ -348,6 +373,12 @@ _FILAS = Ejercicio(
             "return [position], list(range(n))",
         ),
         cambia(
+            "el sitio cero",
+            "La posición 0 es una palabra como las demás: ojo con `if not position`.",
+            'if side == "target":',
+            'if not position:\n        return [], []\n    if side == "target":',
+        ),
+        cambia(
             "el relleno no cuenta",
             "Falta tener en cuenta `length`: desde ahí, es relleno.",
             "length is not None and position >= length",
@@ -385,6 +416,7 @@ def _casos_contar(rng: Any) -> list[Caso]:
         caso("como en 2017", tying="all", attention_bias=False, final_norm=False),
         caso("otras opciones", learned=entero(rng, 5, 40)),
         caso("otras opciones", final_norm=False, tying="output", learned=entero(rng, 5, 40)),
+        caso("otras opciones", tying="all", learned=entero(rng, 5, 40)),
         caso("otras opciones", attention_bias=False),
     ]
 
@@ -411,6 +443,7 @@ _CONTAR = Ejercicio(
         "Un bloque del decodificador tiene dos atenciones, una red densa y tres normas.",
         "Una matriz compartida tiene dos nombres y se cuenta una vez.",
     ),
+    prohibido=_SIN_MODELO,
     mutantes=(
         cambia(
             "una atención",
@@ -479,6 +512,19 @@ _CONTAR = Ejercicio(
             "learned * d_model",
         ),
         cambia(
+            "posiciones compartidas",
+            "`tying` comparte las palabras, no las posiciones: cada lado tiene su tabla también con"
+            " `all`.",
+            "2 * learned * d_model",
+            '(1 if tying == "all" else 2) * learned * d_model',
+        ),
+        cambia(
+            "dos sueltas",
+            "Con `none` hay tres matrices sueltas: falta una de las dos del destino.",
+            '"none": source_vocab + 2 * target_vocab',
+            '"none": source_vocab + target_vocab',
+        ),
+        cambia(
             "salida con sesgo",
             "La salida no lleva sesgo.",
             "return total + 2 * learned * d_model",
@@ -540,12 +586,16 @@ _COMPARTIDA = Ejercicio(
     },
     prohibido=(
         "backward",
-        "grad",
         "autograd",
         "requires_grad",
         "requires_grad_",
         "jacobian",
+        "jacrev",
+        "jacfwd",
+        "jvp",
         "vjp",
+        "func",
+        "vmap",
     ),
     pistas=(
         "El gradiente de la entropía cruzada respecto a las puntuaciones es softmax menos un uno"
@@ -664,7 +714,7 @@ _AVERIADO = Ejercicio(
     pistas=(
         "Compara la clase con el mapa del capítulo, caja a caja, de abajo arriba.",
         "Cuenta cuántas veces se usa cada norma: hay cinco, y cada una tiene su sitio.",
-        "La raíz de d es del embedding. El relleno se tapa en dos atenciones.",
+        "Sigue también la máscara del relleno: ¿en qué atenciones responde el origen?",
     ),
     mutantes=(
         cambia(

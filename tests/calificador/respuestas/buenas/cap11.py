@@ -136,24 +136,20 @@ def transformer_parameters(source_vocab, target_vocab, d_model, d_ff, n_encoder,
     matrices = {"none": [source_vocab, target_vocab, target_vocab], "output": [source_vocab, target_vocab], "all": [source_vocab]}
     return total + sum(matrices[tying]) * d + learned * d + learned * d
 
-# %% 11.4 | construyéndolo sin memoria
+# %% 11.4 | con una lista de formas
 def transformer_parameters(source_vocab, target_vocab, d_model, d_ff, n_encoder, n_decoder, *, tying="none", attention_bias=True, final_norm=True, learned=0):
-    with torch.device("meta"):
-        parts = nn.ModuleList()
-        for layers, crossed in ((n_encoder, 0), (n_decoder, 1)):
-            for _ in range(layers):
-                parts.extend(nn.Linear(d_model, d_model, bias=attention_bias) for _ in range(4 + 4 * crossed))
-                parts.extend(nn.LayerNorm(d_model) for _ in range(2 + crossed))
-                parts.extend([nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)])
-        parts.extend(nn.LayerNorm(d_model) for _ in range(2 * final_norm))
-        parts.append(nn.Embedding(target_vocab, d_model))
-        if tying != "all":
-            parts.append(nn.Embedding(source_vocab, d_model))
-        if tying == "none":
-            parts.append(nn.Linear(d_model, target_vocab, bias=False))
-        for _ in range(2 if learned else 0):
-            parts.append(nn.Embedding(learned, d_model))
-    return sum(p.numel() for p in parts.parameters())
+    shapes = []
+    for layers, attentions in ((n_encoder, 1), (n_decoder, 2)):
+        for _ in range(layers):
+            shapes += [(d_model, d_model)] * 4 * attentions
+            shapes += [(d_model,)] * (4 * attentions if attention_bias else 0)
+            shapes += [(d_model, d_ff), (d_ff,), (d_ff, d_model), (d_model,)]
+            shapes += [(2, d_model)] * (attentions + 1)
+    shapes += [(2, d_model)] * 2 if final_norm else []
+    shapes += [(target_vocab, d_model)] * {"none": 2, "output": 1, "all": 1}[tying]
+    shapes += [] if tying == "all" else [(source_vocab, d_model)]
+    shapes += [(learned, d_model), (learned, d_model)]
+    return sum(math.prod(shape) for shape in shapes)
 
 # %% 11.4 | agrupada por potencias de d
 def transformer_parameters(source_vocab, target_vocab, d_model, d_ff, n_encoder, n_decoder, *, tying="none", attention_bias=True, final_norm=True, learned=0):
@@ -200,6 +196,18 @@ def tied_gradient(embedding, mix, ids, targets):
     rows = torch.zeros_like(embedding)
     rows.index_put_((ids,), back, accumulate=True)
     return [rows, torch.einsum("iv,id->vd", error, hidden)]
+
+# %% 11.5 | con una variable que se llama grad
+def tied_gradient(embedding, mix, ids, targets):
+    n, d = len(ids), embedding.shape[1]
+    x = embedding[ids] * d**0.5
+    grad = torch.softmax(mix @ x @ embedding.T, dim=-1)
+    grad[range(n), targets] -= 1
+    grad /= n
+    entrada = torch.zeros_like(embedding)
+    for i, row in zip(ids.tolist(), mix.T @ grad @ embedding * d**0.5):
+        entrada[i] += row
+    return entrada, grad.T @ (mix @ x)
 
 # %% 11.6 | con la atención de PyTorch
 class BrokenTransformer(nn.Module):

@@ -245,6 +245,42 @@ def changed_rows(m, n, side, position, length=None):
         return [position], []
     return list(range(m)), list(range(n))
 
+# %% 11.3 | la posición 0 del origen no cambia nada
+def changed_rows(m, n, side, position, length=None):
+    if side == "target":
+        return [], list(range(position, n))
+    if not position:
+        return [], []
+    if length is not None and position >= length:
+        return [position], []
+    return list(range(m)), list(range(n))
+
+# %% 11.3 | la posición 0 del destino no cambia nada
+def changed_rows(m, n, side, position, length=None):
+    if side == "target":
+        return [], list(range(position, n)) if position else []
+    if length is not None and position >= length:
+        return [position], []
+    return list(range(m)), list(range(n))
+
+# %% 11.4 | una sola tabla de posiciones cuando se comparte todo
+def transformer_parameters(source_vocab, target_vocab, d_model, d_ff, n_encoder, n_decoder, *, tying="none", attention_bias=True, final_norm=True, learned=0):
+    d = d_model
+    attention = 4 * d * d + 4 * d * attention_bias
+    dense = 2 * d * d_ff + d_ff + d
+    blocks = n_encoder * (attention + dense + 4 * d) + n_decoder * (2 * attention + dense + 6 * d)
+    rows = {"none": source_vocab + 2 * target_vocab, "output": source_vocab + target_vocab, "all": target_vocab}[tying]
+    return blocks + (rows + (1 if tying == "all" else 2) * learned + 4 * final_norm) * d
+
+# %% 11.4 | construye el modelo y lo cuenta
+def transformer_parameters(source_vocab, target_vocab, d_model, d_ff, n_encoder, n_decoder, *, tying="none", attention_bias=True, final_norm=True, learned=0):
+    attention, dense = 4 * d_model * (d_model + attention_bias), 2 * d_model * d_ff + d_ff + d_model
+    blocks = n_encoder * (attention + dense + 4 * d_model) + n_decoder * (2 * attention + dense + 6 * d_model)
+    tables = [nn.Embedding(target_vocab, d_model)]
+    tables += [] if tying == "all" else [nn.Embedding(source_vocab, d_model)]
+    tables += [nn.Embedding(target_vocab, d_model)] if tying == "none" else []
+    return blocks + sum(t.weight.numel() for t in tables) + (2 * learned + 4 * final_norm) * d_model
+
 # %% 11.4 | la memoria lleva otra norma en cada bloque
 def transformer_parameters(source_vocab, target_vocab, d_model, d_ff, n_encoder, n_decoder, *, tying="none", attention_bias=True, final_norm=True, learned=0):
     d = d_model
@@ -298,6 +334,14 @@ def transformer_parameters(source_vocab, target_vocab, d_model, d_ff, n_encoder,
     blocks = min(1, n_encoder) * (attention + dense + 4 * d) + n_decoder * (2 * attention + dense + 6 * d)
     rows = {"none": source_vocab + 2 * target_vocab, "output": source_vocab + target_vocab, "all": target_vocab}[tying]
     return blocks + (rows + 2 * learned + 4 * final_norm) * d
+
+# %% 11.5 | con jacrev
+def tied_gradient(embedding, mix, ids, targets):
+    def loss(first, second):
+        hidden = mix @ first[ids] * first.shape[1] ** 0.5
+        return torch.nn.functional.cross_entropy(hidden @ second.T, targets)
+
+    return torch.func.jacrev(loss, argnums=(0, 1))(embedding, embedding)
 
 # %% 11.5 | softmax por columnas
 def tied_gradient(embedding, mix, ids, targets):
