@@ -1196,6 +1196,31 @@ def test_cada_boton_del_mapa_cae_sobre_su_parte(abrir):
             assert caja["x"] >= lienzo["x"] - 8
 
 
+ROTULOS_DEL_MAPA = {
+    ("embedding", 0): "Embedding del origen", ("embedding", 1): "Embedding del destino",
+    ("autoatención", 0): "Autoatención del codificador",
+    ("autoatención", 1): "Autoatención causal del decodificador",
+    ("red densa", 0): "Red densa del codificador", ("red densa", 1): "Red densa del decodificador",
+    ("posición p", 0): "Posiciones del origen", ("posición p", 1): "Posiciones del destino",
+    ("atención cruzada", 1): "Atención cruzada", ("memoria Z", 0): "Memoria Z",
+    ("generador", 1): "Generador", ("softmax", 1): "Softmax",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ancho", [1280, 768, 700, 650, 600, 390])
+def test_pulsar_en_un_rotulo_del_mapa_abre_su_parte(abrir, ancho):
+    pagina = abrir(MAPA, viewport={"width": ancho, "height": 1400})
+    lienzo = pagina.locator(".machine svg").bounding_box()
+    for (texto, lado), titulo in ROTULOS_DEL_MAPA.items():
+        letras = pagina.locator(".machine svg text").filter(has_text=re.compile(f"^{texto}$"))
+        cajas = [letra.bounding_box() for letra in letras.all()]
+        centros = [(c["x"] + c["width"] / 2, c["y"] + c["height"] / 2) for c in cajas]
+        medio = lienzo["x"] + lienzo["width"] / 2
+        (sitio,) = [(x, y) for x, y in centros if (x > medio) == bool(lado)]
+        pagina.mouse.click(*sitio)
+        assert pagina.locator(".part-name").inner_text() == titulo, (texto, lado)
+
+
 def test_el_mapa_se_recorre_con_el_teclado_y_se_dice(abrir):
     pagina = abrir(MAPA)
     grupo = pagina.get_by_role("radiogroup", name="Parte del mapa")
@@ -1215,7 +1240,7 @@ def test_el_mapa_se_recorre_con_el_teclado_y_se_dice(abrir):
     assert pagina.locator(".card a").get_attribute("href") == "#cruzada"
     pagina.get_by_role("radio", name="cabeza 2").click()
     peso = MAPA.compute("decoder.cross_attention")["gives"][0][1, 2, 3]
-    pagina.locator(".card .cells").nth(2).locator(".number").nth(2 * 5 + 3).hover()
+    pagina.locator(".card .cells").first.locator(".number").nth(2 * 5 + 3).hover()
     assert pagina.locator(".probe").inner_text() == (
         f"«do» pone en «casa» un peso de {base.number(peso)}"
     )

@@ -138,17 +138,20 @@ window.atentoExplorers.register("architecture", (stage, data, root) => {
   const back = step(-1, "Anterior", "←"),
     next = step(1, "Siguiente", "→"),
     depths = h("div", {class: "named"}, h("span", null, "bloque"), block.node);
-  const card = h("div", {class: "card"}),
+  const card = h("div", {class: "card", tabindex: "0", role: "group", "aria-label": "La parte elegida"}),
+    tip = probe(stage, "Toca una celda y aquí se lee su número."),
     read = reading();
+  read.node.firstChild.hidden = true; // lo que dice ya está en la ficha
   const side = h(
     "div",
     {class: "side"},
     h("div", {class: "controls moves"}, back, next, depths),
     card,
-    probe(stage, "Toca una celda y aquí se lee su número."),
+    tip,
   );
   stage.append(h("div", {class: "map-scene"}, machine, side), read.node);
 
+  const inner = ([, name]) => name.endsWith(".weights");
   const total = (count, formula) => [count, formula && ` (${formula})`];
   const counted = ({small, base, formulas, stack}) =>
     small || base !== "0"
@@ -168,14 +171,17 @@ window.atentoExplorers.register("architecture", (stage, data, root) => {
     card.replaceChildren(
       h("p", {class: "part-name"}, part.title),
       h("p", null, part.says),
-      ...part.reads.map((one) => strip("Entra", one)),
-      ...part.gives.map((one) => strip("Sale", one)),
       h("p", {class: "count"}, counted(part)),
+      ...part.gives.filter(inner).map((one) => strip("Por dentro:", one)),
+      ...part.reads.map((one) => strip("Entra", one)),
+      ...part.gives.filter((one) => !inner(one)).map((one) => strip("Sale", one)),
     );
+    tip.hidden = !card.querySelector(".number");
     if (part.link) card.append(h("p", null, "Se enseña en ", h("a", {href: part.link[1]}, part.link[0]), "."));
     card.scrollTop = 0;
-    const named = (pairs) => pairs.map(([label, name]) => `${label}, ${sizeOf(name)}`).join("; ") || "nada";
-    read.say(`${part.title}. Entra: ${named(part.reads)}. Sale: ${named(part.gives)}.`);
+    const named = (way, pairs) =>
+      pairs.length ? ` ${way}: ${pairs.map(([label, name]) => `${label}, ${sizeOf(name)}`).join("; ")}.` : "";
+    read.say(`${part.title}.${named("Entra", part.reads)}${named("Sale", part.gives)}`);
     publish();
   }
   function publish() {

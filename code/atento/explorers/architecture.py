@@ -404,7 +404,7 @@ class _Parts:
     def listed(self) -> tuple[_Part, ...]:
         """De la entrada a la salida."""
         made = [*self._entry("source"), *self._stack("encoder")]
-        memory = (("tras el último bloque", "memory"),)
+        memory = (("lo que deja la pila", "memory"),)
         made.append(
             _Part(
                 "memory", "Memoria Z", "Lo que deja el codificador: una fila por palabra"
@@ -433,12 +433,12 @@ class _Parts:
             _Part(side, f"Frase de {name}", f"Las palabras del {name}, por su número.", "embedding",
                   (), ids, 0, 0),
             _Part(f"{side}.embedding", f"Embedding del {name}",
-                  "Busca la fila de cada palabra en la matriz E y la multiplica por √d."
-                  + (" Es la misma E del origen: no se cuenta otra vez." if shared else ""),
+                  f"Busca la fila de cada palabra en la tabla del {name} y la multiplica por √d."
+                  + _shared(shared, sizes["base"] == 0),
                   "embedding", ids, (("√d · E[ids]", one),), **sizes, **self._told("V · d", sizes)),
             _Part(f"{side}.positions", f"Posiciones del {name}",
                   "Una fila por posición, sea cual sea la palabra.", "positions", (),
-                  (("P", other),), learned, 0),
+                  (("p", other),), learned, 0),
             _Part(f"{side}.sum", f"Suma: lo que entra con el {name}",
                   "Embedding y posición, sumados: lo que entra en la pila.", "positions",
                   (("embedding", one), ("posición", other)), (("entrada", both),), 0, 0),
@@ -542,6 +542,13 @@ class _Parts:
             _Part("output", "Palabra siguiente", "Cada fila propone la palabra que sigue a la suya."
                   " Al generar solo se usa la última.", "softmax", chances, words, 0, 0),
         ]  # fmt: skip
+
+
+def _shared(here: bool, base: bool) -> str:
+    """Dónde se comparte la tabla con la del origen."""
+    if here:
+        return " Es la misma del origen: no se cuenta otra vez."
+    return " En «base» es la misma del origen: allí no se cuenta otra vez." if base else ""
 
 
 _SAYS = {
