@@ -151,7 +151,7 @@ def transformer_parameters(
 # ## 11.5 Una matriz con dos oficios
 #
 # Como salida, $E$ recibe $G^{\mathsf T} H$, donde $G = (P - Y)/n$ es el gradiente de las
-# puntuaciones: toca todas las filas. Como entrada, $G E$ vuelve por $A^{\mathsf T}$, se multiplica
+# puntuaciones: toca todas las filas. Como entrada, $G E$ vuelve por $B^{\mathsf T}$, se multiplica
 # por $\sqrt d$ y se reparte: a cada fila, la suma de las posiciones donde salió su palabra. Las
 # filas de las palabras que no salen no reciben nada por aquí.
 

@@ -376,7 +376,8 @@ class _Map:
         """El cable de la memoria: sale de su costado y se abre en clave y valor en el bloque."""
         _, top, _, tall = self.boxes["decoder.cross_attention"]
         high = top + tall
-        low, lane, key = high + _FAN - 3, (_LEFT.edge + _FRAME + _RIGHT.edge) / 2, _RIGHT.center
+        low = high + _FAN - 3 + (0 if self.pre else _NORM / 2 - 3)
+        lane, key = (_LEFT.edge + _FRAME + _RIGHT.edge) / 2, _RIGHT.center
         points = [(x, y), (lane, y), (lane, low), (key, low)]
         self.canvas.line(points, width=_CABLE, color=MUTED, radius=8, order=0.7)
         self._role(key - _SPREAD, low, high, "key")

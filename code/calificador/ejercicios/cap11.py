@@ -601,7 +601,7 @@ _COMPARTIDA = Ejercicio(
         "El gradiente de la entropía cruzada respecto a las puntuaciones es softmax menos un uno"
         " en la respuesta, entre n.",
         "Como salida, E multiplica a H: su gradiente junta las filas de H pesadas con ese error.",
-        "Como entrada, el error vuelve por E y por A, que va traspuesta, y se reparte por filas.",
+        "Como entrada, el error vuelve por E y por B, que va traspuesta, y se reparte por filas.",
     ),
     mutantes=(
         cambia(
