@@ -9,26 +9,30 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     DIGIT = signs.indexOf("0"),
     PLUS = signs.indexOf("+"),
     END = signs.indexOf("fin"),
+    LONGEST = 3, // cifras de cada número
+    READS = 2 * LONGEST + 2, // con el + y el fin
+    WRITES = LONGEST + 3, // con el comienzo y el fin
     PAUSE = 1300;
   const state = {
-    text: data.start,
     step: 0,
     head: -1,
     stack: "decoder",
-    piece: "decoder.0.cross_attention.weights",
+    piece: "decoder.blocks.0.cross_attention.weights",
     row: 0,
   };
   let model, run, timer;
 
   // ---- Lo que se escribe: el gemelo de read_sum -----------------------------------------------------------------------
+  /* Los dos números, o la frase que dice por qué no puede ser. */
   function readSum(text) {
     const given = text.trim(),
       found = /^([0-9]+)\s*\+\s*([0-9]+)$/.exec(given);
-    if (!found) throw complaint(given);
+    if (!found) return {problem: complaint(given)};
     const digits = found.slice(1).map((one) => one.replace(/^0+/, "")),
-      long = digits.find((one) => one.length > 3);
-    if (long) throw `Solo ha aprendido números de hasta tres cifras, y ${long} tiene ${long.length}.`;
-    return digits.map(Number);
+      long = digits.find((one) => one.length > LONGEST);
+    if (long)
+      return {problem: `Solo ha aprendido números de hasta tres cifras, y ${long} tiene ${long.length}.`};
+    return {numbers: digits.map(Number)};
   }
   function complaint(given) {
     if (!given) return "Escribe una suma, como 458 + 367.";
@@ -41,7 +45,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
 
   /* Los símbolos de una suma, con tres cifras cada número, y el lugar de cada uno. */
   function source(a, b) {
-    const digits = (n) => [...String(n).padStart(3, "0")].map((one) => DIGIT + Number(one));
+    const digits = (n) => [...String(n).padStart(LONGEST, "0")].map((one) => DIGIT + Number(one));
     return {ids: [...digits(a), PLUS, ...digits(b), END], places: [2, 1, 0, -1, 2, 1, 0, -1]};
   }
   function add(a, b) {
@@ -66,50 +70,40 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   }
 
   // ---- La suma, como en el cuaderno -----------------------------------------------------------------------------------
-  const cell = (className) => {
+  const cell = (className, row, column) => {
     const sign = h("span", {class: "add-sign"}),
-      weight = h("span", {class: "add-weight"});
-    return {sign, weight, node: h("span", {class: `add-cell ${className}`}, sign, weight)};
+      weight = h("span", {class: "add-weight"}),
+      node = h("span", {class: `add-cell ${className}`}, sign, weight);
+    return {sign, weight, node, area: `${row}/${column}`};
   };
-  const asked = Array.from({length: 8}, () => cell("add-asked")); // los símbolos que lee
-  const shown = Array.from({length: 6}, () => cell("add-shown")); // comienzo y lo que escribe
-  const gap = () => h("span");
-  const [a2, a1, a0, plus, b2, b1, b0, end] = asked.map(({node}) => node);
+  /* Las columnas: el +, las cuatro de las cifras y la del fin y el comienzo. */
+  const COLUMNS = PLACES.length + 2,
+    END_AT = READS - 1;
+  const columnOf = (i) => (i === END_AT ? COLUMNS : i === LONGEST ? 1 : 3 + (i % (LONGEST + 1)));
+  const asked = Array.from({length: READS}, (_, i) => cell("add-asked", i < LONGEST ? 2 : 3, columnOf(i)));
+  const shown = Array.from({length: WRITES}, (_, i) => cell("add-shown", 5, COLUMNS - i));
   const board = h(
     "div",
     {class: "add-board", role: "img"},
-    [...PLACES].reverse().reduce((line, name) => [...line, h("span", {class: "add-place"}, name)], [gap()]),
-    gap(),
-    gap(),
-    gap(),
-    a2,
-    a1,
-    a0,
-    gap(),
-    plus,
-    gap(),
-    b2,
-    b1,
-    b0,
-    end,
+    PLACES.map((name, place) =>
+      h("span", {class: "add-place", style: `grid-area:1/${COLUMNS - 1 - place}`}, name),
+    ),
+    [...asked, ...shown].map(({node}) => node),
     h("span", {class: "add-rule"}),
-    [...shown].reverse().map(({node}) => node),
   );
   const said = h("p", {class: "add-answer"}),
     legend = h(
       "p",
       {class: "add-note add-legend"},
-      h("span", {class: "add-query"}, "quien pregunta"),
-      h("span", {style: heat(0.5)}, "a quién mira, y cuánto"),
+      h("span", {style: heat(0.5)}, "a qué cifras mira, y cuánto"),
       h("span", {class: "add-new"}, "lo que escribe"),
-    );
+    ),
+    padded = h("p", {class: "add-note add-padded"}, "Siempre lee tres cifras por número y escribe cuatro.");
 
-  /* Los pesos de la última capa del decodificador, (head, query, key). */
-  const weightsOf = (kind) =>
-    run.tensors[`decoder.${model.card.config.n_decoder_layers - 1}.${kind}.weights`];
-  /* Los pesos de este paso: a lo que se lee, con la atención cruzada; a lo escrito, con la autoatención. */
-  function looks(kind) {
-    const heads = weightsOf(kind).map((rows) => rows[state.step]);
+  /* Los pesos de este paso en la última atención cruzada: cuánto mira a cada símbolo que lee. */
+  function looks() {
+    const last = `decoder.blocks.${model.card.config.n_decoder_layers - 1}.cross_attention.weights`,
+      heads = run.tensors[last].map((rows) => rows[state.step]);
     if (state.head >= 0) return heads[state.head];
     return heads[0].map((_, j) => heads.reduce((total, row) => total + row[j], 0) / heads.length);
   }
@@ -120,23 +114,22 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
       : `${signs[run.ids[i]]}, ${PLACES[run.places[i]]} del ${which}`;
   };
 
-  function paint({node, sign, weight}, text, share, tip) {
+  function paint({node, sign, weight, area}, text, share, tip) {
     sign.textContent = text;
     weight.textContent = share >= 0.005 ? number(share) : "";
-    node.style.cssText = share === undefined ? "" : heat(share);
+    node.style.cssText = `grid-area:${area};${share === undefined ? "" : heat(share)}`;
     node.classList.toggle("add-word", text.length > 1);
     if (tip) node.dataset.tip = tip;
     else delete node.dataset.tip;
   }
   function drawBoard() {
-    const crossed = looks("cross_attention"),
-      own = looks("attention");
+    const crossed = looks();
     asked.forEach((one, i) =>
       paint(
         one,
         signs[run.ids[i]],
         crossed[i],
-        `${nameOf(i)}: la atención cruzada le da ${number(crossed[i], 3)}`,
+        `${nameOf(i)}: se lleva ${number(crossed[i], 3)} de la mirada`,
       ),
     );
     const line = [run.inputs[0], ...run.written];
@@ -148,8 +141,10 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
         text &&
         (isNew
           ? `«${text}» es lo que escribe en este paso`
-          : `«${text}», ya escrito: la autoatención le da ${number(own[i], 3)}`);
-      paint(one, text, isNew ? undefined : own[i], tip);
+          : isQuery
+            ? `«${text}» es lo último que hay: desde aquí pregunta`
+            : `«${text}», ya escrito`);
+      paint(one, text, undefined, tip);
       one.node.classList.toggle("add-query", isQuery);
       one.node.classList.toggle("add-new", isNew);
     });
@@ -160,23 +155,21 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   }
   /* Antes de sumar: las cifras, si se entienden, y los huecos. */
   function drawBlank() {
-    const ids = (() => {
-      try {
-        return source(...readSum(state.text)).ids;
-      } catch {
-        return [];
-      }
-    })();
-    asked.forEach((one, i) => paint(one, ids.length ? signs[ids[i]] : ""));
+    const {numbers} = readSum(field.value),
+      ids = numbers ? source(...numbers).ids : [];
+    asked.forEach((one, i) => paint(one, ids.length && i < END_AT ? signs[ids[i]] : ""));
     shown.forEach((one, i) => {
-      paint(one, i ? "" : "comienzo");
+      paint(one, "");
+      one.node.classList.remove("add-query");
       one.node.classList.toggle("add-new", i === 1);
     });
     said.className = "add-answer add-open";
-    said.textContent = ids.length ? `${readSum(state.text).join(" + ")} = ?` : "";
+    said.textContent = numbers ? `${numbers.join(" + ")} = ?` : "";
     board.setAttribute(
       "aria-label",
-      `La suma ${state.text}, sin resolver: el resultado se escribirá de derecha a izquierda.`,
+      numbers
+        ? `La suma ${numbers.join(" + ")}, sin resolver: el resultado se escribirá de derecha a izquierda.`
+        : "Los huecos de una suma.",
     );
   }
 
@@ -185,17 +178,15 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   candidates.push(candidates.shift()); // el fin, detrás de las cifras
   const bars = candidates.map((id) => {
     const fill = h("i"),
-      amount = h("span", {class: "add-amount"}),
-      logit = h("span", {class: "add-logit"});
+      amount = h("span", {class: "add-amount"});
     const node = h(
       "span",
       {class: "add-bar"},
       amount,
       h("span", {class: "add-tube"}, fill),
       h("b", null, signs[id]),
-      logit,
     );
-    return {id, fill, amount, logit, node};
+    return {id, fill, amount, node};
   });
   const chances = h(
     "div",
@@ -206,60 +197,38 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
       {class: "add-bars"},
       bars.map(({node}) => node),
     ),
-    h("p", {class: "add-note"}, "Debajo, su logit: la puntuación antes de la softmax."),
   );
   function drawChances() {
-    const chance = run.tensors.probabilities[state.step],
-      logits = run.tensors.logits[state.step];
-    for (const {id, fill, amount, logit, node} of bars) {
+    const chance = run.tensors.probabilities[state.step];
+    for (const {id, fill, amount, node} of bars) {
       fill.style.height = `${100 * chance[id]}%`;
       amount.textContent = chance[id] >= 0.005 ? number(chance[id]) : "";
-      logit.textContent = number(logits[id], 0);
       node.classList.toggle("add-chosen", id === run.written[state.step]);
-      node.dataset.tip = `«${signs[id]}»: logit ${number(logits[id], 3)}, probabilidad ${number(chance[id], 4)}`;
+      node.dataset.tip = `«${signs[id]}»: probabilidad ${number(chance[id], 4)}`;
     }
   }
 
   // ---- Las cabezas ----------------------------------------------------------------------------------------------------
   const heads = h("div", {class: "add-heads"});
-  let headChoice, minis;
   function buildHeads() {
-    const crossed = weightsOf("cross_attention"),
-      count = crossed.length;
-    minis = Array.from({length: count + 1}, () => run.written.map(() => run.ids.map(() => h("i"))));
-    headChoice = choice({
+    const count = model.card.config.n_heads;
+    const pick = choice({
       label: "Cabeza",
       value: state.head < 0 ? count : state.head,
       describe: (k) => (k < count ? `cabeza ${k + 1}` : "media de las cabezas"),
-      options: minis.map((rows, k) => [
-        h("span", null, k < count ? `cabeza ${k + 1}` : "media"),
-        h("span", {class: "add-mini", "aria-hidden": "true"}, rows.flat()),
-      ]),
+      options: [...Array.from({length: count}, (_, k) => `cabeza ${k + 1}`), "media"],
       onchange: (k) => update({head: k < count ? k : -1}),
     });
-    minis.forEach((rows, k) =>
-      rows.forEach((row, t) =>
-        row.forEach((one, j) => {
-          const share =
-            k < count ? crossed[k][t][j] : crossed.reduce((total, head) => total + head[t][j], 0) / count;
-          one.style.cssText = heat(share);
-        }),
-      ),
-    );
     heads.replaceChildren(
-      h("p", {class: "add-title"}, "¿A qué mira? La atención cruzada, cabeza a cabeza"),
-      headChoice.node,
+      h("p", {class: "add-title"}, "¿A qué mira cada cabeza?"),
       h(
         "p",
         {class: "add-note"},
-        "Cada mapa: una fila por paso y una columna por símbolo leído. Elige una cabeza y la suma se tiñe con sus pesos.",
+        `Mira ${count} veces a la vez, y cada mirada es una cabeza. Elige una: la suma de arriba se tiñe con sus pesos.`,
       ),
+      pick.node,
     );
   }
-  const drawHeads = () =>
-    minis.forEach((rows) =>
-      rows.forEach((row, t) => row.forEach((one) => one.classList.toggle("add-now", t === state.step))),
-    );
 
   // ---- Por dentro: los tensores, con sus nombres ------------------------------------------------------------------------
   const PARTS = {
@@ -277,10 +246,10 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     ],
     weights: ["pesos", "La softmax de las puntuaciones: cada fila suma 1."],
     output: ["promedios", "Los valores, promediados con los pesos, en cada cabeza."],
-    hidden: ["capa interna", "Las unidades de la red densa, tras la ReLU: las apagadas valen 0."],
+    hidden: ["capa interna", "Las unidades de la red densa por posición, tras la ReLU: las apagadas valen 0."],
     added: ["añade", "Lo que la subcapa suma al flujo residual."],
   };
-  const KINDS = {attention: "autoatención", cross_attention: "atención cruzada", feed_forward: "red densa"};
+  const KINDS = {attention: "autoatención", cross_attention: "atención cruzada", feed_forward: "red densa por posición"};
   const WHOLE = {
     "encoder.tokens": [
       "tokens",
@@ -314,7 +283,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     const depth = model.card.config[`n_${stack}_layers`];
     const inner = [...Array(depth).keys()].flatMap((layer) =>
       Object.keys(KINDS).flatMap((kind) => {
-        const prefix = `${stack}.${layer}.${kind}.`,
+        const prefix = `${stack}.blocks.${layer}.${kind}.`,
           names = Object.keys(run.tensors).filter(
             (name) => name.startsWith(prefix) && !name.endsWith("stream"),
           );
@@ -341,7 +310,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   const inside = h(
     "details",
     {class: "add-inside", open: data.inside},
-    h("summary", null, "Por dentro: todos los tensores"),
+    h("summary", null, "Por dentro"),
   );
   const stacks = choice({
     label: "Pila",
@@ -349,8 +318,16 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     options: ["codificador: lee", "decodificador: escribe"],
     onchange: (i) => show(i ? "decoder" : "encoder"),
   });
-  inside.addEventListener("focusin", () => stop()); // si se mira dentro, que no cambie solo
-  inside.append(h("div", {class: "add-stacks"}, stacks.node), stagesBox, partsBox, panel);
+  inside.addEventListener("focusin", () => inside.open && stop()); // si se mira dentro, que no cambie solo
+  inside.append(
+    chances,
+    heads,
+    h("p", {class: "add-title"}, "Los tensores de este paso"),
+    h("div", {class: "add-stacks"}, stacks.node),
+    stagesBox,
+    partsBox,
+    panel,
+  );
 
   function show(stack, piece) {
     state.stack = stack;
@@ -616,26 +593,34 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   }
 
   async function solve() {
-    let numbers;
+    const {numbers, problem: line} = readSum(field.value);
     stop();
-    try {
-      numbers = readSum(field.value);
-    } catch (line) {
-      return complain(line);
-    }
-    complain("");
+    complain(line ?? "");
+    if (line) return forget();
     try {
       model ??= window.atentoTransformer.load(await file(data.file));
     } catch {
-      return complain("No se han podido leer los números del modelo. Recarga la página y vuelve a probar.");
+      return complain(
+        "No se han podido leer los números del modelo. Comprueba la red y vuelve a pulsar «Sumar».",
+      );
     }
     run = add(...numbers);
     delete root.dataset.idle;
     after.forEach((node) => (node.hidden = false));
     buildSteps();
     buildHeads();
-    update({step: 0, text: field.value});
+    update({step: 0});
     if (!calm()) play();
+  }
+  /* Lo escrito ya no es la suma resuelta: el tablero vuelve a empezar. */
+  function forget() {
+    stop();
+    run = undefined;
+    root.dataset.idle = "";
+    after.forEach((node) => (node.hidden = true));
+    drawBlank();
+    read.say(INVITE);
+    root.atento = {state: {...state}};
   }
   const random = () => {
     const one = () => Math.floor(Math.random() * 1000);
@@ -656,9 +641,8 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     h("button", {type: "button", onclick: random}, "Al azar"),
   );
   field.addEventListener("input", () => {
-    state.text = field.value;
     complain("");
-    if (!run) drawBlank();
+    forget();
   });
 
   // ---- Los pasos ------------------------------------------------------------------------------------------------------
@@ -706,25 +690,25 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   };
 
   // ---- Juntarlo todo --------------------------------------------------------------------------------------------------
-  const read = reading();
+  const read = reading(),
+    INVITE = "Pulsa «Sumar» y mira cómo escribe el resultado, de las unidades a los millares.";
   const move = h("div", {class: "add-move move", hidden: true}, back, player, next);
-  const after = [stepsBox, move, heads, inside];
-  after.forEach((node) => (node.hidden = true));
+  const told = probe(stage, "Toca una cifra y aquí se lee cuánto la mira."),
+    after = [stepsBox, move, inside, told];
   stage.append(
     form,
     problem,
-    h("div", {class: "add-scene"}, h("div", {class: "add-paper"}, board, said, legend), chances),
+    h("div", {class: "add-scene"}, h("div", {class: "add-paper"}, board, said, padded, legend)),
     h("div", {class: "add-reading"}, read.node),
     stepsBox,
     move,
-    heads,
     inside,
-    probe(stage, "Toca una cifra, una barra o una celda y aquí se lee su número."),
+    told,
   );
 
   /* Las dos cifras más miradas, en palabras. */
   function mostSeen() {
-    const crossed = looks("cross_attention");
+    const crossed = looks();
     return [...crossed.keys()]
       .sort((i, j) => crossed[j] - crossed[i])
       .slice(0, 2)
@@ -740,9 +724,8 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
       id = run.written[step],
       last = step === run.written.length - 1;
     const what = last ? `escribe «${signs[id]}» y para` : `escribe ${signs[id]} en ${WHERE[step]}`;
-    const chance = number(run.tensors.probabilities[step][id]);
     const who = state.head < 0 ? "Mira" : `La cabeza ${state.head + 1} mira`;
-    return `Paso ${step + 1}: ${what}, con probabilidad ${chance}. ${who} sobre todo a ${mostSeen()}.`;
+    return `Paso ${step + 1}: ${what}. ${who} sobre todo a ${mostSeen()}.`;
   }
   function drawAnswer() {
     const whole = state.step === run.written.length - 1,
@@ -762,18 +745,11 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     next.disabled = state.step === run.written.length - 1;
     drawBoard();
     drawChances();
-    drawHeads();
     drawAnswer();
     show(state.stack, state.piece);
     tellPlayer();
     read.say(tell());
     root.atento = {state: {...state}, run, add: (a, b) => add(a, b).written};
   }
-  root.dataset.idle = "";
-  drawBlank();
-  tellPlayer();
-  read.say(
-    `Pulsa «Sumar»: ${data.parameters.toLocaleString("es").replace(/\D/g, "\u202f")} números (${data.kilobytes} kB) escribirán el resultado, cifra a cifra.`,
-  );
-  root.atento = {state: {...state}};
+  forget();
 });

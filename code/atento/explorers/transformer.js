@@ -1,7 +1,7 @@
 /* Un Transformer entero en JavaScript: del fichero de los pesos a las probabilidades del símbolo siguiente.
 
-   Los nombres son los de la biblioteca y cada tensor se guarda con el suyo, "decoder.0.cross_attention.weights". Solo
-   sabe lo que este modelo usa: norma delante de cada subcapa, ReLU y RoPE en todas las atenciones. Calcula con 64 bits.
+   Los nombres son los de la biblioteca y cada tensor se guarda con el suyo: "decoder.blocks.0.cross_attention.weights".
+   Solo sabe lo que este modelo usa: norma delante de cada subcapa, ReLU y RoPE en todas las atenciones. Calcula con 64 bits.
    Las matrices son listas de filas; las filas, posiciones. */
 window.atentoTransformer ??= (() => {
   // ---- Leer el fichero (formato safetensors) ------------------------------------------------------------------------
@@ -120,7 +120,7 @@ window.atentoTransformer ??= (() => {
       const made = compute(`${block}.${kind}`, read),
         stream = add(x, made.added);
       for (const [name, tensor] of Object.entries({read, ...made, stream}))
-        tensors[`${stack}.${layer}.${kind}.${name}`] = tensor;
+        tensors[`${block}.${kind}.${name}`] = tensor;
       return stream;
     }
 
