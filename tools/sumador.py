@@ -4,8 +4,8 @@
 
 La receta es la de «suma» en ``tools/semillas/cap14.py``. De tres semillas se queda con la que menos
 falla en sumas del **entrenamiento**; con esa, y ya en 16 bits, se cuenta cuántas acierta de todas
-las reservadas y qué sumas falla del millón que hay. Escribe ``code/atento/datos/sumador.safetensors``. La construcción del libro no lo
-llama nunca.
+las reservadas y qué sumas falla del millón que hay. Escribe
+``code/atento/datos/sumador.safetensors``. La construcción del libro no lo llama nunca.
 """
 
 from __future__ import annotations
@@ -113,9 +113,7 @@ def entrenadas(semilla: int) -> set[tuple[int, int]]:
     lotes = addition.batches(receta["steps"], receta["batch_size"], azar, **receta["data"])
     filas = torch.cat([lote.source for lote in lotes]) - addition.ZERO_ID
     pesos = torch.tensor([100, 10, 1])
-    return set(
-        zip((filas[:, :3] @ pesos).tolist(), (filas[:, 4:7] @ pesos).tolist(), strict=True)
-    )
+    return set(zip((filas[:, :3] @ pesos).tolist(), (filas[:, 4:7] @ pesos).tolist(), strict=True))
 
 
 def sin_gemela(reservadas: list[addition.Sum], vistas: set[tuple[int, int]]) -> int:

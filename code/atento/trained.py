@@ -44,7 +44,8 @@ def facts() -> dict[str, Any]:
     receta, con cuántas sumas distintas vio (``distinct``) y entre cuántas semillas se eligió
     (``tried``); ``held_out``, cuántas sumas de tres cifras hay reservadas (``sums``), cuántas
     acierta (``right``) y cuántas no vio ni cambiando cifras entre los dos números
-    (``without_twin``); ``every``, cuántas hay en total y cuáles falla (``wrong``). Además, ``seed``, ``digits``, ``parameters``, ``date``, ``command`` y ``versions``.
+    (``without_twin``); ``every``, cuántas hay en total y cuáles falla (``wrong``). Además,
+    ``seed``, ``digits``, ``parameters``, ``date``, ``command`` y ``versions``.
     """
     content = stored_bytes()
     length = int.from_bytes(content[:8], "little")

@@ -1149,10 +1149,10 @@ def test_the_recorded_steps_follow_one_another(written, name, causal):
 
 def test_the_stream_is_what_there_was_plus_what_is_added(written):
     before = {"encoder": written["encoder.embeddings"], "decoder": written["decoder.embeddings"]}
-    order = ("encoder.blocks.0.attention", "encoder.blocks.0.feed_forward", "decoder.blocks.0.attention",
-             "decoder.blocks.0.cross_attention", "decoder.blocks.0.feed_forward")  # fmt: skip
-    for name in order:
-        stack = name.split(".")[0]
+    order = (("encoder", "attention"), ("encoder", "feed_forward"), ("decoder", "attention"),
+             ("decoder", "cross_attention"), ("decoder", "feed_forward"))  # fmt: skip
+    for stack, kind in order:
+        name = f"{stack}.blocks.0.{kind}"
         total = before[stack] + written[f"{name}.added"]
         torch.testing.assert_close(total, written[f"{name}.stream"], rtol=0, atol=1e-9)
         before[stack] = total
@@ -1185,6 +1185,12 @@ def test_a_sum_that_cannot_be_is_told_in_one_line(text, said):
         with pytest.raises(ValueError, match=f"^{name}: llegó ") as error:
             door(text)
         assert str(error.value).endswith(complaint(text))
+
+
+@pytest.mark.parametrize("numbers", [{"a": 1}, {"b": 2}])
+def test_one_number_is_not_a_sum(numbers):
+    with pytest.raises(TypeError, match="^b: se esperaban los dos números o ninguno; llegó a="):
+        make_adder().compute(**numbers)
 
 
 def test_zeros_in_front_do_not_count():

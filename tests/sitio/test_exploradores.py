@@ -1417,7 +1417,8 @@ def test_por_dentro_estan_todos_los_tensores(sumador):
     assert formas["decoder.blocks.0.cross_attention.weights"] == "(4, 3, 8)"
     assert formas["decoder.blocks.0.attention.scores"] == "(4, 3, 3)"
     assert formas["decoder.blocks.0.cross_attention.key"] == "(4, 8, 16)"
-    assert formas["encoder.blocks.0.feed_forward.hidden"] == "(8, 256)" and formas["logits"] == "(14)"
+    assert formas["encoder.blocks.0.feed_forward.hidden"] == "(8, 256)"
+    assert formas["logits"] == "(14)"
 
 
 def test_las_celdas_y_los_numeros_de_dentro_son_los_del_tensor(sumador):

@@ -97,6 +97,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
       {class: "add-note add-legend"},
       h("span", {style: heat(0.5)}, "a qué cifras mira, y cuánto"),
       h("span", {class: "add-new"}, "lo que escribe"),
+      h("span", {class: "add-query"}, "lo último escrito"),
     ),
     padded = h("p", {class: "add-note add-padded"}, "Siempre lee tres cifras por número y escribe cuatro.");
 
@@ -142,7 +143,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
         (isNew
           ? `«${text}» es lo que escribe en este paso`
           : isQuery
-            ? `«${text}» es lo último que hay: desde aquí pregunta`
+            ? `«${text}», lo último escrito: desde aquí pregunta`
             : `«${text}», ya escrito`);
       paint(one, text, undefined, tip);
       one.node.classList.toggle("add-query", isQuery);
@@ -694,7 +695,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     INVITE = "Pulsa «Sumar» y mira cómo escribe el resultado, de las unidades a los millares.";
   const move = h("div", {class: "add-move move", hidden: true}, back, player, next);
   const told = probe(stage, "Toca una cifra y aquí se lee cuánto la mira."),
-    after = [stepsBox, move, inside, told];
+    after = [legend, stepsBox, move, inside, told];
   stage.append(
     form,
     problem,

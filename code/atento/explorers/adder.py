@@ -59,7 +59,7 @@ class AdderExplorer(Explorer):
         tres cifras como mucho.
         """
         if (a is None) != (b is None):
-            raise TypeError(f"a, b: se esperaban los dos números o ninguno; llegó {a!r} y {b!r}.")
+            raise TypeError(f"b: se esperaban los dos números o ninguno; llegó a={a!r} y b={b!r}.")
         example = self.start if a is None or b is None else Sum(a, b)
         return recorded(_model(), example)
 
@@ -116,8 +116,9 @@ def adder(
 
     El modelo es el de :func:`atento.trained.adder`, y lo ejecuta un guion propio en la
     página, sin servidor. De cada paso se ve la suma con lo que mira y, en «Por dentro» (abierto con
-    ``inside``), la probabilidad de cada símbolo, a qué mira cada cabeza y los tensores. ``start`` es la suma
-    que aparece escrita; ``question`` se lee arriba y ``answer`` queda plegada.
+    ``inside``), la probabilidad de cada símbolo, a qué mira cada cabeza y los
+    tensores. ``start`` es la suma que aparece escrita; ``question`` se lee arriba y ``answer``
+    queda plegada.
 
     Errores: ``ValueError`` si ``start`` no es una suma de números de hasta tres cifras o ``name``
     no sirve de identificador; ``TypeError`` si ``inside`` no es un booleano.
@@ -169,10 +170,11 @@ def recorded(model: Seq2Seq, example: Sum) -> dict[str, Tensor]:
 
     ``source`` (n,), ``places`` (n,), ``inputs`` (m,) y ``written`` (m,) son enteros; ``memory``,
     (n, d_model); ``logits`` y ``probabilities``, (m, vocab). De cada subcapa, con nombres como
-    ``decoder.blocks.0.cross_attention.weights``: ``read``, ``added`` y ``stream``, (filas, d_model);
-    ``hidden``, (filas, d_ff), en la red densa; y ``query``, ``key``, ``value``, ``output``,
-    (head, filas, d_head), ``scores`` y ``weights``, (head, query, key), en una atención. Las
-    consultas y las claves están ya giradas; las puntuaciones, escaladas y sin máscara.
+    ``decoder.blocks.0.cross_attention.weights``: ``read``, ``added`` y ``stream``,
+    (filas, d_model); ``hidden``, (filas, d_ff), en la red densa por posición; y ``query``, ``key``,
+    ``value``, ``output``, (head, filas, d_head), ``scores`` y ``weights``, (head, query, key), en
+    una atención. Las consultas y las claves están ya giradas; las puntuaciones, escaladas y sin
+    máscara.
 
     Errores: los de :func:`atento.tasks.addition.answers`.
     """
