@@ -1,5 +1,5 @@
 /* El sumador vivo: se escribe una suma y el Transformer de transformer.js la resuelve, cifra a cifra y a la vista. Su
-   gemelo, con los mismos nombres de tensores, está en adder.py. */
+   gemelo, con los mismos nombres de tensores, está en adder.py; los tensores los enseña tensors.js. */
 window.atentoExplorers.register("adder", (stage, data, root) => {
   const {h, number, choice, reading, probe, heat} = window.atentoExplorers;
   const {signs} = data;
@@ -13,13 +13,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     READS = 2 * LONGEST + 2, // con el + y el fin
     WRITES = LONGEST + 3, // con el comienzo y el fin
     PAUSE = 1300;
-  const state = {
-    step: 0,
-    head: -1,
-    stack: "decoder",
-    piece: "decoder.blocks.0.cross_attention.weights",
-    row: 0,
-  };
+  const state = {step: 0, head: -1};
   let model, run, timer;
 
   // ---- Lo que se escribe: el gemelo de read_sum -----------------------------------------------------------------------
@@ -95,7 +89,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     legend = h(
       "p",
       {class: "add-note add-legend"},
-      h("span", {style: heat(0.5)}, "a qué cifras mira, y cuánto"),
+      h("span", {style: heat(0.5)}, "a qué mira"),
       h("span", {class: "add-new"}, "lo que escribe"),
       h("span", {class: "add-query"}, "lo último escrito"),
     ),
@@ -231,348 +225,18 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     );
   }
 
-  // ---- Por dentro: los tensores, con sus nombres ------------------------------------------------------------------------
-  const PARTS = {
-    read: ["lee", "El flujo residual normalizado: lo que ve la subcapa."],
-    query: [
-      "consultas",
-      "Qué busca cada símbolo, en cada cabeza; ya giradas según su lugar (RoPE).",
-      "query",
-    ],
-    key: ["claves", "Con qué se compara cada consulta; ya giradas según su lugar (RoPE).", "key"],
-    value: ["valores", "Lo que entrega cada símbolo a quien lo mira.", "value"],
-    scores: [
-      "puntuaciones",
-      "Cada consulta por cada clave, entre la raíz del tamaño de la cabeza; aún sin enmascarar.",
-    ],
-    weights: ["pesos", "La softmax de las puntuaciones: cada fila suma 1."],
-    output: ["promedios", "Los valores, promediados con los pesos, en cada cabeza."],
-    hidden: ["capa interna", "Las unidades de la red densa por posición, tras la ReLU: las apagadas valen 0."],
-    added: ["añade", "Lo que la subcapa suma al flujo residual."],
-  };
-  const KINDS = {attention: "autoatención", cross_attention: "atención cruzada", feed_forward: "red densa por posición"};
-  const WHOLE = {
-    "encoder.tokens": [
-      "tokens",
-      "Cada símbolo es un número del vocabulario. Su lugar dice cuánto giran sus consultas y sus claves: 0 en las unidades, 1 en las decenas… y −1 en lo que no es cifra.",
-    ],
-    "encoder.embeddings": [
-      "embeddings",
-      "Una fila por símbolo. La posición no se suma aquí: entra al girar consultas y claves.",
-    ],
-    memory: [
-      "memoria",
-      "El flujo del codificador, normalizado: lo que el decodificador consulta en todos los pasos.",
-    ],
-    "decoder.tokens": [
-      "tokens",
-      "El comienzo y lo ya escrito. Su lugar es el de la cifra que toca escribir.",
-    ],
-    "decoder.embeddings": ["embeddings", "Una fila por símbolo ya escrito, empezando por el comienzo."],
-    "decoder.final": [
-      "salida",
-      "El flujo del decodificador, normalizado. De su última fila salen los logits.",
-    ],
-    logits: ["logits", "El producto de la última fila de la salida por el embedding de cada símbolo."],
-    probabilities: ["probabilidades", "La softmax de los logits. Se escribe el símbolo más probable."],
-  };
-  const tensorOf = (name) =>
-    ({"encoder.tokens": run.ids, "decoder.tokens": run.inputs})[name] ?? run.tensors[name];
-
-  /* Las etapas de una pila, en orden; una subcapa reúne sus tensores. */
-  function stagesOf(stack) {
-    const depth = model.card.config[`n_${stack}_layers`];
-    const inner = [...Array(depth).keys()].flatMap((layer) =>
-      Object.keys(KINDS).flatMap((kind) => {
-        const prefix = `${stack}.blocks.${layer}.${kind}.`,
-          names = Object.keys(run.tensors).filter(
-            (name) => name.startsWith(prefix) && !name.endsWith("stream"),
-          );
-        if (!names.length) return [];
-        const label = kind === "attention" && stack === "decoder" ? "autoatención causal" : KINDS[kind];
-        return [
-          {label: depth > 1 ? `${label} ${layer + 1}` : label, names},
-          {label: "flujo residual", names: [`${prefix}stream`]},
-        ];
-      }),
-    );
-    const alone = (name) => ({label: WHOLE[name][0], names: [name]});
-    const before = [`${stack}.tokens`, `${stack}.embeddings`].map(alone);
-    return [
-      ...before,
-      ...inner,
-      ...(stack === "encoder" ? ["memory"] : ["decoder.final", "logits", "probabilities"]).map(alone),
-    ];
-  }
-
-  const stagesBox = h("div"),
-    partsBox = h("div"),
-    panel = h("div", {class: "add-panel"});
+  // ---- Por dentro -------------------------------------------------------------------------------------------------------
+  const tensors = window.atentoTensors(signs);
   const inside = h(
     "details",
     {class: "add-inside", open: data.inside},
     h("summary", null, "Por dentro"),
-  );
-  const stacks = choice({
-    label: "Pila",
-    value: 1,
-    options: ["codificador: lee", "decodificador: escribe"],
-    onchange: (i) => show(i ? "decoder" : "encoder"),
-  });
-  inside.addEventListener("focusin", () => inside.open && stop()); // si se mira dentro, que no cambie solo
-  inside.append(
     chances,
     heads,
     h("p", {class: "add-title"}, "Los tensores de este paso"),
-    h("div", {class: "add-stacks"}, stacks.node),
-    stagesBox,
-    partsBox,
-    panel,
+    tensors.node,
   );
-
-  function show(stack, piece) {
-    state.stack = stack;
-    const stages = stagesOf(stack);
-    state.piece = piece ?? stages[2].names.find((name) => name.endsWith("weights"));
-    drawStages(stages);
-    drawPanel();
-  }
-  function drawStages(stages) {
-    const at = stages.findIndex(({names}) => names.includes(state.piece)),
-      favourite = (names) =>
-        names.find((name) => name.endsWith("weights")) ??
-        names.find((name) => name.endsWith("hidden")) ??
-        names[0];
-    stagesBox.replaceChildren(
-      choice({
-        label: "Etapa",
-        className: "add-stages",
-        value: at,
-        options: stages.map(({label}) => label),
-        onchange: (i) => {
-          state.piece = favourite(stages[i].names);
-          drawParts(stages[i]);
-          drawPanel();
-        },
-      }).node,
-    );
-    drawParts(stages[at]);
-  }
-  const partOf = (name) => PARTS[name.split(".").at(-1)];
-  function drawParts({names}) {
-    const order = Object.keys(PARTS)
-      .map((part) => names.find((name) => name.endsWith(`.${part}`)))
-      .filter(Boolean);
-    partsBox.replaceChildren(
-      order.length > 1
-        ? choice({
-            label: "Tensor",
-            className: "add-parts",
-            value: order.indexOf(state.piece),
-            options: order.map((name) => partOf(name)[0]),
-            onchange: (i) => {
-              state.piece = order[i];
-              drawPanel();
-            },
-          }).node
-        : "",
-    );
-  }
-
-  const isLast = (name) => name === "logits" || name === "probabilities"; // solo la última fila
-  const isReadSide = (name) => name.startsWith("encoder") || name === "memory";
-  const rowsAre = (name) =>
-    isReadSide(name) || /cross_attention\.(key|value)$/.test(name)
-      ? run.ids
-      : run.inputs.slice(0, state.step + 1);
-  const columnsAre = (name) =>
-    isReadSide(name) || name.includes("cross_attention") ? run.ids : run.inputs.slice(0, state.step + 1);
-  /* Del decodificador se enseña hasta este paso; lo demás aún no existía. */
-  function visible(name) {
-    const tensor = tensorOf(name),
-      n = rowsAre(name).length;
-    if (isLast(name)) return tensor[state.step];
-    if (/scores|weights/.test(name))
-      return tensor.map((rows) => rows.slice(0, n).map((row) => row.slice(0, columnsAre(name).length)));
-    return Array.isArray(tensor[0]?.[0]) ? tensor.map((rows) => rows.slice(0, n)) : tensor.slice(0, n);
-  }
-  const shapeOf = (tensor) => (Array.isArray(tensor) ? [tensor.length, ...shapeOf(tensor[0])] : []);
-
-  function drawPanel() {
-    const name = state.piece,
-      tensor = visible(name);
-    const [title, about] =
-      WHOLE[name] ??
-      (name.endsWith("stream")
-        ? ["flujo residual", "Lo que había más lo que la subcapa añade."]
-        : partOf(name));
-    const size = shapeOf(tensor);
-    panel.replaceChildren(
-      h(
-        "p",
-        {class: "add-name"},
-        h("b", null, title),
-        " ",
-        h("span", {class: "add-size"}, `(${size.join(", ")})`),
-        h("code", null, name),
-      ),
-      h("p", {class: "add-note"}, about),
-      name.endsWith("tokens")
-        ? tokenTable(name)
-        : isLast(name)
-          ? signList(name, tensor)
-          : /scores|weights/.test(name)
-            ? maps(name, tensor)
-            : strips(name, tensor),
-    );
-  }
-  function tokenTable(name) {
-    const ids = rowsAre(name),
-      places = name.startsWith("encoder") ? run.places : ids.map((_, i) => i);
-    const line = (title, cells) =>
-      h(
-        "tr",
-        null,
-        h("th", {scope: "row"}, title),
-        cells.map((text) => h("td", null, text)),
-      );
-    return h(
-      "table",
-      {class: "add-table"},
-      h(
-        "tbody",
-        null,
-        line(
-          "símbolo",
-          ids.map((id) => signs[id]),
-        ),
-        line("número", ids),
-        line(
-          "lugar",
-          places.map((one) => number(one, 0)),
-        ),
-      ),
-    );
-  }
-
-  /* Un número por símbolo del vocabulario. */
-  function signList(name, values) {
-    const widest = Math.max(...values.map(Math.abs));
-    const color = (value) => (name === "logits" ? tint(value / widest) : heat(value));
-    return h(
-      "ul",
-      {class: "add-signs"},
-      values.map((value, id) =>
-        h(
-          "li",
-          {style: color(value)},
-          h("b", null, signs[id]),
-          " ",
-          number(value, name === "logits" ? 2 : 3),
-        ),
-      ),
-    );
-  }
-
-  /* Un mapa por cabeza, o solo el de la elegida: filas, quien pregunta; columnas, a quién mira. */
-  function maps(name, heads) {
-    const isWeight = name.endsWith("weights"),
-      isCausal = name.startsWith("decoder") && !name.includes("cross"),
-      chosen = state.head < 0 ? heads.map((_, k) => k) : [state.head];
-    const widest = Math.max(1e-9, ...heads.flat(2).map(Math.abs));
-    const one = (value, i, j, k) => {
-      const hidden = isCausal && j > i && isWeight;
-      const tip = `Cabeza ${k + 1}: «${signs[rowsAre(name)[i]]}» mira a «${signs[columnsAre(name)[j]]}», ${isWeight ? "peso" : "puntuación"} ${number(value, 3)}`;
-      return h(
-        "td",
-        {
-          "data-tip": tip,
-          class: hidden ? "hatched" : "",
-          style: hidden ? "" : isWeight ? heat(value) : tint(value / widest),
-        },
-        number(value, isWeight ? 2 : 1),
-      );
-    };
-    const table = (rows, k) =>
-      h(
-        "table",
-        {class: "add-map"},
-        h("caption", null, `cabeza ${k + 1}`),
-        h(
-          "thead",
-          null,
-          h(
-            "tr",
-            null,
-            h("td"),
-            columnsAre(name).map((id) => h("th", {scope: "col"}, signs[id])),
-          ),
-        ),
-        h(
-          "tbody",
-          null,
-          rows.map((row, i) =>
-            h(
-              "tr",
-              {class: !isReadSide(name) && i === state.step ? "add-current" : ""},
-              h("th", {scope: "row"}, signs[rowsAre(name)[i]]),
-              row.map((value, j) => one(value, i, j, k)),
-            ),
-          ),
-        ),
-      );
-    return h(
-      "div",
-      {class: "add-maps"},
-      chosen.map((k) => table(heads[k], k)),
-    );
-  }
-  const tint = (share, role = "attention") => `background:${shade(share, role, 50)};color:var(--on-low)`;
-  /* El color crece con la raíz del valor: así se ven también los pequeños. */
-  const shade = (share, role, most = 100) =>
-    `color-mix(in srgb,var(--${share < 0 ? "muted" : role}) ${(most * Math.sqrt(Math.abs(share))).toFixed(0)}%,var(--paper))`;
-
-  /* Una tira por fila: cada número, un color; violeta (o el de su papel) si es positivo, gris si es negativo. */
-  function strips(name, tensor) {
-    const byHead = Array.isArray(tensor[0][0]),
-      role = (!WHOLE[name] && !name.endsWith("stream") && partOf(name)[2]) || "attention";
-    const rows = byHead ? tensor[0].map((_, i) => tensor.map((head) => head[i])) : tensor.map((row) => [row]);
-    const flat = rows.flat(2),
-      widest = Math.max(1e-9, ...flat.map(Math.abs));
-    const ids = rowsAre(name);
-    const spread = (values) => {
-      const stops = values.map(
-        (value, c) =>
-          `${shade(value / widest, role)} ${((100 * c) / values.length).toFixed(2)}% ${((100 * (c + 1)) / values.length).toFixed(2)}%`,
-      );
-      return h("span", {class: "add-strip", style: `background:linear-gradient(to right,${stops.join()})`});
-    };
-    const numbers = h("div", {class: "add-numbers", tabindex: 0, role: "group"});
-    const write = (i) => {
-      state.row = i;
-      numbers.setAttribute("aria-label", `Los números de «${signs[ids[i]]}»`);
-      numbers.replaceChildren(
-        ...rows[i].map((values, k) =>
-          h("p", null, byHead && h("b", null, `cabeza ${k + 1}: `), values.map((v) => number(v)).join("  ")),
-        ),
-      );
-    };
-    const first = ids === run.ids ? state.row : ids.length - 1;
-    const list = choice({
-      label: "Fila",
-      className: "add-rows",
-      value: first,
-      describe: (i) => `«${signs[ids[i]]}», fila ${i + 1} de ${ids.length}`,
-      options: rows.map((parts, i) => [
-        h("span", {class: "add-label"}, signs[ids[i]]),
-        h("span", {class: "add-segments"}, parts.map(spread)),
-      ]),
-      onchange: write,
-    });
-    write(first);
-    const extremes = `de ${number(Math.min(...flat))} a ${number(Math.max(...flat))}; en gris, los negativos; el color crece con la raíz del valor${byHead ? "; una parte por cabeza" : ""}`;
-    return h("div", null, list.node, h("p", {class: "add-note"}, extremes), numbers);
-  }
+  inside.addEventListener("focusin", () => inside.open && stop()); // si se mira dentro, que no cambie solo
 
   // ---- Escribir -------------------------------------------------------------------------------------------------------
   const field = h("input", {
@@ -747,7 +411,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     drawBoard();
     drawChances();
     drawAnswer();
-    show(state.stack, state.piece);
+    tensors.draw({run, config: model.card.config, ...state});
     tellPlayer();
     read.say(tell());
     root.atento = {state: {...state}, run, add: (a, b) => add(a, b).written};

@@ -42,7 +42,7 @@ class AdderExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "adder"
-    scripts: ClassVar[tuple[str, ...]] = ("transformer",)
+    scripts: ClassVar[tuple[str, ...]] = ("transformer", "tensors")
     start: Sum
     inside: bool
     title: str
