@@ -41,8 +41,11 @@ def facts() -> dict[str, Any]:
     """La ficha del sumador; cada llamada da una copia nueva.
 
     ``config`` son los campos de su :class:`~atento.models.seq2seq.Seq2SeqConfig`; ``training``, la
-    receta; ``held_out``, cuántas sumas de tres cifras hay reservadas (``sums``) y cuántas acierta
-    (``right``). Además, ``seed``, ``digits``, ``parameters``, ``date``, ``command`` y ``versions``.
+    receta, con cuántas sumas distintas vio (``distinct``) y entre cuántas semillas se eligió
+    (``tried``); ``held_out``, cuántas sumas de tres cifras hay reservadas (``sums``), cuántas
+    acierta (``right``) y cuántas no vio ni cambiando cifras entre los dos números
+    (``without_twin``); ``every``, cuántas hay en total y cuáles falla (``wrong``). Además,
+    ``seed``, ``digits``, ``parameters``, ``date``, ``command`` y ``versions``.
     """
     content = stored_bytes()
     length = int.from_bytes(content[:8], "little")

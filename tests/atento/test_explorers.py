@@ -1121,7 +1121,7 @@ def test_what_is_recorded_is_the_model(written):
     torch.testing.assert_close(logits.double(), written["logits"], rtol=0, atol=1e-4)
     torch.testing.assert_close(encoded.states[0].double(), written["memory"], rtol=0, atol=1e-4)
     for name, weights in maps.items():
-        kept = written[f"{name.replace('.blocks', '')}.weights"]
+        kept = written[f"{name}.weights"]
         torch.testing.assert_close(weights[0].double(), kept, rtol=0, atol=1e-4)
 
 
@@ -1135,28 +1135,28 @@ def _steps(written, name, causal=False):
 
 
 @pytest.mark.parametrize(("name", "causal"), [
-    ("encoder.0.attention.", False), ("decoder.0.attention.", True),
-    ("decoder.0.cross_attention.", False),
+    ("encoder.blocks.0.attention.", False), ("decoder.blocks.0.attention.", True),
+    ("decoder.blocks.0.cross_attention.", False),
 ])  # fmt: skip
 def test_the_recorded_steps_follow_one_another(written, name, causal):
     part, scores, weights, output = _steps(written, name, causal)
     for key, made in {"scores": scores, "weights": weights, "output": output}.items():
         torch.testing.assert_close(part[key], made, rtol=0, atol=1e-9)
-    block = trained.adder().double().get_submodule(name.rstrip(".").replace(".0.", ".blocks.0."))
+    block = trained.adder().double().get_submodule(name.rstrip("."))
     joined = part["output"].transpose(0, 1).flatten(1)
     torch.testing.assert_close(part["added"], block.project_output(joined), rtol=0, atol=1e-9)
 
 
 def test_the_stream_is_what_there_was_plus_what_is_added(written):
     before = {"encoder": written["encoder.embeddings"], "decoder": written["decoder.embeddings"]}
-    order = ("encoder.0.attention", "encoder.0.feed_forward", "decoder.0.attention",
-             "decoder.0.cross_attention", "decoder.0.feed_forward")  # fmt: skip
-    for name in order:
-        stack = name.split(".")[0]
+    order = (("encoder", "attention"), ("encoder", "feed_forward"), ("decoder", "attention"),
+             ("decoder", "cross_attention"), ("decoder", "feed_forward"))  # fmt: skip
+    for stack, kind in order:
+        name = f"{stack}.blocks.0.{kind}"
         total = before[stack] + written[f"{name}.added"]
         torch.testing.assert_close(total, written[f"{name}.stream"], rtol=0, atol=1e-9)
         before[stack] = total
-    assert (written["decoder.0.feed_forward.hidden"] >= 0).all()
+    assert (written["decoder.blocks.0.feed_forward.hidden"] >= 0).all()
     torch.testing.assert_close(written["probabilities"], written["logits"].softmax(-1))
 
 
@@ -1185,6 +1185,12 @@ def test_a_sum_that_cannot_be_is_told_in_one_line(text, said):
         with pytest.raises(ValueError, match=f"^{name}: llegó ") as error:
             door(text)
         assert str(error.value).endswith(complaint(text))
+
+
+@pytest.mark.parametrize("numbers", [{"a": 1}, {"b": 2}])
+def test_one_number_is_not_a_sum(numbers):
+    with pytest.raises(TypeError, match="^b: se esperaban los dos números o ninguno; llegó a="):
+        make_adder().compute(**numbers)
 
 
 def test_zeros_in_front_do_not_count():

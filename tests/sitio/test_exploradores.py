@@ -1301,7 +1301,7 @@ def _en_32_bits(a: int, b: int) -> dict[str, torch.Tensor]:
         logits = modelo.decode(lote.inputs, leido)[0]
         with attention.watching(modelo) as mapas:
             modelo(lote.source, lote.inputs)
-    pesos = {f"{n.replace('.blocks', '')}.weights": m[0] for n, m in mapas.items()}
+    pesos = {f"{n}.weights": m[0] for n, m in mapas.items()}
     return pesos | {
         "memory": leido.states[0],
         "logits": logits,
@@ -1383,8 +1383,7 @@ def test_el_sumador_se_maneja_con_el_teclado(sumador):
                 ".getAttribute('aria-label') ?? document.activeElement.textContent"
             )
         )
-    dentro = "Por dentro: todos los tensores"
-    mandos = ["Sumar", "Al azar", "Paso", "Reproducir", "Siguiente →", "Cabeza", dentro]
+    mandos = ["Sumar", "Al azar", "Paso", "Reproducir", "Siguiente →", "Por dentro", "Cabeza"]
     assert orden == [*mandos, "Pila", "Etapa", "Tensor"]
     pagina.get_by_role("radio", name="1, unidades").focus()
     for tecla, paso in (("ArrowRight", 1), ("End", 4), ("ArrowLeft", 3), ("Home", 0)):
@@ -1404,10 +1403,12 @@ def test_lo_escrito_en_el_sumador_es_lo_calculado(sumador):
         for cabeza in (None, 0, 2):
             nombre = "media de las cabezas" if cabeza is None else f"cabeza {cabeza + 1}"
             pagina.get_by_role("radio", name=nombre, exact=True).click()
-            mapa = valores["decoder.0.cross_attention.weights"][:, paso]
+            mapa = valores["decoder.blocks.0.cross_attention.weights"][:, paso]
             pesos = mapa.mean(0) if cabeza is None else mapa[cabeza]
             esperado = [plots.format_number(float(p), ".2f") if p >= 0.005 else "" for p in pesos]
             assert pagina.locator(".add-asked .add-weight").all_inner_texts() == esperado
+            escrito = pagina.locator(".add-shown .add-weight").all_inner_texts()
+            assert not any(escrito)  # es de otra atención, y sus cabezas son otras
         elegida = pagina.locator(".add-chosen")
         chance = valores["probabilities"][paso].max().item()
         escribe = "fin" if sitio == "fin" else addition.decode(valores["written"][paso : paso + 1])
@@ -1438,21 +1439,22 @@ def test_por_dentro_estan_todos_los_tensores(sumador):
                 formas[nombre] = pagina.locator(".add-size").inner_text()
     sin_forma = {"source", "places", "inputs", "written"}
     assert set(formas) == set(valores) - sin_forma | {"encoder.tokens", "decoder.tokens"}
-    assert formas["decoder.0.cross_attention.weights"] == "(4, 3, 8)"
-    assert formas["decoder.0.attention.scores"] == "(4, 3, 3)"
-    assert formas["decoder.0.cross_attention.key"] == "(4, 8, 16)"
-    assert formas["encoder.0.feed_forward.hidden"] == "(8, 256)" and formas["logits"] == "(14)"
+    assert formas["decoder.blocks.0.cross_attention.weights"] == "(4, 3, 8)"
+    assert formas["decoder.blocks.0.attention.scores"] == "(4, 3, 3)"
+    assert formas["decoder.blocks.0.cross_attention.key"] == "(4, 8, 16)"
+    assert formas["encoder.blocks.0.feed_forward.hidden"] == "(8, 256)"
+    assert formas["logits"] == "(14)"
 
 
 def test_las_celdas_y_los_numeros_de_dentro_son_los_del_tensor(sumador):
     pagina = sumador()
     _suma(pagina, "758 + 469")
     pagina.get_by_role("radio", name="2, decenas").click()
-    pesos = SUMADOR.compute()["decoder.0.cross_attention.weights"][:, :2]
+    pesos = SUMADOR.compute()["decoder.blocks.0.cross_attention.weights"][:, :2]
     celdas = pagina.locator(".add-map tbody td").all_inner_texts()
     assert celdas == [plots.format_number(float(p), ".2f") for p in pesos.flatten()]
     pagina.get_by_role("radio", name="añade").click()
-    fila = SUMADOR.compute()["decoder.0.cross_attention.added"][1]
+    fila = SUMADOR.compute()["decoder.blocks.0.cross_attention.added"][1]
     numeros = pagina.locator(".add-numbers").inner_text().split()
     assert numeros == [plots.format_number(float(n), ".2f") for n in fila]
     pagina.get_by_role("radio", name="autoatención causal").click()
@@ -1475,6 +1477,28 @@ def test_el_sumador_escribe_solo_y_se_detiene(sumador):
     assert _leer(pagina, SUMADOR)["state"]["step"] == 0
 
 
+def test_tabular_por_lo_cerrado_no_detiene_y_por_lo_abierto_si(sumador):
+    pagina = sumador(adder("758 + 469", name="sumador"), reduced_motion="no-preference")
+    _suma(pagina, "758 + 469")
+    pagina.get_by_text("Por dentro", exact=True).focus()
+    assert pagina.get_by_role("button", name="Pausa").is_visible()
+    pagina.keyboard.press("Enter")
+    pagina.get_by_role("radio", name="media de las cabezas").focus()
+    assert pagina.get_by_role("button", name="Reproducir").is_visible()
+
+
+@pytest.mark.parametrize(("texto", "queda"), [("12 + 9", "12 + 9 = ?"), ("123456", "")])
+def test_escribir_otra_suma_borra_la_resuelta(sumador, texto, queda):
+    pagina = sumador()
+    _suma(pagina, "758 + 469")
+    pagina.get_by_label("Suma", exact=True).fill(texto)
+    assert pagina.locator(".add-answer").inner_text() == queda
+    assert not "".join(pagina.locator(".add-shown .add-sign").all_inner_texts())
+    assert not pagina.get_by_role("button", name="Siguiente").is_visible()
+    assert pagina.locator(".reading").inner_text().startswith("Pulsa «Sumar»")
+    assert "run" not in _leer(pagina, SUMADOR)
+
+
 @pytest.mark.parametrize("tema", ["light", "dark"])
 def test_resuelto_cabe_en_el_telefono_y_axe_no_encuentra_nada(sumador, tema):
     from axe_playwright_python.sync_playwright import Axe
@@ -1483,7 +1507,7 @@ def test_resuelto_cabe_en_el_telefono_y_axe_no_encuentra_nada(sumador, tema):
                      is_mobile=True, reduced_motion="reduce")  # fmt: skip
     _suma(pagina, "758 + 469")
     pagina.get_by_role("radio", name="4, millares").click()
-    for boton in ("pesos", "consultas", "probabilidades", "tokens", "red densa"):
+    for boton in ("pesos", "consultas", "probabilidades", "tokens", "red densa por posición"):
         pagina.get_by_role("radio", name=boton, exact=True).click()
         for ancho in (390, 360, 320):
             pagina.set_viewport_size({"width": ancho, "height": 844})

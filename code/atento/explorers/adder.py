@@ -42,7 +42,7 @@ class AdderExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "adder"
-    scripts: ClassVar[tuple[str, ...]] = ("transformer",)
+    scripts: ClassVar[tuple[str, ...]] = ("transformer", "tensors")
     start: Sum
     inside: bool
     title: str
@@ -55,9 +55,12 @@ class AdderExplorer(Explorer):
 
         Por ejemplo, ``memory`` es (n, d_model) y ``logits``, (m, vocab).
 
-        Errores: ``ValueError`` si algún número no es de tres cifras como mucho.
+        Errores: ``TypeError`` si llega un número sin el otro; ``ValueError`` si alguno no es de
+        tres cifras como mucho.
         """
-        example = self.start if a is None else Sum(a, self.start.b if b is None else b)
+        if (a is None) != (b is None):
+            raise TypeError(f"b: se esperaban los dos números o ninguno; llegó a={a!r} y b={b!r}.")
+        example = self.start if a is None or b is None else Sum(a, b)
         return recorded(_model(), example)
 
     def files(self) -> dict[str, str]:
@@ -73,8 +76,6 @@ class AdderExplorer(Explorer):
         return {
             "start": f"{self.start.a} + {self.start.b}",
             "file": self._file(),
-            "parameters": trained.facts()["parameters"],
-            "kilobytes": round(len(trained.stored_bytes()) / 1000),
             "signs": SIGNS,
             "inside": self.inside,
         }
@@ -83,17 +84,18 @@ class AdderExplorer(Explorer):
         """Lo que escribe en cada paso y a qué mira, calculado aquí."""
         values = self.compute()
         source = _named(values["source"].tolist())
-        weights = values["decoder.0.cross_attention.weights"].mean(0)  # (step, source)
+        weights = values["decoder.blocks.0.cross_attention.weights"].mean(0)  # (step, source)
         rows = []
         for step, (name, sign) in enumerate(zip(_steps(values), values["written"], strict=True)):
             chance = number(values["probabilities"][step, sign])
             rows.append([name, SIGNS[sign], chance, *map(number, weights[step])])
         result = "".join(SIGNS[i] for i in values["written"].flip(0) if i > addition.EOS_ID)
-        caption = (
-            f"{self.start.a} + {self.start.b} = {int(result or 0)}, cifra a cifra: qué escribe, con"
-            " qué probabilidad y cuánto mira a cada símbolo (atención cruzada, media de cabezas)"
+        title = f"{self.start.a} + {self.start.b} = {int(result or 0)}, cifra a cifra"
+        about = (
+            "En cada paso, qué escribe, con qué probabilidad y cuánto mira a cada símbolo (atención"
+            " cruzada, media de las cabezas)."
         )
-        return static_table(caption, ["paso", "escribe", "prob.", *source], rows)
+        return f"<p>{about}</p>" + static_table(title, ["paso", "escribe", "prob.", *source], rows)
 
     def summary(self) -> str:
         """Una línea para la terminal."""
@@ -113,9 +115,10 @@ def adder(
     """Devuelve el sumador vivo: se escribe una suma y el Transformer del libro la resuelve.
 
     El modelo es el de :func:`atento.trained.adder`, y lo ejecuta un guion propio en la
-    página, sin servidor. De cada paso se ven la suma con lo que mira, la probabilidad de cada
-    símbolo y, en «Por dentro» (abierto con ``inside``), todos los tensores. ``start`` es la suma
-    que aparece escrita; ``question`` se lee arriba y ``answer`` queda plegada.
+    página, sin servidor. De cada paso se ve la suma con lo que mira y, en «Por dentro» (abierto con
+    ``inside``), la probabilidad de cada símbolo, a qué mira cada cabeza y los
+    tensores. ``start`` es la suma que aparece escrita; ``question`` se lee arriba y ``answer``
+    queda plegada.
 
     Errores: ``ValueError`` si ``start`` no es una suma de números de hasta tres cifras o ``name``
     no sirve de identificador; ``TypeError`` si ``inside`` no es un booleano.
@@ -147,9 +150,9 @@ def complaint(text: str) -> str:
     """
     given = text.strip() if isinstance(text, str) else ""
     if found := _SUM.fullmatch(given):
-        digits = max((one.lstrip("0") for one in found.groups()), key=lambda one: len(one) > 3)
-        long = f"Solo ha aprendido números de hasta tres cifras, y {digits} tiene {len(digits)}."
-        return long if len(digits) > 3 else ""
+        long = next((n for one in found.groups() if len(n := one.lstrip("0")) > 3), "")
+        told = f"Solo ha aprendido números de hasta tres cifras, y {long} tiene {len(long)}."
+        return told if long else ""
     if not given:
         return "Escribe una suma, como 458 + 367."
     if re.search(r"[-−]\s*\d", given):
@@ -167,10 +170,11 @@ def recorded(model: Seq2Seq, example: Sum) -> dict[str, Tensor]:
 
     ``source`` (n,), ``places`` (n,), ``inputs`` (m,) y ``written`` (m,) son enteros; ``memory``,
     (n, d_model); ``logits`` y ``probabilities``, (m, vocab). De cada subcapa, con nombres como
-    ``decoder.0.cross_attention.weights``: ``read``, ``added`` y ``stream``, (filas, d_model);
-    ``hidden``, (filas, d_ff), en la red densa; y ``query``, ``key``, ``value``, ``output``,
-    (head, filas, d_head), ``scores`` y ``weights``, (head, query, key), en una atención. Las
-    consultas y las claves están ya giradas; las puntuaciones, escaladas y sin máscara.
+    ``decoder.blocks.0.cross_attention.weights``: ``read``, ``added`` y ``stream``,
+    (filas, d_model); ``hidden``, (filas, d_ff), en la red densa por posición; y ``query``, ``key``,
+    ``value``, ``output``, (head, filas, d_head), ``scores`` y ``weights``, (head, query, key), en
+    una atención. Las consultas y las claves están ya giradas; las puntuaciones, escaladas y sin
+    máscara.
 
     Errores: los de :func:`atento.tasks.addition.answers`.
     """
@@ -185,7 +189,7 @@ def recorded(model: Seq2Seq, example: Sum) -> dict[str, Tensor]:
         logits = listened.decode(inputs[None], memory)[0]
     whole = {"source": source[0], "places": addition.places(source)[0], "inputs": inputs}
     whole |= {"written": written, "memory": memory.states[0]}
-    heard |= {f"{name.replace('.blocks', '')}.weights": weights for name, weights in maps.items()}
+    heard |= {f"{name}.weights": weights for name, weights in maps.items()}
     tensors = {name: tensor[0] for name, tensor in heard.items()}
     return whole | tensors | {"logits": logits, "probabilities": logits.softmax(-1)}
 
@@ -199,7 +203,7 @@ def _listen(model: Seq2Seq, heard: _Heard) -> None:
         for layer, block in enumerate(getattr(model, stack).blocks):
             for kind in _SUBLAYERS:
                 if hasattr(block, kind):
-                    _listen_sublayer(block, kind, heard, f"{stack}.{layer}.{kind}")
+                    _listen_sublayer(block, kind, heard, f"{stack}.blocks.{layer}.{kind}")
 
 
 def _listen_sublayer(block: nn.Module, kind: str, heard: _Heard, name: str) -> None:
