@@ -427,6 +427,14 @@ _TEMPERATURA = Ejercicio(
             "math.log(64) / math.log(ratio)",
         ),
         cambia(
+            "frío y calor cambiados",
+            "Están cambiadas: por debajo de 1 la temperatura concentra; por encima, reparte.",
+            '"cold": share(0.5)',
+            '"cold": share(2.0)',
+            '"hot": share(2.0)',
+            '"hot": share(0.5)',
+        ),
+        cambia(
             "suma de temperaturas",
             "Dos temperaturas seguidas se multiplican, no se suman… y aquí da lo mismo; lo que no"
             " vale es aplicarla una sola vez.",
