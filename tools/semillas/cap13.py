@@ -35,7 +35,7 @@ TRANSLATOR_STEPS = (300, 600)
 LANGUAGE_STEPS = (600,)
 BEAMS = (1, 2, 4, 8)
 WIDE = (64, 512)
-TEMPERATURES = (0.5, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0)
+TEMPERATURES = (0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.5, 2.0)
 FILTERS = {"top_p": (0.8, 0.9, 0.95, 0.99), "top_k": (5, 20), "min_p": (0.02, 0.05, 0.1, 0.2)}
 SEPARATOR = "<sep>"
 CACHED = ((64, 2, 4), (128, 4, 4), (256, 4, 8))  # anchura, bloques, cabezas
@@ -232,11 +232,49 @@ def judged(log_probs: Tensor, truth: Truth) -> dict[str, float]:
     return {name: round(value.item(), 5) for name, value in result.items()}
 
 
+def masked(log_probs: Tensor, truth: Truth) -> dict[str, dict[str, float]]:
+    """Todas las temperaturas, con las palabras imposibles prohibidas tras cada comienzo.
+
+    Es el control de la causa: así solo queda lo que el modelo reparte entre las posibles.
+    """
+    allowed = log_probs.masked_fill(truth.conditionals() == 0, -torch.inf)
+    return {
+        f"temperature {t}": judged(filtered(allowed, "temperature", t), truth) for t in TEMPERATURES
+    }
+
+
+@torch.no_grad()
+def reserved(model: LanguageModel, truth: Truth) -> float:
+    """La probabilidad de las frases correctas que llevan alguna pareja reservada, sin filtro."""
+    known = {e.source for e in translation.descriptions().examples}
+    others = [e.source for e in translation.descriptions("all").examples if e.source not in known]
+    encode = truth.vocabulary.encode
+    rows = _padded([[1, *encode(words), truth.sep_id] for words in others])
+    total = 0.0
+    for part in rows.split(4096):
+        log_probs = model(part[:, :-1]).log_softmax(-1).gather(-1, part[:, 1:, None])[..., 0]
+        total += log_probs.masked_fill(part[:, 1:] == 0, 0.0).double().sum(1).exp().sum().item()
+    return round(total, 5)
+
+
 def sampled(truth: Truth, log_probs: Tensor) -> dict[str, dict[str, float]]:
     """Todas las temperaturas y todos los filtros."""
     asked = [("temperature", t) for t in TEMPERATURES]
     asked += [(kind, value) for kind, values in FILTERS.items() for value in values]
     return {f"{k} {v}": judged(filtered(log_probs, k, v), truth) for k, v in asked}
+
+
+def wrote(truth: Truth, steps: int, seed: int) -> dict[str, Any]:
+    """Cada manera de sortear con un modelo de lenguaje, y su control sin palabras imposibles."""
+    model = language(truth, steps, seed)
+    log_probs = after_starts(model, truth)
+    return {
+        "steps": steps,
+        "seed": seed,
+        "reserved": reserved(model, truth),
+        "rows": sampled(truth, log_probs),
+        "masked": masked(log_probs, truth),
+    }
 
 
 # --- La caché -------------------------------------------------------------------------------------
@@ -277,12 +315,6 @@ def chapter() -> dict[str, Any]:
         "search": [searched(s, seed) for s in TRANSLATOR_STEPS for seed in range(SEEDS)],
         "truth": sampled(truth, truth.conditionals().log()),
         "sampling": [
-            {
-                "steps": s,
-                "seed": seed,
-                "rows": sampled(truth, after_starts(language(truth, s, seed), truth)),
-            }
-            for s in LANGUAGE_STEPS
-            for seed in range(SEEDS)
+            wrote(truth, steps, seed) for steps in LANGUAGE_STEPS for seed in range(SEEDS)
         ],
     }

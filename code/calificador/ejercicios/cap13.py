@@ -22,18 +22,21 @@ def _cadena(rng: Any, cuantas: int, *caminos: list[int]) -> Any:
 
 
 def _casos_bucle(rng: Any) -> list[Caso]:
-    def acaba(propiedad: str, regla: str) -> Caso:
+    def acaba(propiedad: str, regla: str, con_fin: bool = False) -> Caso:
         w = permutacion(rng, 9)
         camino = w[: entero(rng, 5, 7)]
         tabla = _cadena(rng, 9, camino)
         parada = {
             "no": [],
             "al revés": [camino[3], camino[2]],
+            "una sola": [camino[2]],
             "seguidas": [camino[2], camino[3]],
+            "tres": camino[1:4],
             "con el prefijo": [camino[0], camino[1]],
         }[regla]
         opciones = {"eos_id": camino[-1], "max_length": len(camino) + entero(rng, 1, 3)}
-        return Caso(propiedad, (tabla, [w[8], w[7], camino[0]]), opciones | {"stop": parada})
+        antes = [w[8], camino[-1] if con_fin else w[7], camino[0]]
+        return Caso(propiedad, (tabla, antes), opciones | {"stop": parada})
 
     def vueltas() -> Caso:
         w = permutacion(rng, 7)
@@ -43,11 +46,13 @@ def _casos_bucle(rng: Any) -> list[Caso]:
 
     return [
         acaba("fin", "no"),
+        acaba("fin", "no", con_fin=True),
         acaba("fin", "al revés"),
         vueltas(),
         vueltas(),
         acaba("regla", "seguidas"),
-        acaba("regla", "seguidas"),
+        acaba("regla", "una sola"),
+        acaba("regla", "tres"),
         acaba("regla", "con el prefijo"),
     ]
 
@@ -143,6 +148,18 @@ _BUCLE = Ejercicio(
             "False and written",
         ),
         cambia(
+            "el fin del prefijo",
+            "Una palabra de fin en el prefijo no para nada: solo cuenta lo escrito.",
+            "    last = prefix[-1]\n",
+            "    last = prefix[-1]\n    if eos_id in prefix:\n        return written\n",
+        ),
+        cambia(
+            "solo reglas de dos",
+            "La regla puede tener una palabra, dos o las que sean.",
+            "if stop and written",
+            "if len(stop) == 2 and written",
+        ),
+        cambia(
             "siempre la misma",
             "Cada palabra depende de la anterior: se está mirando siempre la del prefijo.",
             "logits[last].argmax()",
@@ -227,8 +244,11 @@ _ARBOL = Ejercicio(
 # --- 13.3 -----------------------------------------------------------------------------------------
 
 
-def _paso_de_haz(rng: Any, propiedad: str, vivas: int, haz: int) -> Caso:
-    """Un paso del haz sin empates que cumple lo que su propiedad pide, buscado hasta dar con él."""
+def _paso_de_haz(rng: Any, propiedad: str, vivas: int, haz: int, orden: int = 0) -> Caso:
+    """Un paso del haz sin empates que cumple lo que su propiedad pide, buscado hasta dar con él.
+
+    ``orden``: si al menos dos acaban y sus números van subiendo (1) o bajando (-1).
+    """
     import torch
 
     palabras, fin = vivas + 2 * haz + entero(rng, 1, 3), entero(rng, 0, 3)
@@ -241,6 +261,9 @@ def _paso_de_haz(rng: Any, propiedad: str, vivas: int, haz: int) -> Caso:
         siguen = [
             i // palabras for i, a in zip(suma.indices.tolist(), acaban, strict=True) if not a
         ]
+        cierran = [i // palabras for i in suma.indices[:haz].tolist() if i % palabras == fin]
+        if orden and (len(cierran) < 2 or cierran != sorted(cierran, reverse=orden < 0)):
+            continue
         sirve = {
             "una viva": not any(acaban[: 2 * haz]),
             "varias": not any(acaban[: 2 * haz]) and len(set(siguen[:haz])) == 2,
@@ -256,7 +279,8 @@ def _casos_paso(rng: Any) -> list[Caso]:
         _paso_de_haz(rng, "una viva", 1, entero(rng, 2, 3)),
         _paso_de_haz(rng, "varias", 3, 3),
         _paso_de_haz(rng, "varias", 4, 4),
-        _paso_de_haz(rng, "alguna acaba", 3, 3),
+        _paso_de_haz(rng, "alguna acaba", 3, 3, orden=-1),
+        _paso_de_haz(rng, "alguna acaba", 2, 3, orden=1),
         _paso_de_haz(rng, "alguna acaba", 2, 3),
         _paso_de_haz(rng, "acaba tarde", 3, 3),
         _paso_de_haz(rng, "acaba tarde", 4, 3),
@@ -320,6 +344,12 @@ _PASO = Ejercicio(
             "Las que acaban no ocupan sitio entre las que siguen: el haz se ha quedado estrecho.",
             "(~ends).nonzero().flatten()[:beams]",
             "(~ends[:beams]).nonzero().flatten()",
+        ),
+        cambia(
+            "por número",
+            "Las que acaban también van de mayor a menor suma, no por su número.",
+            "closed = parents[:beams][ends[:beams]].tolist()",
+            "closed = sorted(parents[:beams][ends[:beams]].tolist())",
         ),
         cambia(
             "acaban todas",
@@ -397,6 +427,14 @@ _TEMPERATURA = Ejercicio(
             "math.log(64) / math.log(ratio)",
         ),
         cambia(
+            "frío y calor cambiados",
+            "Están cambiadas: por debajo de 1 la temperatura concentra; por encima, reparte.",
+            '"cold": share(0.5)',
+            '"cold": share(2.0)',
+            '"hot": share(2.0)',
+            '"hot": share(0.5)',
+        ),
+        cambia(
             "suma de temperaturas",
             "Dos temperaturas seguidas se multiplican, no se suman… y aquí da lo mismo; lo que no"
             " vale es aplicarla una sola vez.",
@@ -450,22 +488,32 @@ _CUANTAS = Ejercicio(
 # --- 13.6 -----------------------------------------------------------------------------------------
 
 
-def _holgado(logits: Any, p: float, temperatura: float) -> bool:
-    """¿Está la suma, en todas las filas, a alguna distancia de ``p``?"""
+def _holgado(logits: Any, p: float, temperatura: float, sola: bool = False) -> bool:
+    """¿Está la suma, en todas las filas, a alguna distancia de ``p``?
+
+    ``sola``: si en alguna fila la primera palabra ya llega (y en otra, si la hay, no).
+    """
     suma = (logits / temperatura).sort(dim=-1, descending=True).values.softmax(-1).cumsum(-1)
-    return float((suma - p).abs().min()) > 1e-3 and float((suma < p).sum(-1).min()) >= 1
+    faltan = (suma < p).sum(-1)  # (…,): cuántas no llegan
+    una_basta = int(faltan.min()) == 0 and (faltan.dim() == 0 or int(faltan.max()) >= 1)
+    bien = una_basta if sola else int(faltan.min()) >= 1
+    return float((suma - p).abs().min()) > 1e-3 and bien
 
 
 def _casos_nucleo(rng: Any, temperature: float = 1.0) -> list[Caso]:
     import torch
 
-    def caso(propiedad: str, *forma: int, prohibidas: bool = False, calor: float) -> Caso:
+    def caso(
+        propiedad: str, *forma: int, prohibidas: bool = False, calor: float, sola: bool = False
+    ) -> Caso:
         while True:
-            logits = 1.5 * normal(rng, *forma)
+            logits = (4 if sola else 1.5) * normal(rng, *forma)
             if prohibidas:
                 logits[..., ::3] = -torch.inf
             p = real(rng, 0.5, 0.95)
-            if _holgado(logits, p, calor) and (_holgado(logits, p, 1.0) or calor == 1.0):
+            if _holgado(logits, p, calor, sola) and (
+                sola or calor == 1.0 or _holgado(logits, p, 1.0)
+            ):
                 return Caso(propiedad, (logits, p), {"temperature": calor})
 
     def con_empates(calor: float) -> Caso:
@@ -481,11 +529,13 @@ def _casos_nucleo(rng: Any, temperature: float = 1.0) -> list[Caso]:
     return [
         caso("una fila", entero(rng, 6, 9), calor=temperature),
         caso("una fila", entero(rng, 6, 9), calor=otra),
+        caso("una fila", entero(rng, 6, 9), calor=temperature, sola=True),
         con_empates(temperature),
         con_empates(temperature),
         caso("prohibidas", entero(rng, 7, 10), prohibidas=True, calor=temperature),
         caso("lote", 2, 3, entero(rng, 6, 8), calor=temperature),
         caso("lote", 3, entero(rng, 6, 8), prohibidas=True, calor=otra),
+        caso("lote", 4, entero(rng, 6, 8), calor=temperature, sola=True),
     ]
 
 
@@ -524,6 +574,12 @@ _NUCLEO = Ejercicio(
             "Entra una palabra de más: la anterior ya había llegado a p.",
             "(reached < p).sum(dim=-1, keepdim=True)",
             "((reached < p).sum(dim=-1, keepdim=True) + 1)",
+        ),
+        cambia(
+            "al menos dos",
+            "Si la primera palabra ya llega a p, queda ella sola.",
+            ".clamp(max=logits.shape[-1] - 1)",
+            ".clamp(min=1, max=logits.shape[-1] - 1)",
         ),
         cambia(
             "sin temperatura",
@@ -697,11 +753,12 @@ def _busca(
     fin: int,
     largo: int,
     alfa: float,
-    faltas: tuple[bool, bool, bool],
+    faltas: tuple[bool, int, bool],
     siguen: int | None = None,
 ) -> tuple[list[int], float]:
     """El haz con las faltas que se digan, para elegir casos en los que se noten; con empates, NaN.
 
+    ``faltas``: si suma probabilidades; con cuántas acabadas para, o 0; si divide entre lo mismo.
     ``siguen``: cuántas continúan en cada paso, si no son las del haz.
     """
     vivas: list[tuple[list[int], float]] = [([], 0.0)]
@@ -718,7 +775,7 @@ def _busca(
             return [], math.nan
         acabadas += [una for una in crecen[:haz] if una[0][-1] == fin]
         vivas = [una for una in crecen if una[0][-1] != fin][: siguen or haz]
-        if impaciente and acabadas:
+        if impaciente and len(acabadas) >= impaciente:
             break
     puntos = [(p, s / (largo if mal_dividido else len(p)) ** alfa) for p, s in [*acabadas, *vivas]]
     if _empatan(sorted(punto for _, punto in puntos)[-2:]):
@@ -726,7 +783,7 @@ def _busca(
     return max(puntos, key=lambda una: una[1])
 
 
-_FALTAS = tuple(itertools.product((False, True), repeat=3))
+_FALTAS = tuple(itertools.product((False, True), (0, 1), (False, True)))
 
 
 def _con_cada_falta(caso: Caso) -> list[str]:
@@ -763,13 +820,29 @@ def _caso_averiado(rng: Any, propiedad: str, falta: int) -> Caso:
             return caso
 
 
+def _caso_paciente(rng: Any) -> Caso:
+    """Un caso en el que parar con el doble de acabadas que de anchura también pierde la mejor."""
+    while True:
+        palabras, haz = entero(rng, 4, 5), entero(rng, 2, 3)
+        tabla = 1.5 * normal(rng, palabras, palabras)
+        tabla[:, 0] += 1.0
+        tabla, inicio = tabla.log_softmax(-1), entero(rng, 1, palabras - 1)
+        opciones = {"beams": haz, "eos_id": 0, "max_length": 8, "alpha": 1.4}
+        dados = [
+            _busca(tabla.tolist(), inicio, haz, 0, 8, 1.4, (False, cuantas, False))
+            for cuantas in (0, haz, 2 * haz, 2 * haz + 1)
+        ]
+        if not any(math.isnan(puntos) for _, puntos in dados) and dados[0] not in dados[1:]:
+            return Caso("con longitud", (tabla, inicio), opciones)
+
+
 def _casos_haz(rng: Any) -> list[Caso]:
     """Casos en los que las ocho combinaciones de las tres faltas dan cosas distintas."""
     while True:
         casos = [_caso_averiado(rng, "sin dividir", falta) for falta in (4, 2, 2)]
         casos += [_caso_averiado(rng, "con longitud", falta) for falta in (4, 2, 1, 1, 2)]
         if len(set(zip(*map(_con_cada_falta, casos), strict=True))) == len(_FALTAS):
-            return casos
+            return [*casos, _caso_paciente(rng)]
 
 
 _NO_SUMA = ("([*words, word], total + log_prob)", "([*words, word], total + math.exp(log_prob))")
@@ -838,6 +911,13 @@ _AVERIADO = Ejercicio(
             "solo la parada",
             "La parada ya está bien; quedan la suma y la división.",
             *_NO_SUMA, *_MAL_DIVIDIDO,
+        ),
+        cambia(
+            "para con muchas",
+            "La suma y la división están bien; sigue parando antes de tiempo: con muchas acabadas"
+            " aún puede ganar una viva.",
+            _IMPACIENTE[0],
+            _IMPACIENTE[1].replace("if finished:", "if len(finished) >= 2 * beams:"),
         ),
         cambia(
             "sin las cortadas",
@@ -1218,7 +1298,7 @@ _ALFAS = Ejercicio(
 def _casos_chi(rng: Any) -> list[Caso]:
     import torch
 
-    def caso(propiedad: str, imposible: bool = False) -> Caso:
+    def caso(propiedad: str, imposible: bool = False, escasas: bool = False) -> Caso:
         while True:
             cuantas = entero(rng, 9, 13)
             k, calor = entero(rng, 5, cuantas - 2), elige(rng, (0.7, 1.0, 1.4))
@@ -1235,6 +1315,9 @@ def _casos_chi(rng: Any) -> list[Caso]:
             sirve = pocas == 0 if propiedad == "bien repartido" else pocas >= 2
             if not (distintas and holgado and (sirve or propiedad == "imposible")):
                 continue
+            juntas = float(esperan[esperan < 5].sum())
+            if propiedad == "raras juntas" and (juntas > 4.9 if escasas else juntas < 5.1):
+                continue
             salen = (probs + 0.03 * queda).multinomial(total, replacement=True, generator=rng)
             cuentas = torch.bincount(salen, minlength=cuantas)
             if imposible:
@@ -1246,7 +1329,7 @@ def _casos_chi(rng: Any) -> list[Caso]:
         caso("bien repartido"),
         caso("bien repartido"),
         caso("raras juntas"),
-        caso("raras juntas"),
+        caso("raras juntas", escasas=True),
         caso("imposible", True),
         caso("imposible"),
         caso("imposible", True),
@@ -1316,6 +1399,12 @@ _CHI = Ejercicio(
             "Las raras no se tiran: forman un grupo.",
             "if small.any():",
             "if False:",
+        ),
+        cambia(
+            "raras fuera si son pocas",
+            "Las raras forman un grupo aunque juntas se esperen menos de cinco veces.",
+            "if small.any():",
+            "if expected[small].sum() >= 5:",
         ),
         cambia(
             "imposible callada",

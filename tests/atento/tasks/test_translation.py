@@ -409,6 +409,25 @@ def test_descriptions_are_all_the_ones_that_are_drawn_and_as_often():
             assert abs(seen[word] - p) < 5 * (p / 30_000) ** 0.5 + 1e-4
 
 
+def test_descriptions_with_reserved_pairs_are_the_others():
+    seen = {e.source for e in tr.descriptions().examples}
+    everything = {e.source for e in tr.descriptions("all").examples}
+    assert seen < everything
+    found, source = Counter(), random.Random(4)
+    while found.total() < 3000:
+        draft = Draft(source, None)
+        unit = description(draft)
+        if unit is not None:
+            words = (*unit.phrase.source, ".")
+            assert words in everything
+            if not any(tr.is_held_out(*pair) for pair in draft.pairs):
+                assert words in seen
+            found[words in seen] += 1
+    assert found[False] > 300
+    with pytest.raises(ValueError, match="pairs"):
+        tr.descriptions("unseen")
+
+
 def test_descriptions_are_translated_like_the_drawn_ones():
     exact = {e.source: e for e in tr.descriptions().examples}
     same = [e for e in tr.generate(5000, 4, clauses=1) if e.source in exact]

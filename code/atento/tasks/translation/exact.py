@@ -28,8 +28,8 @@ class Descriptions(NamedTuple):
 class _Guided(Draft):
     """Un borrador que no sortea: toma las elecciones de ``path`` y después, siempre la primera."""
 
-    def __init__(self, path: Sequence[int]) -> None:
-        super().__init__(rng=None, unseen=False)
+    def __init__(self, path: Sequence[int], unseen: bool | None) -> None:
+        super().__init__(rng=None, unseen=unseen)
         self.path, self.taken, self.probability = path, [], 1.0
 
     def pick(self, options: Sequence[Any]) -> Any:
@@ -47,11 +47,11 @@ class _Guided(Draft):
         return possible[i]
 
 
-def _every_way() -> Iterator[tuple[Unit | None, float]]:
+def _every_way(unseen: bool | None) -> Iterator[tuple[Unit | None, float]]:
     """Cada serie de elecciones, con lo que compone (``None`` si se abandona) y su probabilidad."""
     path: list[int] = []
     while True:
-        draft = _Guided(path)
+        draft = _Guided(path, unseen)
         yield description(draft), draft.probability
         taken = draft.taken
         while taken and taken[-1][0] + 1 == taken[-1][1]:
@@ -62,15 +62,20 @@ def _every_way() -> Iterator[tuple[Unit | None, float]]:
 
 
 @cache
-def descriptions() -> Descriptions:
+def descriptions(pairs: str = "seen") -> Descriptions:
     """Todas las descripciones de una oración («la casa es blanca.») y su probabilidad exacta.
 
     Son las que :func:`~atento.tasks.translation.generate` sortea con ``clauses=1`` y
     ``pairs="seen"`` cuando toca describir. Una serie de elecciones que no llega a componer una
-    frase se vuelve a empezar, así que las probabilidades se reparten entre las que llegan.
+    frase se vuelve a empezar, así que las probabilidades se reparten entre las que llegan. Con
+    ``pairs="all"``, también las que llevan alguna pareja nombre–adjetivo reservada.
+
+    Errores: ``ValueError`` si ``pairs`` no es «seen» ni «all».
     """
+    if pairs not in ("seen", "all"):
+        raise ValueError(f"pairs: se esperaba «seen» o «all»; llegó {pairs!r}.")
     found: dict[tuple[str, ...], tuple[Example, float]] = {}
-    for unit, probability in _every_way():
+    for unit, probability in _every_way(None if pairs == "all" else False):
         if unit is None:
             continue
         phrase = unit.phrase + aligned(".", ".")

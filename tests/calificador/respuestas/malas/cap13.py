@@ -61,6 +61,25 @@ def write(logits, prefix, *, eos_id, max_length, stop=()):
             break
     return text[n:] + [eos_id] * (max_length - len(text) + n)
 
+# %% 13.1 | solo conoce reglas de dos palabras
+def write(logits, prefix, *, eos_id, max_length, stop=()):
+    text, n = list(prefix), len(prefix)
+    for _ in range(max_length):
+        text.append(torch.argmax(logits[text[-1]]).item())
+        new = text[n:]
+        if new[-1] == eos_id or (len(stop) > 1 and new[-2:] == list(stop)[-2:] and len(new) >= 2):
+            break
+    return text[n:]
+
+# %% 13.1 | no escribe si el prefijo ya trae el fin
+def write(logits, prefix, *, eos_id, max_length, stop=()):
+    text, n = list(prefix), len(prefix)
+    while len(text) - n < max_length and eos_id not in text:
+        text.append(torch.argmax(logits[text[-1]]).item())
+        if stop and text[n:][-len(stop):] == list(stop):
+            break
+    return text[n:]
+
 # %% 13.2 | redondea a un decimal
 tree_by_hand = {"greedy": 0.2, "best": 0.4, "tie": 0.3}
 
@@ -123,6 +142,26 @@ def beam_step(totals, log_probs, *, beams, eos_id):
     live = [p for p in pairs if p[2] != eos_id][:beams]
     closed = [i for _, i, j in pairs[:0] if j == eos_id]
     return (torch.tensor([p[1] for p in live]), torch.tensor([p[2] for p in live]), torch.tensor([p[0] for p in live], dtype=totals.dtype), closed)
+
+# %% 13.3 | las que acaban, por su número
+def beam_step(totals, log_probs, *, beams, eos_id):
+    total = totals.unsqueeze(1) + log_probs
+    first = set(total.flatten().topk(beams).indices.tolist())
+    closed = [i for i in range(len(totals)) if i * total.shape[1] + eos_id in first]
+    going = total.clone()
+    going[:, eos_id] = -math.inf
+    best, index = going.flatten().topk(beams)
+    return index // total.shape[1], index % total.shape[1], best, closed
+
+# %% 13.3 | las que acaban, de menor a mayor suma
+def beam_step(totals, log_probs, *, beams, eos_id):
+    total = totals.unsqueeze(1) + log_probs
+    first = total.flatten().topk(beams).indices.tolist()
+    closed = [i // total.shape[1] for i in reversed(first) if i % total.shape[1] == eos_id]
+    going = total.clone()
+    going[:, eos_id] = -math.inf
+    best, index = going.flatten().topk(beams)
+    return index // total.shape[1], index % total.shape[1], best, closed
 
 # %% 13.4 | caliente y fría cambiadas
 temperature_by_hand = {"cold": 0.67, "hot": 0.94, "tau": 0.33, "twice": 0.59}
@@ -246,6 +285,28 @@ def nucleus(logits, p, temperature=1.0):
     probs = torch.softmax(logits / temperature, -1)
     kept = probs * (probs >= probs.topk(n).values[..., -1:])
     return kept / kept.sum(-1, keepdim=True)
+
+# %% 13.6 | siempre entran al menos dos
+def nucleus(logits, p, temperature=1.0):
+    out = []
+    for row in logits.reshape(-1, logits.shape[-1]):
+        probs = torch.softmax(row / temperature, 0)
+        order = sorted(range(len(row)), key=lambda i: float(-row[i]))
+        total, n = 0.0, 0
+        while total < p or n < 2:
+            total += float(probs[order[n]])
+            n += 1
+        kept = torch.where(row >= row[order[n - 1]], probs, torch.zeros_like(probs))
+        out.append(kept / kept.sum())
+    return torch.stack(out).reshape(logits.shape)
+
+# %% 13.6 | si la primera basta, deja tres
+def nucleus(logits, p, temperature=1.0):
+    warm = logits / temperature
+    ordered = warm.sort(-1, descending=True).values
+    k = (ordered.softmax(-1).cumsum(-1) < p).sum(-1, keepdim=True)
+    k = torch.where(k == 0, 2, k).clamp(max=logits.shape[-1] - 1)
+    return warm.masked_fill(warm < ordered.gather(-1, k), -math.inf).softmax(-1)
 
 # %% 13.7 | un menos p
 def keep_min_p(logits, p, at_least=1):
@@ -391,6 +452,25 @@ def broken_beam(log_probs, start, *, beams, eos_id, max_length, alpha=0.0):
         live = [one for one in grown if one[0][-1] != eos_id][:beams]
     finished += live
     scored = [(words, total / len(words) ** alpha) for words, total in finished]
+    return max(scored, key=lambda one: one[1])
+
+# %% 13.8 | para con el doble de acabadas que de anchura
+def broken_beam(log_probs, start, *, beams, eos_id, max_length, alpha=0.0):
+    live = [([], 0.0)]
+    finished = []
+    for _ in range(max_length):
+        grown = []
+        for words, total in live:
+            last = words[-1] if words else start
+            for word, log_prob in enumerate(log_probs[last].tolist()):
+                grown.append(([*words, word], total + log_prob))
+        grown.sort(key=lambda one: one[1], reverse=True)
+        finished += [one for one in grown[:beams] if one[0][-1] == eos_id]
+        live = [one for one in grown if one[0][-1] != eos_id][:beams]
+        if len(finished) >= 2 * beams:
+            live = []
+            break
+    scored = [(words, total / len(words) ** alpha) for words, total in finished + live]
     return max(scored, key=lambda one: one[1])
 
 # %% 13.9 | sin escalar
@@ -692,6 +772,21 @@ def chi_square(counts, logits, *, temperature=1.0, top_k):
     rare = (e > 0) & ~big
     seen, hope = list(counts[big].tolist()), e[big].tolist()
     if rare.any():
+        seen.append(counts[rare].sum().item())
+        hope.append(e[rare].sum().item())
+    if counts[e == 0].sum() > 0:
+        return float("inf"), len(hope) - 1
+    return sum((a - b) ** 2 / b for a, b in zip(seen, hope)), len(hope) - 1
+
+# %% 13.12 | tira las raras que juntas no llegan a cinco
+def chi_square(counts, logits, *, temperature=1.0, top_k):
+    bar = logits.topk(top_k).values[-1]
+    probs = torch.where(logits >= bar, torch.exp((logits - logits.max()) / temperature), 0.0)
+    e = probs / probs.sum() * counts.sum()
+    big = e >= 5
+    rare = (e > 0) & ~big
+    seen, hope = list(counts[big].tolist()), e[big].tolist()
+    if e[rare].sum() >= 5:
         seen.append(counts[rare].sum().item())
         hope.append(e[rare].sum().item())
     if counts[e == 0].sum() > 0:
