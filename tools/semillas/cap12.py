@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import cap03
 import torch
 from torch import Tensor, nn
 
@@ -42,12 +44,25 @@ RECIPE_12: dict[str, Any] = {
 # Oraciones de cada lote, por turno, como en el capítulo 3: las de tres no se entrenan nunca.
 MIXED, UP_TO_THREE = (1, 2, 1, 4, 2, 1, 4, 2), (1, 2, 1, 3, 2, 1, 3, 2)
 ROTARY = {"positions": "rotary", "cross_positions": "rotary"}
+# Los controles de las posiciones: sin rotar la atención cruzada, y los senos de 2017.
+SELF_ONLY, SINES = {"positions": "rotary"}, {"positions": "sinusoidal"}
 RUNS_12: dict[str, dict[str, Any]] = {
     "rotary": {"config": ROTARY, "clauses": MIXED, "seeds": 10},
     "up-to-three": {"config": ROTARY, "clauses": UP_TO_THREE, "seeds": 3},
     "smoothing": {"config": ROTARY, "clauses": MIXED, "seeds": 3, "smoothing": 0.1},
     "longer": {"config": ROTARY, "clauses": MIXED, "seeds": 3, "steps": 900},
+    "self-only-up-to-three": {"config": SELF_ONLY, "clauses": UP_TO_THREE, "seeds": 3},
+    "self-only": {"config": SELF_ONLY, "clauses": MIXED, "seeds": 3},
+    "sines-up-to-three": {"config": SINES, "clauses": UP_TO_THREE, "seeds": 3},
+    "sines": {"config": SINES, "clauses": MIXED, "seeds": 3},
 }
+# El recurrente del capítulo 3, con su receta y menos pasos.
+RECURRENT_12: dict[str, dict[str, Any]] = {
+    "recurrent-600": {"steps": 600, "clauses": MIXED, "seeds": 3},
+    "recurrent-900": {"steps": 900, "clauses": MIXED, "seeds": 3},
+    "recurrent-600-up-to-three": {"steps": 600, "clauses": UP_TO_THREE, "seeds": 3},
+}
+AFTER_12 = ("forced", "placed", "aligned", "other", "total")
 SCHEDULES_12: dict[str, Any] = {
     "steps": 300,
     "warmup": 60,
@@ -90,13 +105,11 @@ def _writer_12(model: Seq2Seq) -> Callable[[Tensor], Tensor]:
 
 
 def forced_and_free(model: Seq2Seq, examples: list[translation.Example]) -> dict[str, Any]:
-    """Aciertos por palabra con enseñanza forzada y, tras el primer fallo, de las dos maneras.
+    """Aciertos por palabra con enseñanza forzada, y si las frases exactas son las mismas generando.
 
-    ``after`` cuenta, en las frases con algún fallo y para cada una de las palabras que siguen al
-    primero, los aciertos ``forced`` (con lo anterior corregido) y ``free`` (con lo que el modelo ha
-    escrito), de ``total``.
+    ``after`` es lo que pasa después del primer fallo (véase ``after_failure``).
     """
-    lot, reach = translation.batch(examples), RECIPE_12["after"]
+    lot = translation.batch(examples)
     with evaluating(model), torch.no_grad():
         forced = model(lot.source, lot.inputs).argmax(-1)
         free = model.generate(lot.source, max_length=lot.labels.shape[1])
@@ -105,15 +118,41 @@ def forced_and_free(model: Seq2Seq, examples: list[translation.Example]) -> dict
     hits = {name: ids == lot.labels for name, ids in (("forced", forced), ("free", free))}
     wrong = valid & ~hits["forced"]
     same = ((hits["free"] | ~valid).all(1) == ~wrong.any(1)).all().item()
-    counts = {name: [0] * reach for name in ("forced", "free", "total")}
-    for row in wrong.any(1).nonzero().flatten().tolist():
-        start = int(wrong[row].int().argmax()) + 1
-        for k, column in enumerate(range(start, min(start + reach, int(valid[row].sum())))):
-            counts["total"][k] += 1
-            for name in hits:
-                counts[name][k] += int(hits[name][row, column])
     words = (hits["forced"] & valid).sum() / valid.sum()
-    return {"words": round(words.item(), 5), "same": same, "after": counts}
+    after = after_failure(*(_rows(ids) for ids in (lot.labels, forced, free)))
+    return {"words": round(words.item(), 5), "same": same, "after": after}
+
+
+def _rows(ids: Tensor) -> list[list[int]]:
+    return [[i for i in row if i != translation.PAD_ID] for row in ids.tolist()]
+
+
+def aligned(right: list[int], written: list[int]) -> int:
+    """Cuántas palabras de ``right`` están en ``written`` y en su orden (alineadas)."""
+    matcher = difflib.SequenceMatcher(a=right, b=written, autojunk=False)
+    return sum(block.size for block in matcher.get_matching_blocks())
+
+
+def after_failure(
+    labels: list[list[int]], forced: list[list[int]], free: list[list[int]]
+) -> dict[str, int]:
+    """De las seis palabras (``after``) que siguen al primer fallo, las acertadas y el total.
+
+    ``forced`` y ``placed`` cuentan casilla a casilla, con lo anterior corregido y sin corregir;
+    ``aligned``, sin corregir y alineando; ``other`` es su control, con lo escrito en otra frase.
+    """
+    reach, counts = RECIPE_12["after"], dict.fromkeys(AFTER_12, 0)
+    failed = [k for k, right in enumerate(labels) if forced[k][: len(right)] != right]
+    for k, previous in zip(failed, [failed[-1], *failed], strict=False):
+        right, teacher, written = labels[k], forced[k], free[k]
+        start = next(i for i, word in enumerate(right) if teacher[i] != word) + 1
+        rest = right[start : start + reach]
+        counts["total"] += len(rest)
+        for name, ids in (("forced", teacher), ("placed", written)):
+            counts[name] += sum(a == b for a, b in zip(rest, ids[start:], strict=False))
+        for name, ids in (("aligned", written), ("other", free[previous])):
+            counts[name] += aligned(rest, ids[start - 1 : start + reach + 2])
+    return counts
 
 
 def gap(model: Seq2Seq, examples: list[translation.Example]) -> float:
@@ -168,6 +207,37 @@ def run_12(name: str, seed: int) -> dict[str, Any]:
         "clipped": round(sum(n > RECIPE_12["clip"] for n in history.gradient_norm) / steps, 3),
         "gap": gap(model, _examples_12(2, "seen", RECIPE_12["evaluation_size"])),
         **_scores_12(model),
+    }
+
+
+def run_recurrent(name: str, seed: int) -> dict[str, Any]:
+    """El recurrente que mira atrás, con la receta del capítulo 3 y los pasos de ``name``."""
+    run = RECURRENT_12[name]
+    model, steps = cap03._model_03(True, seed), run["steps"]
+    size = cap03.RECIPE_03["batch_size"]
+    history = fit(
+        model,
+        translation.batches(steps, size, rng.generator(seed), clauses=run["clauses"]),
+        translation_loss,
+        steps=steps,
+        optimizer=cap03._optimizer_03,
+        schedule=warmup_cosine(steps, warmup=cap03.RECIPE_03["warmup"]),
+        clip=cap03.RECIPE_03["clip"],
+    )
+    exact = {
+        str(clauses): round(
+            translation.score(model, cap03._examples_03(clauses, "unseen"))["exact"], 4
+        )
+        for clauses in (1, 2, 3, 4)
+    }
+    return {
+        "model": name,
+        "seed": seed,
+        "steps": steps,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "cpu_seconds": round(history.seconds, 1),
+        "loss": _windows(history.loss, 25),
+        "exact": {"unseen": exact},
     }
 
 
@@ -278,9 +348,9 @@ def step_seconds(rounds: int = 3, steps: int = 40) -> dict[str, float]:
 def chapter() -> dict[str, Any]:
     """Las diez semillas de la página y sus controles, y los calendarios."""
     runs = []
-    for name, run in RUNS_12.items():
+    for name, run in (RUNS_12 | RECURRENT_12).items():
         for seed in range(run["seeds"]):
-            runs.append(run_12(name, seed))
+            runs.append((run_12 if name in RUNS_12 else run_recurrent)(name, seed))
             print(f"  {name}, semilla {seed}: exactas {runs[-1]['exact']}", flush=True)
     return {
         "recipe": RECIPE_12,
