@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -39,7 +38,6 @@ RECIPE_12: dict[str, Any] = {
     "clip": 1.0,
     "evaluation_seed": 1_000_000,
     "evaluation_size": 300,
-    "after": 6,
 }
 # Oraciones de cada lote, por turno, como en el capítulo 3: las de tres no se entrenan nunca.
 MIXED, UP_TO_THREE = (1, 2, 1, 4, 2, 1, 4, 2), (1, 2, 1, 3, 2, 1, 3, 2)
@@ -54,15 +52,12 @@ RUNS_12: dict[str, dict[str, Any]] = {
     "self-only-up-to-three": {"config": SELF_ONLY, "clauses": UP_TO_THREE, "seeds": 3},
     "self-only": {"config": SELF_ONLY, "clauses": MIXED, "seeds": 3},
     "sines-up-to-three": {"config": SINES, "clauses": UP_TO_THREE, "seeds": 3},
-    "sines": {"config": SINES, "clauses": MIXED, "seeds": 3},
 }
 # El recurrente del capítulo 3, con su receta y menos pasos.
 RECURRENT_12: dict[str, dict[str, Any]] = {
     "recurrent-600": {"steps": 600, "clauses": MIXED, "seeds": 3},
     "recurrent-900": {"steps": 900, "clauses": MIXED, "seeds": 3},
-    "recurrent-600-up-to-three": {"steps": 600, "clauses": UP_TO_THREE, "seeds": 3},
 }
-AFTER_12 = ("forced", "placed", "aligned", "other", "total")
 SCHEDULES_12: dict[str, Any] = {
     "steps": 300,
     "warmup": 60,
@@ -105,10 +100,7 @@ def _writer_12(model: Seq2Seq) -> Callable[[Tensor], Tensor]:
 
 
 def forced_and_free(model: Seq2Seq, examples: list[translation.Example]) -> dict[str, Any]:
-    """Aciertos por palabra con enseñanza forzada, y si las frases exactas son las mismas generando.
-
-    ``after`` es lo que pasa después del primer fallo (véase ``after_failure``).
-    """
+    """Aciertos por palabra con enseñanza forzada, y si generando salen exactas las mismas."""
     lot = translation.batch(examples)
     with evaluating(model), torch.no_grad():
         forced = model(lot.source, lot.inputs).argmax(-1)
@@ -119,40 +111,7 @@ def forced_and_free(model: Seq2Seq, examples: list[translation.Example]) -> dict
     wrong = valid & ~hits["forced"]
     same = ((hits["free"] | ~valid).all(1) == ~wrong.any(1)).all().item()
     words = (hits["forced"] & valid).sum() / valid.sum()
-    after = after_failure(*(_rows(ids) for ids in (lot.labels, forced, free)))
-    return {"words": round(words.item(), 5), "same": same, "after": after}
-
-
-def _rows(ids: Tensor) -> list[list[int]]:
-    return [[i for i in row if i != translation.PAD_ID] for row in ids.tolist()]
-
-
-def aligned(right: list[int], written: list[int]) -> int:
-    """Cuántas palabras de ``right`` están en ``written`` y en su orden (alineadas)."""
-    matcher = difflib.SequenceMatcher(a=right, b=written, autojunk=False)
-    return sum(block.size for block in matcher.get_matching_blocks())
-
-
-def after_failure(
-    labels: list[list[int]], forced: list[list[int]], free: list[list[int]]
-) -> dict[str, int]:
-    """De las seis palabras (``after``) que siguen al primer fallo, las acertadas y el total.
-
-    ``forced`` y ``placed`` cuentan casilla a casilla, con lo anterior corregido y sin corregir;
-    ``aligned``, sin corregir y alineando; ``other`` es su control, con lo escrito en otra frase.
-    """
-    reach, counts = RECIPE_12["after"], dict.fromkeys(AFTER_12, 0)
-    failed = [k for k, right in enumerate(labels) if forced[k][: len(right)] != right]
-    for k, previous in zip(failed, [failed[-1], *failed], strict=False):
-        right, teacher, written = labels[k], forced[k], free[k]
-        start = next(i for i, word in enumerate(right) if teacher[i] != word) + 1
-        rest = right[start : start + reach]
-        counts["total"] += len(rest)
-        for name, ids in (("forced", teacher), ("placed", written)):
-            counts[name] += sum(a == b for a, b in zip(rest, ids[start:], strict=False))
-        for name, ids in (("aligned", written), ("other", free[previous])):
-            counts[name] += aligned(rest, ids[start - 1 : start + reach + 2])
-    return counts
+    return {"words": round(words.item(), 5), "same": same}
 
 
 def gap(model: Seq2Seq, examples: list[translation.Example]) -> float:

@@ -143,7 +143,7 @@ _A_MANO = Ejercicio(
         ),
         cambia(
             "cambiadas",
-            "Están cambiadas: por palabra se divide entre las ocho; por frase, se promedian las dos.",
+            "Están cambiadas: por palabra se divide entre ocho; por frase, se promedian dos.",
             '"words": total / count',
             '"words": sum(sum(s) / len(s) for s in losses) / 2',
             "sum(sum(sentence) / len(sentence) for sentence in losses) / len(losses)",
