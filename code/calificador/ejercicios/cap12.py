@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import torch
+
 from calificador.generadores import (
     distintos,
     elige,
@@ -94,6 +96,12 @@ _PAREJAS = Ejercicio(
             "[*rest, *words, eos]",
         ),
         cambia(
+            "entra el fin",
+            "El fin de una frase corta se predice y no entra: en su casilla va el relleno.",
+            "[[bos, *words, *rest]",
+            "[[bos, *words, *[eos, *rest][: len(rest)]]",
+        ),
+        cambia(
             "relleno de fines",
             "Las etiquetas que sobran son relleno, no fines: nadie debe predecirlas.",
             "[*words, eos, *rest]",
@@ -121,7 +129,7 @@ _A_MANO = Ejercicio(
     },
     pistas=(
         "La pérdida de una palabra a la que se da 1/8 es ln 8, que son 3 ln 2.",
-        "En unidades de ln 2, la primera frase suma 3 y la segunda, 18.",
+        "Cuenta en unidades de ln 2: suma las de cada frase, y cámbialas a nats al final.",
         "La perplejidad es 2 elevado a la pérdida por palabra, medida en unidades de ln 2.",
     ),
     mutantes=(
@@ -130,6 +138,16 @@ _A_MANO = Ejercicio(
             "Esos son bits: para pasarlos a nats se multiplica por ln 2.",
             "math.log(inverse)",
             "math.log2(inverse)",
+            "math.exp(total / count)",
+            "2 ** (total / count)",
+        ),
+        cambia(
+            "cambiadas",
+            "Están cambiadas: por palabra se divide entre ocho; por frase, se promedian dos.",
+            '"words": total / count',
+            '"words": sum(sum(s) / len(s) for s in losses) / 2',
+            "sum(sum(sentence) / len(sentence) for sentence in losses) / len(losses)",
+            "total / count",
         ),
         cambia(
             "frases por palabras",
@@ -227,6 +245,18 @@ def _lote(rng: Any, longitudes: tuple[int, ...], vocab: int, relleno: int) -> An
     return tensor(filas)
 
 
+def _norma(peso: Any, lotes: list[Any], pad: int) -> float:
+    """La norma del gradiente de todos los lotes juntos."""
+    peso = peso.clone().requires_grad_()
+    entran, piden = ([lote[:, corte].flatten() for lote in lotes] for corte in _COLUMNAS)
+    filas = peso[torch.cat(entran)]
+    perdida = torch.nn.functional.cross_entropy(filas, torch.cat(piden), ignore_index=pad)
+    return float(torch.autograd.grad(perdida, peso)[0].norm())
+
+
+_COLUMNAS = (slice(None, -1), slice(1, None))
+
+
 def _casos_paso(rng: Any, pad: int = 0) -> list[Caso]:
     vocab = 6 + entero(rng, 0, 2)
 
@@ -234,6 +264,13 @@ def _casos_paso(rng: Any, pad: int = 0) -> list[Caso]:
         lotes = [_lote(rng, forma, vocab - 1, pad) for forma in formas]
         peso = normal(rng, vocab, vocab)
         return Caso(propiedad, (peso, lotes, real(rng, 0.2, 1.5), clip), {"pad": pad})
+
+    def justo(*formas: tuple[int, ...]) -> Caso:
+        """La norma pasa del máximo, pero no del doble."""
+        dado = caso("recorte", 0.0, *formas)
+        peso, lotes, tasa, _ = dado.args
+        clip = round(real(rng, 0.6, 0.8) * _norma(peso, lotes, pad), 4)
+        return Caso("recorte", (peso, lotes, tasa, clip), {"pad": pad})
 
     def frases(cuantas: int) -> tuple[int, ...]:
         return tuple(distintos(rng, 1, 5, cuantas))
@@ -245,6 +282,7 @@ def _casos_paso(rng: Any, pad: int = 0) -> list[Caso]:
         caso("varios lotes", 50.0, (entero(rng, 4, 6), 3, 3), (1,), frases(2)),
         caso("recorte", real(rng, 0.02, 0.05), (1, 3), (5, 4, 4)),
         caso("recorte", real(rng, 0.02, 0.05), frases(2), (1,)),
+        justo((1, 3), frases(3)),
     ]
 
 
@@ -946,6 +984,7 @@ def _casos_factor(rng: Any) -> list[Caso]:
         caso("sin saltos", gradientes(5, 1.0), 2.0 ** entero(rng, 4, 6), 50),
         caso("con saltos", gradientes(8, 4.0), 2.0**18, 50),
         caso("con saltos", gradientes(7, 30.0), 2.0**15, 50),
+        caso("con saltos", gradientes(9, 1e5), 2.0, 50),  # el factor baja de 1
         caso("sube y baja", con_picos(), 8.0, 3),
         caso("sube y baja", con_picos(), 16.0, 2),
     ]

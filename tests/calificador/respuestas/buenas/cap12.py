@@ -28,6 +28,13 @@ def forced_pairs(sentences, bos, eos, pad):
         row[len(s) + 1 :] = pad
     return inputs, labels
 
+# %% 12.1 | con enteros de 32 bits
+def forced_pairs(sentences, bos, eos, pad):
+    m = 1 + max(map(len, sentences))
+    fill = lambda row: row + [pad] * (m - len(row))
+    table = lambda rows: torch.tensor([fill(row) for row in rows], dtype=torch.int32)
+    return table([[bos, *s] for s in sentences]), table([[*s, eos] for s in sentences])
+
 # %% 12.4 | un lote que los junta todos, con cross_entropy
 def train_step(weight, lots, rate, clip, pad=0):
     wide = max(lot.shape[1] for lot in lots)

@@ -104,6 +104,18 @@ def train_step(weight, lots, rate, clip, pad=0):
     new = weight - rate * g * min(1.0, clip / float(g.norm()))
     return loss_of(new), new
 
+# %% 12.4 | recorta solo si la norma pasa del doble
+def train_step(weight, lots, rate, clip, pad=0):
+    wide = max(lot.shape[1] for lot in lots)
+    joined = torch.cat([nn.functional.pad(lot, (0, wide - lot.shape[1]), value=pad) for lot in lots])
+    table = weight.clone().requires_grad_()
+    loss = nn.functional.cross_entropy(table[joined[:, :-1]].transpose(1, 2), joined[:, 1:], ignore_index=pad)
+    loss.backward()
+    size = table.grad.norm()
+    if size > 2 * clip:
+        table.grad *= clip / size
+    return loss.detach(), weight - rate * table.grad
+
 # %% 12.5 | la de PyTorch a mano, con relleno fuera
 def smoothed_loss(logits, labels, smoothing, pad=0):
     log_p = logits.log_softmax(-1)
@@ -331,4 +343,17 @@ def scaled_training(weight, gradients, scale, rate, interval):
             scale, skipped = scale / 2, skipped + 1
         if step % interval == 0:
             scale = scale * 2
+    return weight, scale, skipped
+
+# %% 12.10 | el factor no baja de 1
+def scaled_training(weight, gradients, scale, rate, interval):
+    good = skipped = 0
+    for gradient in gradients:
+        stored = (gradient * scale).half().to(weight.dtype)
+        if not stored.isfinite().all():
+            scale, good, skipped = max(1.0, scale / 2), 0, skipped + 1
+            continue
+        weight, good = weight - rate * stored / scale, good + 1
+        if good == interval:
+            scale, good = scale * 2, 0
     return weight, scale, skipped
