@@ -15,7 +15,8 @@ que todavía está por construir.
    ``quantize``, ``hopfield``, ``audio``, ``boxes``.)
 6. ``models``: una familia, un fichero.
 7. ``tasks``: los datos; generar, hacer lotes y puntuar. (``adaptation``, ``interpret``.)
-8. ``explorers``, ``diagrams``: las figuras que se mueven y los dibujos de tensores y mecanismos.
+8. ``trained``: el modelo que ya viene entrenado. ``diagrams``: los dibujos.
+9. ``explorers``: las figuras que se mueven.
 
 Ni los modelos conocen las tareas ni las tareas los modelos.
 """

@@ -119,6 +119,16 @@ ATTENTION_ARROWS = [
     ("V", "promediar", "m × d_v"),
     ("promediar", "salida"),
 ]
+SENTENCES = [
+    (-1, "la", -0.51, "sigue"),
+    (-1, "nada", -0.92, "sigue"),
+    (0, "casa", -1.2, "sigue"),
+    (0, "calle", -1.71, "cae"),
+    (0, "mesa", -2.12, "cae"),
+    (2, ".", -1.2, "acaba"),
+    (1, ".", -1.02, "acaba"),
+]
+
 CASES = {
     "tensor": lambda: diagrams.tensor(
         (3, 5, 8), ("batch", "n", "d_model"), name="X", row=2, bar="d_model"
@@ -203,11 +213,13 @@ CASES = {
     "pieces-vectors": lambda: diagrams.pieces(
         {"texto": ["La niña"], "tokens": ["La", " ni", "ña"]}, vectors=weights(3, 4)
     ),
-    "tree": lambda: diagrams.tree(("*", ("+", "3", "x"), ("-", "2", ("/", "y", "4")))),
-    "tree-plain": lambda: diagrams.tree(("+", "3", "x"), numbers=False),
+    "syntax": lambda: diagrams.syntax(("*", ("+", "3", "x"), ("-", "2", ("/", "y", "4")))),
+    "syntax-plain": lambda: diagrams.syntax(("+", "3", "x"), numbers=False),
     "lattice": lambda: diagrams.lattice(
         "año", [(0, 1, -3.0), (1, 3, -4.5), (0, 3, -6.25), (1, 2, -2.0), (2, 3, -2.5)], [(0, 3)]
     ),
+    "shifted": lambda: diagrams.shifted("they do not clean".split()),
+    "shifted-padded": lambda: diagrams.shifted(["they", "clean"], pad=2),
     "blocks": lambda: diagrams.blocks(
         ATTENTION_GRID,
         ATTENTION_ARROWS,
@@ -363,6 +375,14 @@ CASES = {
     "stream-replaced": lambda: diagrams.stream(
         {"sustituir": [Sublayer("atención", None, adds=False)]}, entry="X", end="Y", norm="RMS"
     ),
+    "architecture": lambda: diagrams.architecture(),
+    "architecture-post": lambda: diagrams.architecture(
+        source="la niña",
+        target="⟨inicio⟩ the girl who sleeps under the old apple tree",
+        norm="post",
+        tied=True,
+        lit=["memory", "decoder.cross_attention", "decoder.attention.sum", "output"],
+    ),
     "additions": lambda: diagrams.additions(
         ["nombre", "verbo", "número", "sujeto", "bien", "mal"],
         [0, 1, 1, 0, 0, 0],
@@ -380,6 +400,22 @@ CASES = {
     "histograms": lambda: diagrams.histograms(
         {f"d = {d}": normal(500, seed=d) * d**0.5 for d in (4, 64, 1024)}
     ),
+    "tree": lambda: diagrams.tree(SENTENCES, start="no\nlimpian", marks={"voraz": 5, "mejor": 6}),
+    "tree-beam": lambda: diagrams.tree(
+        [SENTENCES[0], *[(-1, "ni", -2.0, "cae")], (0, "casa", -1.0, "sigue")], totals=True
+    ),
+    "tree-one": lambda: diagrams.tree([(-1, "sí", -0.25, "acaba")], spec=".3f"),
+    "growth": lambda: diagrams.growth(
+        ["they", "do", "not", "clean", "the", "white", "house", ".", "⟨eos⟩"], [0.5] * 8 + [1]
+    ),
+    "growth-short": lambda: diagrams.growth(["sí", "."], [0.25, 1], start="⟨sep⟩"),
+    "filters": lambda: diagrams.filters(
+        ["es", "no", "blanca"],
+        {"sin\nfiltro": [0.6, 0.3, 0.1], "τ = 2\n": [0.5, 0.3, 0.2], "núcleo\n0.5": [1, 0, 0]},
+    ),
+    "filters-one": lambda: diagrams.filters(["a", "b"], {"p": [1, 0]}, spec=".1f"),
+    "caching": lambda: diagrams.caching(["⟨bos⟩", *WORDS]),
+    "caching-one": lambda: diagrams.caching(["a"], titles=("antes", "ahora")),
 }
 
 
@@ -660,12 +696,16 @@ def test_any_room(tables, badges):
             "no cabe junto a su flecha",
         ),
         (lambda: diagrams.blocks([["a"]], [("a", "b")]), "«b» no está en grid"),
+        (lambda: diagrams.architecture(norm="dentro"), "se esperaba 'pre' o 'post'"),
+        (lambda: diagrams.architecture(lit=["decoder.norma"]), "«decoder.norma» no es una parte"),
+        (lambda: diagrams.architecture(source=" "), "se esperaba una frase"),
+        (lambda: diagrams.architecture(output="palabra " * 12), "no cabe en tres líneas"),
         (lambda: diagrams.stream({}), "al menos una columna"),
         (lambda: diagrams.stream({"a": []}), "un paso en cada una"),
         (lambda: diagrams.stream({"a": [Sublayer("atención " * 9)]}), "«a» no cabe"),
-        (lambda: diagrams.tree(("+", "3")), "operación, izquierda, derecha"),
-        (lambda: diagrams.tree(("+", 3, "x")), "operación, izquierda, derecha"),
-        (lambda: diagrams.tree(_chain_of_sums(8)), "no caben"),
+        (lambda: diagrams.syntax(("+", "3")), "operación, izquierda, derecha"),
+        (lambda: diagrams.syntax(("+", 3, "x")), "operación, izquierda, derecha"),
+        (lambda: diagrams.syntax(_chain_of_sums(8)), "no caben"),
         (lambda: diagrams.additions(["a"], [1, 2], {}), r"se esperaba \(\?, 1\)"),
         (lambda: diagrams.additions(["característica"] * 6, [0] * 6, {"f": [0] * 6}), "no caben"),
         (lambda: diagrams.position_wise(["a"], (0, 4)), "dos anchos positivos"),
@@ -684,6 +724,18 @@ def test_any_room(tables, badges):
         (lambda: diagrams.encoder_decoder(WORDS, WORDS, one_vector=False), "ningún panel"),
         (lambda: diagrams.recurrent_cell("mlp"), "se esperaba uno de rnn"),
         (lambda: diagrams.timeline({"a": []}), "sin pasos"),
+        (lambda: diagrams.growth(["a", "b"], [1]), "se esperaban 2 números"),
+        (lambda: diagrams.growth(["a"], [1.5]), "números de 0 a 1"),
+        (lambda: diagrams.growth(["característica"] * 6, [1] * 6), "no cabe en una línea"),
+        (lambda: diagrams.filters(["a", "b"], {"p": [1]}), "paneles de 2 números"),
+        (lambda: diagrams.filters(["a"], {"p": [1.5]}), "números de 0 a 1"),
+        (lambda: diagrams.filters(["a"], {str(i): [1] for i in range(5)}), "de uno a cuatro"),
+        (lambda: diagrams.caching(["palabra"] * 20), "20 palabras no caben"),
+        (lambda: diagrams.tree([]), "nodes: llegaron 0 textos"),
+        (lambda: diagrams.tree([(0, "la", -1, "sigue")]), "se esperaba uno anterior"),
+        (lambda: diagrams.tree([(-1, "la", -1, "muere")]), "se esperaba sigue, acaba, cae"),
+        (lambda: diagrams.tree([(-1, "la", -1, "cae")], marks={"a": 1}), "un índice de 0 a 0"),
+        (lambda: diagrams.tree([(i - 1, "palabra", -i, "cae") for i in range(8)]), "no cabe"),
         (lambda: diagrams.timeline({"a": [("x", 2, 1)]}), "inicio < fin"),
         (lambda: diagrams.history([]), "sucesos"),
         (lambda: diagrams.roles(np.zeros(4), *np.zeros((3, 5, 2))), "w_q"),
@@ -729,3 +781,15 @@ def test_el_reticulo_se_lee_y_exige_un_corte_entero():
             diagrams.lattice("año", edges, bad)
     with pytest.raises(ValueError, match="edges"):
         diagrams.lattice("año", [(0, 4, -1.0)])
+
+
+def test_lo_que_se_dice_en_una_fila_entra_en_la_siguiente():
+    fig = diagrams.shifted(["they", "clean"], pad=2)
+    assert not faults(fig, crossings=False)
+    texts = sorted(fig.findobj(Text), key=lambda text: (round(text.get_position()[1]), text._x))
+    words = [t.get_text() for t in texts if t.get_text() and not t.get_text().isdecimal()]
+    assert words[2:8] == ["⟨inicio⟩", "they", "they", "clean", "clean", "⟨fin⟩"]
+    assert words[8:] == ["relleno"] * 4
+    for bad in ({"target": []}, {"target": ["a" * 60]}, {"target": ["a"], "pad": -1}):
+        with pytest.raises(ValueError, match=next(reversed(bad))):
+            diagrams.shifted(**bad)

@@ -1,6 +1,7 @@
 """Las piezas de la extensión, una a una y sin construir ningún libro."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from libro import (
     docstrings,
     ejercicios,
     espanol,
+    exploradores,
     iconos,
     mapa,
     numeracion,
@@ -919,3 +921,33 @@ def test_el_mapa_enlaza_lo_escrito(tmp_path):
     assert enlace["reftarget"] == "/2-x/04-cuatro" and enlace.astext() == "4. Cuatro"
     assert enlace["refexplicit"] is True and enlace["refwarn"] is True
     assert cinco.astext().split("\n\n") == ["5. Cinco por escribir", "Idea cinco"]
+
+
+# --- Los exploradores de una página ---------------------------------------------------------------
+
+
+def test_una_pagina_lleva_una_copia_de_cada_guion_y_los_pesos_aparte(tmp_path):
+    from atento.explorers import softmax
+    from atento.explorers.adder import adder
+
+    hechos = [adder(), adder("1 + 2"), softmax([[1.0, 2.0]], ["a", "b"], queries=["c"], d_k=4)]
+    contexto = {
+        "body": "<p>Antes.</p>" + "".join(uno._repr_html_() for uno in hechos),
+        "pathto": lambda destino, recurso: f"../{destino}",
+    }
+    app = SimpleNamespace(outdir=str(tmp_path))
+    exploradores._pagina(app, "1-a/01", "page.html", contexto, None)
+    (guion,) = (tmp_path / exploradores.CARPETA).iterdir()
+    pagina = contexto["body"]
+    assert pagina.count("data-atento-explorer=") == 3 and pagina.startswith("<p>Antes.</p>")
+    partes = Counter(re.findall(r'data-atento-part="(\w+)-\w+"', pagina))
+    assert partes == {"base": 2, "adder": 2, "transformer": 1, "tensors": 1, "softmax": 2}
+    assert f'data-url="../modelos/{guion.name}"></script>' in pagina and len(pagina) < 100_000
+    (pesos,) = adder().files().values()
+    assert guion.read_text("utf8").endswith(f'"{pesos}"\n')
+
+
+def test_una_pagina_sin_exploradores_se_queda_igual(tmp_path):
+    contexto = {"body": "<p>Nada.</p>", "pathto": None}
+    exploradores._pagina(SimpleNamespace(outdir=str(tmp_path)), "a", "page.html", contexto, None)
+    assert contexto["body"] == "<p>Nada.</p>" and not list(tmp_path.iterdir())

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from atento import rng
+from atento import rng, trained
 from atento.attention import watching
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, seq2seq_loss
-from atento.tasks import adder, addition, copy, expressions
+from atento.tasks import addition, copy, expressions
 from atento.training import Callback, State, fit, parameter_groups, warmup_cosine
 
 RECIPE_14: dict[str, Any] = {
@@ -137,7 +137,7 @@ def build_14(name: str, seed: int) -> Seq2Seq:
     run = RUNS_14[name]
     config = Seq2SeqConfig(TASKS[run["task"]].VOCAB_SIZE, **run["config"])
     rng.seed_all(seed)
-    model = adder.build(config) if run.get("by_place") else Seq2Seq(config)
+    model = trained.new_adder(config) if run.get("by_place") else Seq2Seq(config)
     if config.positions == "learned":
         for embedding in (model.embed_source, model.embed_target):
             nn.init.normal_(embedding.positions.table, std=RECIPE_14["position_std"])

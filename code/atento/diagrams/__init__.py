@@ -9,11 +9,12 @@ en todas; los pesos de atención, el violeta del libro.
 
 ``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas ·
 ``arcs``, ``reach``, ``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``,
-``encoder_decoder``, ``recurrent_cell``: piezas y cables · ``stream``, ``additions``,
-``position_wise``, ``normalization``: el bloque · ``timeline``, ``history``, ``clocks``: tiempo y
-agujas · ``distances``, ``rotations``, ``dials``: posiciones relativas · ``roles``, ``room``,
-``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en piezas · ``tree``:
-árboles.
+``encoder_decoder``, ``recurrent_cell``, ``architecture``: piezas y cables · ``stream``,
+``additions``, ``position_wise``, ``normalization``: el bloque · ``timeline``, ``history``,
+``clocks``: tiempo y agujas · ``distances``, ``rotations``, ``dials``: posiciones relativas ·
+``roles``, ``room``, ``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en piezas ·
+``shifted``: lo que entra y lo que se debe decir · ``tree``, ``growth``, ``filters``, ``caching``:
+escribir palabra a palabra · ``syntax``: árboles de expresiones.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
@@ -25,11 +26,15 @@ from atento.diagrams.pieces import lattice, pieces
 from atento.diagrams.recurrent import encoder_decoder, recurrent_cell
 from atento.diagrams.relative import dials, distances, rotations
 from atento.diagrams.scenes import Person, histograms, roles, room
+from atento.diagrams.shifts import shifted
 from atento.diagrams.streams import Sublayer, additions, position_wise, stream
+from atento.diagrams.syntax import syntax
 from atento.diagrams.tensors import Matrix, product, tensor
 from atento.diagrams.times import history, timeline
+from atento.diagrams.transformer import architecture
 from atento.diagrams.trees import tree
 from atento.diagrams.vectors import vectors
+from atento.diagrams.writing import caching, filters, growth
 
 __all__ = [
     "PHASES",
@@ -38,11 +43,15 @@ __all__ = [
     "Sublayer",
     "additions",
     "arcs",
+    "architecture",
     "blocks",
+    "caching",
     "clocks",
     "dials",
     "distances",
     "encoder_decoder",
+    "filters",
+    "growth",
     "histograms",
     "history",
     "lattice",
@@ -57,8 +66,10 @@ __all__ = [
     "roles",
     "room",
     "rotations",
+    "shifted",
     "shuffle",
     "stream",
+    "syntax",
     "tensor",
     "timeline",
     "tree",

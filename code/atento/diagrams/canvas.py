@@ -288,10 +288,16 @@ class Canvas:
         self.rect(x, y, cols * w, rows * h, color=color, width=1.2, dash=DASHES.get(role, "-"))
         if spec is not None and values is not None:
             for (i, j), value in np.ndenumerate(np.asarray(values, float)):
-                ink = on_cell(value) if role == "weight" else INK
-                self.text(
-                    x + (j + 0.5) * w, y + (i + 0.5) * h, number(value, spec), size=SMALL, color=ink
-                )
+                self._value(x + j * w, y + i * h, cell, value, spec, role)
+
+    def _value(self, x: float, y: float, cell: Point, value: float, spec: str, role: str) -> None:
+        """El número de una celda; donde no hay número (NaN), rayada."""
+        w, h = cell
+        if np.isnan(value):
+            self.rect(x, y, w, h, color=MUTED, hatch="////", width=0.6, edge_alpha=0.5)
+            return
+        ink = on_cell(value) if role == "weight" else INK
+        self.text(x + w / 2, y + h / 2, number(value, spec), size=SMALL, color=ink)
 
     def _rules(self, x: float, y: float, rows: int, cols: int, cell: Point, color: str) -> None:
         """Las rayas finas que separan las celdas."""
@@ -372,7 +378,8 @@ def number(value: float, spec: str) -> str:
 
 def widest_number(values: Any, spec: str) -> float:
     """Ancho, en puntos, del número más largo de ``values`` escrito en una celda."""
-    return max(measure(number(value, spec), SMALL) for value in np.ravel(values))
+    told = [value for value in np.ravel(values) if not np.isnan(value)]
+    return max((measure(number(value, spec), SMALL) for value in told), default=0.0)
 
 
 def rounded(x: float, y: float, w: float, h: float, radius: float) -> Path:

@@ -81,7 +81,8 @@ def tensor(
     axes: nombre de cada eje, en el orden del tensor: ``("batch", "n", "d_model")``.
     role: papel que da el tinte («query», «key», «value», «weight», …); rows, columns: rótulos de la
     hoja de delante. row: fila que se enmarca; bar: eje que se suma, con una barra encima; spec:
-    escribe los valores («.2f»). shade: el tono dice el valor, en gris los negativos.
+    escribe los valores («.2f»; con NaN, la celda va rayada). shade: el tono dice el valor, en gris
+    los negativos.
 
     Errores: ``ValueError`` si los ejes y los tamaños no casan, si hay más de 4 ejes o si no caben
     16 celdas.

@@ -1,4 +1,4 @@
-"""Piso 8: las figuras interactivas del libro, sin servidor ni red.
+"""Piso 9: las figuras interactivas del libro, sin servidor ni red.
 
 Cada función recibe números que el capítulo ha calculado y devuelve un objeto que un cuaderno sabe
 mostrar:
@@ -12,6 +12,10 @@ mostrar:
 - :func:`rotation`: una consulta y una clave que giran según su sitio, con RoPE.
 - :func:`mask`: se pinta quién puede mirar a quién; pesos y alcance tras varias capas.
 - :func:`stream`: qué encuentra, qué lee y qué añade cada subcapa de una pila.
+- :func:`architecture`: el mapa del Transformer; qué entra y qué sale de cada parte.
+- :func:`schedule`: la tasa de cada paso y la pérdida que dejó, en ejecuciones guardadas.
+- :func:`beam`: una búsqueda en haz, paso a paso: qué sigue, qué acaba y por qué cae lo demás.
+- :func:`sampling`: temperatura, top-k, top-p y min-p sobre unas puntuaciones, y lo que se sortea.
 
 El Transformer entrenado del libro, que suma en la página, se importa aparte,
 ``from atento.explorers.adder import adder``: trae consigo el modelo, y las demás no lo necesitan.
@@ -20,18 +24,24 @@ Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin Java
 tabla con el estado inicial.
 """
 
+from atento.explorers.architecture import ArchitectureExplorer, architecture
 from atento.explorers.base import Explorer, deduplicate, detach
+from atento.explorers.beam import BeamExplorer, beam
 from atento.explorers.clock import ClockExplorer, clock
 from atento.explorers.mask import MaskExplorer, mask
 from atento.explorers.merges import MergesExplorer, merges
 from atento.explorers.paths import PathsExplorer, paths
 from atento.explorers.plane import PlaneExplorer, plane
 from atento.explorers.rotation import RotationExplorer, rotation
+from atento.explorers.sampling import SamplingExplorer, sampling
+from atento.explorers.schedule import ScheduleExplorer, schedule
 from atento.explorers.softmax import SoftmaxExplorer, softmax
 from atento.explorers.stepper import StepperExplorer, stepper
 from atento.explorers.stream import StreamExplorer, stream
 
 __all__ = [
+    "ArchitectureExplorer",
+    "BeamExplorer",
     "ClockExplorer",
     "Explorer",
     "MaskExplorer",
@@ -39,9 +49,13 @@ __all__ = [
     "PathsExplorer",
     "PlaneExplorer",
     "RotationExplorer",
+    "SamplingExplorer",
+    "ScheduleExplorer",
     "SoftmaxExplorer",
     "StepperExplorer",
     "StreamExplorer",
+    "architecture",
+    "beam",
     "clock",
     "deduplicate",
     "detach",
@@ -50,6 +64,8 @@ __all__ = [
     "paths",
     "plane",
     "rotation",
+    "sampling",
+    "schedule",
     "softmax",
     "stepper",
     "stream",

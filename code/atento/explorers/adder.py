@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from atento import trained
 from atento.attention import MultiHeadAttention, watching
 from atento.explorers.base import Explorer, check_name, number, static_table
 from atento.models.seq2seq import Seq2Seq
-from atento.tasks import adder as stored_adder
 from atento.tasks import addition
 from atento.tasks.addition import Sum
 
-__all__ = ["SIGNS", "AdderExplorer", "adder", "read_sum", "recorded"]
+__all__ = ["SIGNS", "AdderExplorer", "adder", "complaint", "read_sum", "recorded"]
 
 SIGNS = ("relleno", "comienzo", "fin", *"0123456789", "+")
 """Cómo se llama cada símbolo del vocabulario."""
@@ -42,7 +42,7 @@ class AdderExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "adder"
-    scripts: ClassVar[tuple[str, ...]] = ("transformer",)
+    scripts: ClassVar[tuple[str, ...]] = ("transformer", "tensors")
     start: Sum
     inside: bool
     title: str
@@ -53,26 +53,29 @@ class AdderExplorer(Explorer):
     def compute(self, a: int | None = None, b: int | None = None) -> dict[str, Tensor]:
         """Los tensores de una suma, los de :func:`recorded`; sin argumentos, la del principio.
 
-        Errores: ``ValueError`` si algún número no es de tres cifras como mucho.
+        Por ejemplo, ``memory`` es (n, d_model) y ``logits``, (m, vocab).
+
+        Errores: ``TypeError`` si llega un número sin el otro; ``ValueError`` si alguno no es de
+        tres cifras como mucho.
         """
-        example = self.start if a is None else Sum(a, self.start.b if b is None else b)
+        if (a is None) != (b is None):
+            raise TypeError(f"b: se esperaban los dos números o ninguno; llegó a={a!r} y b={b!r}.")
+        example = self.start if a is None or b is None else Sum(a, b)
         return recorded(_model(), example)
 
     def files(self) -> dict[str, str]:
         """El fichero de los pesos, en base 64, por su nombre."""
-        content = stored_adder.stored_bytes()
+        content = trained.stored_bytes()
         return {self._file(): base64.b64encode(content).decode()}
 
     def _file(self) -> str:
-        return f"sumador-{hashlib.sha256(stored_adder.stored_bytes()).hexdigest()[:8]}"
+        return f"sumador-{hashlib.sha256(trained.stored_bytes()).hexdigest()[:8]}"
 
     def data(self) -> dict[str, Any]:
         """Lo que recibe el JavaScript."""
         return {
             "start": f"{self.start.a} + {self.start.b}",
             "file": self._file(),
-            "parameters": stored_adder.facts()["parameters"],
-            "kilobytes": round(len(stored_adder.stored_bytes()) / 1000),
             "signs": SIGNS,
             "inside": self.inside,
         }
@@ -81,21 +84,22 @@ class AdderExplorer(Explorer):
         """Lo que escribe en cada paso y a qué mira, calculado aquí."""
         values = self.compute()
         source = _named(values["source"].tolist())
-        weights = values["decoder.0.cross_attention.weights"].mean(0)  # (step, source)
+        weights = values["decoder.blocks.0.cross_attention.weights"].mean(0)  # (step, source)
         rows = []
         for step, (name, sign) in enumerate(zip(_steps(values), values["written"], strict=True)):
             chance = number(values["probabilities"][step, sign])
             rows.append([name, SIGNS[sign], chance, *map(number, weights[step])])
         result = "".join(SIGNS[i] for i in values["written"].flip(0) if i > addition.EOS_ID)
-        caption = (
-            f"{self.start.a} + {self.start.b} = {int(result or 0)}, cifra a cifra: qué escribe, con"
-            " qué probabilidad y cuánto mira a cada símbolo (atención cruzada, media de cabezas)"
+        title = f"{self.start.a} + {self.start.b} = {int(result or 0)}, cifra a cifra"
+        about = (
+            "En cada paso, qué escribe, con qué probabilidad y cuánto mira a cada símbolo (atención"
+            " cruzada, media de las cabezas)."
         )
-        return static_table(caption, ["paso", "escribe", "prob.", *source], rows)
+        return f"<p>{about}</p>" + static_table(title, ["paso", "escribe", "prob.", *source], rows)
 
     def summary(self) -> str:
         """Una línea para la terminal."""
-        parameters = f"{stored_adder.facts()['parameters']:,}".replace(",", " ")
+        parameters = f"{trained.facts()['parameters']:,}".replace(",", " ")
         return f"Sumador vivo: {parameters} parámetros; empieza con {self.start.a} + {self.start.b}"
 
 
@@ -110,42 +114,45 @@ def adder(
 ) -> AdderExplorer:
     """Devuelve el sumador vivo: se escribe una suma y el Transformer del libro la resuelve.
 
-    El modelo es el de :func:`atento.tasks.adder.trained`, y lo ejecuta un guion propio en la
-    página, sin servidor. De cada paso se ven la suma con lo que mira, la probabilidad de cada
-    símbolo y, en «Por dentro» (abierto con ``inside``), todos los tensores. ``start`` es la suma
-    que aparece escrita; ``question`` se lee arriba y ``answer`` queda plegada.
+    El modelo es el de :func:`atento.trained.adder`, y lo ejecuta un guion propio en la
+    página, sin servidor. De cada paso se ve la suma con lo que mira y, en «Por dentro» (abierto con
+    ``inside``), la probabilidad de cada símbolo, a qué mira cada cabeza y los
+    tensores. ``start`` es la suma que aparece escrita; ``question`` se lee arriba y ``answer``
+    queda plegada.
 
     Errores: ``ValueError`` si ``start`` no es una suma de números de hasta tres cifras o ``name``
     no sirve de identificador; ``TypeError`` si ``inside`` no es un booleano.
     """
     if not isinstance(inside, bool):
         raise TypeError(f"inside: se esperaba True o False; llegó {inside!r}.")
-    try:
-        first = read_sum(start)
-    except ValueError as error:
-        raise ValueError(f"start: llegó {start!r}. {error}") from None
-    return AdderExplorer(first, inside, title, question, answer, check_name(name))
+    if problem := complaint(start):
+        raise ValueError(f"start: llegó {start!r}. {problem}")
+    return AdderExplorer(read_sum(start), inside, title, question, answer, check_name(name))
 
 
 def read_sum(text: str) -> Sum:
     """La suma que dice un texto como «310 + 98», leída como la lee la página.
 
-    Errores: ``ValueError``, con la misma frase que la página, si no es una suma de números de
+    Errores: ``ValueError``, con la frase de :func:`complaint`, si no es una suma de números de
     hasta tres cifras.
     """
+    if problem := complaint(text):
+        raise ValueError(f"text: llegó {text!r}. {problem}")
+    a, b = _SUM.fullmatch(text.strip()).groups()
+    return Sum(int(a), int(b))
+
+
+def complaint(text: str) -> str:
+    """La frase con que la página dice que un texto no es una suma que sepa hacer; vacía, si lo es.
+
+    >>> complaint("1 + 2"), complaint("")
+    ('', 'Escribe una suma, como 458 + 367.')
+    """
     given = text.strip() if isinstance(text, str) else ""
-    found = _SUM.fullmatch(given)
-    if found is None:
-        raise ValueError(_complaint(given))
-    for digits in (one.lstrip("0") for one in found.groups()):
-        if len(digits) > 3:
-            raise ValueError(
-                f"Solo ha aprendido números de hasta tres cifras, y {digits} tiene {len(digits)}."
-            )
-    return Sum(int(found[1]), int(found[2]))
-
-
-def _complaint(given: str) -> str:
+    if found := _SUM.fullmatch(given):
+        long = next((n for one in found.groups() if len(n := one.lstrip("0")) > 3), "")
+        told = f"Solo ha aprendido números de hasta tres cifras, y {long} tiene {len(long)}."
+        return told if long else ""
     if not given:
         return "Escribe una suma, como 458 + 367."
     if re.search(r"[-−]\s*\d", given):
@@ -163,10 +170,11 @@ def recorded(model: Seq2Seq, example: Sum) -> dict[str, Tensor]:
 
     ``source`` (n,), ``places`` (n,), ``inputs`` (m,) y ``written`` (m,) son enteros; ``memory``,
     (n, d_model); ``logits`` y ``probabilities``, (m, vocab). De cada subcapa, con nombres como
-    ``decoder.0.cross_attention.weights``: ``read``, ``added`` y ``stream``, (filas, d_model);
-    ``hidden``, (filas, d_ff), en la red densa; y ``query``, ``key``, ``value``, ``output``,
-    (head, filas, d_head), ``scores`` y ``weights``, (head, query, key), en una atención. Las
-    consultas y las claves están ya giradas; las puntuaciones, escaladas y sin máscara.
+    ``decoder.blocks.0.cross_attention.weights``: ``read``, ``added`` y ``stream``,
+    (filas, d_model); ``hidden``, (filas, d_ff), en la red densa por posición; y ``query``, ``key``,
+    ``value``, ``output``, (head, filas, d_head), ``scores`` y ``weights``, (head, query, key), en
+    una atención. Las consultas y las claves están ya giradas; las puntuaciones, escaladas y sin
+    máscara.
 
     Errores: los de :func:`atento.tasks.addition.answers`.
     """
@@ -181,7 +189,7 @@ def recorded(model: Seq2Seq, example: Sum) -> dict[str, Tensor]:
         logits = listened.decode(inputs[None], memory)[0]
     whole = {"source": source[0], "places": addition.places(source)[0], "inputs": inputs}
     whole |= {"written": written, "memory": memory.states[0]}
-    heard |= {f"{name.replace('.blocks', '')}.weights": weights for name, weights in maps.items()}
+    heard |= {f"{name}.weights": weights for name, weights in maps.items()}
     tensors = {name: tensor[0] for name, tensor in heard.items()}
     return whole | tensors | {"logits": logits, "probabilities": logits.softmax(-1)}
 
@@ -195,7 +203,7 @@ def _listen(model: Seq2Seq, heard: _Heard) -> None:
         for layer, block in enumerate(getattr(model, stack).blocks):
             for kind in _SUBLAYERS:
                 if hasattr(block, kind):
-                    _listen_sublayer(block, kind, heard, f"{stack}.{layer}.{kind}")
+                    _listen_sublayer(block, kind, heard, f"{stack}.blocks.{layer}.{kind}")
 
 
 def _listen_sublayer(block: nn.Module, kind: str, heard: _Heard, name: str) -> None:
@@ -241,7 +249,7 @@ def _keep_input(
 
 @cache
 def _model() -> Seq2Seq:
-    return stored_adder.trained()
+    return trained.adder()
 
 
 def _named(ids: list[int]) -> list[str]:

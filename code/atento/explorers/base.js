@@ -148,7 +148,8 @@
     };
     for (const type of ["pointermove", "pointerdown"])
       stage.addEventListener(type, (event) => show(document.elementFromPoint(event.clientX, event.clientY)));
-    for (const type of ["focusin", "keydown"]) stage.addEventListener(type, (event) => show(event.target));
+    stage.addEventListener("keydown", (event) => show(event.target));
+    stage.addEventListener("focusin", (event) => event.target.closest("[data-tip]") && show(event.target));
     stage.addEventListener("pointerleave", () => show(null));
     return bar;
   }

@@ -1,9 +1,12 @@
 /* Un Transformer entero en JavaScript: del fichero de los pesos a las probabilidades del símbolo siguiente.
 
-   Los nombres son los de la biblioteca y cada tensor se guarda con el suyo, "decoder.0.cross_attention.weights". Solo
-   sabe lo que este modelo usa: norma delante de cada subcapa, ReLU y RoPE en todas las atenciones. Calcula con 64 bits.
+   Los nombres son los de la biblioteca y cada tensor se guarda con el suyo: "decoder.blocks.0.cross_attention.weights".
+   Solo sabe lo que este modelo usa: norma delante de cada subcapa, ReLU y RoPE en todas las atenciones. Calcula con 64 bits.
    Las matrices son listas de filas; las filas, posiciones. */
 window.atentoTransformer ??= (() => {
+  const NORM_EPS = 1e-5, // lo que la norma suma a la varianza para no dividir entre 0
+    ROPE_BASE = 10000;
+
   // ---- Leer el fichero (formato safetensors) ------------------------------------------------------------------------
   /* Un número de 16 bits: signo, 5 bits de exponente y 10 de fracción. */
   function half(bits) {
@@ -20,10 +23,15 @@ window.atentoTransformer ??= (() => {
       start = 8 + view.getUint32(0, true);
     const {__metadata__: notes, ...tensors} = JSON.parse(new TextDecoder().decode(bytes.subarray(8, start)));
     const weights = {};
-    for (const [name, {shape, data_offsets: [from, to]}] of Object.entries(tensors)) {
-      const all = Array.from({length: (to - from) / 2}, (_, i) => half(view.getUint16(start + from + 2 * i, true)));
+    for (const [name, {shape, data_offsets}] of Object.entries(tensors)) {
+      const [from, to] = data_offsets;
+      const all = Array.from({length: (to - from) / 2}, (_, i) =>
+        half(view.getUint16(start + from + 2 * i, true)),
+      );
       const width = shape[1];
-      weights[name] = width ? Array.from({length: shape[0]}, (_, r) => all.slice(r * width, (r + 1) * width)) : all;
+      weights[name] = width
+        ? Array.from({length: shape[0]}, (_, r) => all.slice(r * width, (r + 1) * width))
+        : all;
     }
     return {card: JSON.parse(notes.ficha), weights};
   }
@@ -47,7 +55,7 @@ window.atentoTransformer ??= (() => {
   /* RoPE: la pareja de componentes (2i, 2i + 1) gira place · 10000^(−2i/d). */
   function rotate(row, place) {
     return row.map((value, c) => {
-      const angle = place / 10000 ** ((c - (c % 2)) / row.length);
+      const angle = place / ROPE_BASE ** ((c - (c % 2)) / row.length);
       const other = c % 2 ? row[c - 1] : -row[c + 1];
       return value * Math.cos(angle) + other * Math.sin(angle);
     });
@@ -67,10 +75,13 @@ window.atentoTransformer ??= (() => {
       x.map((row) => {
         const middle = mean(row),
           centered = row.map((value) => value - middle);
-        const scale = Math.sqrt(mean(centered.map((value) => value * value)) + 1e-5);
-        return centered.map((value, c) => (weights[`${name}.weight`][c] * value) / scale + weights[`${name}.bias`][c]);
+        const scale = Math.sqrt(mean(centered.map((value) => value * value)) + NORM_EPS);
+        return centered.map(
+          (value, c) => (weights[`${name}.weight`][c] * value) / scale + weights[`${name}.bias`][c],
+        );
       });
-    const embed = (ids, name) => ids.map((id) => weights[`${name}.tokens.weight`][id].map((v) => v * width ** 0.5));
+    const embed = (ids, name) =>
+      ids.map((id) => weights[`${name}.tokens.weight`][id].map((v) => v * width ** 0.5));
     const split = (x) =>
       Array.from({length: heads}, (_, k) => x.map((row) => row.slice(k * size, (k + 1) * size)));
     const turn = (parts, places) => parts.map((rows) => rows.map((row, i) => rotate(row, places[i])));
@@ -84,13 +95,15 @@ window.atentoTransformer ??= (() => {
         rows.map((row) => key[k].map((other) => dot(row, other) / Math.sqrt(size))),
       );
       const masked = (row, i) => row.map((score, j) => (isCausal && j > i ? -Infinity : score));
-      const attended = scores.map((rows) => rows.map((row, i) => softmax(masked(row, i))));
-      const output = attended.map((rows, k) =>
-        rows.map((row) => value[k][0].map((_, c) => row.reduce((total, weight, j) => total + weight * value[k][j][c], 0))),
+      const shares = scores.map((rows) => rows.map((row, i) => softmax(masked(row, i))));
+      const output = shares.map((rows, k) =>
+        rows.map((row) =>
+          value[k][0].map((_, c) => row.reduce((total, weight, j) => total + weight * value[k][j][c], 0)),
+        ),
       );
       const joined = read.map((_, i) => output.flatMap((rows) => rows[i]));
       const added = linear(joined, `${name}.project_output`);
-      return {query, key, value, scores, weights: attended, output, added};
+      return {query, key, value, scores, weights: shares, output, added};
     }
 
     function feedForward(name, read) {
@@ -105,7 +118,7 @@ window.atentoTransformer ??= (() => {
       const made = compute(`${block}.${kind}`, read),
         stream = add(x, made.added);
       for (const [name, tensor] of Object.entries({read, ...made, stream}))
-        tensors[`${stack}.${layer}.${kind}.${name}`] = tensor;
+        tensors[`${block}.${kind}.${name}`] = tensor;
       return stream;
     }
 
@@ -151,7 +164,8 @@ window.atentoTransformer ??= (() => {
           last = tensors.probabilities.at(-1),
           next = last.indexOf(Math.max(...last));
         written.push(next);
-        if (next === eos_id || written.length === most) return {written, inputs, tensors: {...read, ...tensors}};
+        if (next === eos_id || written.length === most)
+          return {written, inputs, tensors: {...read, ...tensors}};
         inputs.push(next);
       }
     }

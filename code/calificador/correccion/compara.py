@@ -265,6 +265,8 @@ def _entre_tensores(
             f"{en}forma: llegó {forma(obtenido.shape)}; se esperaba"
             f" {forma(esperado.shape)}{nombres}"
         )
+    if _entero(obtenido) and _entero(esperado):
+        obtenido = obtenido.to(esperado.dtype)
     if obtenido.dtype != esperado.dtype:
         return (
             f"{en}dtype: llegó {_dtype(obtenido)}; se esperaba"
@@ -291,6 +293,11 @@ def _entre_tensores(
 
 def _dtype(tensor: Any) -> str:
     return str(tensor.dtype).removeprefix("torch.")
+
+
+def _entero(tensor: Any) -> bool:
+    """Si guarda enteros, de los bits que sean: unos valen por otros."""
+    return not (tensor.is_floating_point() or tensor.is_complex() or _dtype(tensor) == "bool")
 
 
 def _cura_dtype(obtenido: Any, esperado: Any) -> str:

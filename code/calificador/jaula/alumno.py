@@ -107,8 +107,10 @@ def nombres_usados(arboles: list[ast.Module], nombre: str) -> set[str]:
             if isinstance(nodo, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 definiciones[nodo.name] = nodo
             elif isinstance(nodo, (ast.Import, ast.ImportFrom)):
+                modulo = getattr(nodo, "module", None) or ""
                 for cosa in nodo.names:
-                    alias[cosa.asname or cosa.name.split(".")[0]] = set(cosa.name.split("."))
+                    partes = set(f"{modulo}.{cosa.name}".split(".")) - {""}
+                    alias[cosa.asname or cosa.name.split(".")[0]] = partes
             elif isinstance(nodo, ast.Assign):
                 definiciones.update({d.id: nodo for d in nodo.targets if isinstance(d, ast.Name)})
     vistos: set[str] = set()
@@ -133,6 +135,8 @@ def _nombres(nodo: ast.AST) -> set[str]:
             encontrados.add(hijo.attr)
         elif isinstance(hijo, ast.alias):
             encontrados.update(hijo.name.split("."))
+        elif isinstance(hijo, ast.ImportFrom):
+            encontrados.update((hijo.module or "").split("."))
     return encontrados
 
 

@@ -1,6 +1,7 @@
 """La gramática: una sola respuesta, partes reservadas, vocabulario cerrado y puntuación."""
 
 import hashlib
+import random
 from collections import Counter
 
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 from atento import rng, stored
 from atento.tasks import translation as tr
 from atento.tasks.translation import lexicon
+from atento.tasks.translation.clauses import description
+from atento.tasks.translation.phrases import Draft
 
 FORMS = {form: (noun, plural) for noun in tr.NOUNS for plural, form in enumerate(noun.source)}
 ADJECTIVE_FORMS = {form for adjective in tr.ADJECTIVES for form in adjective.forms}
@@ -382,3 +385,57 @@ def test_vocabulary_errors():
             words.decode(bad)
     with pytest.raises(TypeError, match="^words: se esperaba un texto o una lista"):
         words.encode(3)
+
+
+def test_descriptions_are_all_the_ones_that_are_drawn_and_as_often():
+    examples, probabilities = tr.descriptions()
+    assert probabilities.sum().item() == pytest.approx(1.0)
+    assert (probabilities > 0).all() and (probabilities.diff() <= 0).all()
+    exact = dict(zip((e.source for e in examples), probabilities.tolist(), strict=True))
+    assert len(exact) == len(examples)
+    drawn, source = Counter(), random.Random(3)
+    while drawn.total() < 30_000:
+        unit = description(Draft(source, False))
+        if unit is not None:
+            drawn[(*unit.phrase.source, ".")] += 1
+    assert set(drawn) <= set(exact)
+    for place in (0, 1, -2):  # por palabra en ese sitio, la frecuencia es la probabilidad
+        expected, seen = Counter(), Counter()
+        for words, p in exact.items():
+            expected[words[place]] += p
+        for words, n in drawn.items():
+            seen[words[place]] += n / drawn.total()
+        for word, p in expected.items():
+            assert abs(seen[word] - p) < 5 * (p / 30_000) ** 0.5 + 1e-4
+
+
+def test_descriptions_with_reserved_pairs_are_the_others():
+    seen = {e.source for e in tr.descriptions().examples}
+    everything = {e.source for e in tr.descriptions("all").examples}
+    assert seen < everything
+    found, source = Counter(), random.Random(4)
+    while found.total() < 3000:
+        draft = Draft(source, None)
+        unit = description(draft)
+        if unit is not None:
+            words = (*unit.phrase.source, ".")
+            assert words in everything
+            if not any(tr.is_held_out(*pair) for pair in draft.pairs):
+                assert words in seen
+            found[words in seen] += 1
+    assert found[False] > 300
+    with pytest.raises(ValueError, match="pairs"):
+        tr.descriptions("unseen")
+
+
+def test_descriptions_are_translated_like_the_drawn_ones():
+    exact = {e.source: e for e in tr.descriptions().examples}
+    same = [e for e in tr.generate(5000, 4, clauses=1) if e.source in exact]
+    assert len(same) > 500
+    for drawn in same:
+        mine = exact[drawn.source]
+        assert (mine.target, mine.alignment, mine.inversions) == (
+            drawn.target,
+            drawn.alignment,
+            drawn.inversions,
+        )

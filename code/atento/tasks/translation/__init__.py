@@ -13,9 +13,11 @@ al menos una. El número de oraciones (verbos conjugados) se elige con ``clauses
 longitud es no pedirla al entrenar.
 
 De abajo arriba: ``lexicon`` (palabras), ``phrases`` (sintagmas), ``clauses`` (oraciones),
-``sentences`` (frases), ``vocabulary`` (números y lotes) y ``scoring`` (puntuación).
+``sentences`` (frases), ``exact`` (las descripciones, con su probabilidad), ``vocabulary`` (números
+y lotes) y ``scoring`` (puntuación).
 """
 
+from atento.tasks.translation.exact import Descriptions, descriptions
 from atento.tasks.translation.lexicon import (
     ADJECTIVES,
     NOUNS,
@@ -57,6 +59,7 @@ __all__ = [
     "VERBS",
     "Adjective",
     "Batch",
+    "Descriptions",
     "Example",
     "Noun",
     "Phrase",
@@ -64,6 +67,7 @@ __all__ = [
     "Vocabulary",
     "batch",
     "batches",
+    "descriptions",
     "detokenize",
     "generate",
     "held_out_pairs",

@@ -54,7 +54,7 @@ class Draft:
     """
 
     rng: random.Random
-    unseen: bool
+    unseen: bool | None  # True, las reservadas si las hay; False, sin ellas; None, todas
     nouns: set[str] = field(default_factory=set)
     verbs: set[str] = field(default_factory=set)
     subjects: set[str] = field(default_factory=set)
@@ -70,9 +70,9 @@ class Draft:
 
 
 @cache
-def adjectives_of(kind: str, key: str, where: str, unseen: bool) -> tuple[Adjective, ...]:
+def adjectives_of(kind: str, key: str, where: str, unseen: bool | None) -> tuple[Adjective, ...]:
     """Adjetivos admitidos por un nombre en un sitio («before», «after», «copula»), vistos o
-    reservados.
+    reservados; con ``None``, todos.
     """
 
     def fits(adjective: Adjective) -> bool:
@@ -85,7 +85,8 @@ def adjectives_of(kind: str, key: str, where: str, unseen: bool) -> tuple[Adject
             )
         return kind in getattr(adjective, where) and kind != "kin"
 
-    return tuple(a for a in ADJECTIVES if fits(a) and is_held_out(key, a.key) == unseen)
+    wanted = (True, False) if unseen is None else (unseen,)
+    return tuple(a for a in ADJECTIVES if fits(a) and is_held_out(key, a.key) in wanted)
 
 
 def choose_adjective(
@@ -96,7 +97,7 @@ def choose_adjective(
 
     «Gran» solo se usa en singular: en plural se confundiría con «grande» (*great*, *big*).
     """
-    for unseen in (True, False) if draft.unseen else (False,):
+    for unseen in (True, False) if draft.unseen else (draft.unseen,):
         options = [
             a
             for a in adjectives_of(noun.kind, noun.key, where, unseen)

@@ -1,6 +1,6 @@
-"""El sumador: el Transformer entrenado que viaja con el libro, y lo que se sabe de él.
+"""Piso 8: el Transformer ya entrenado que viaja con el libro, y lo que se sabe de él.
 
-Suma números de hasta tres cifras y escribe el resultado de las unidades hacia arriba
+El sumador suma números de hasta tres cifras y escribe el resultado de las unidades hacia arriba
 (:mod:`atento.tasks.addition`). Sus pesos, en coma flotante de 16 bits, y su ficha (medidas,
 semilla, fecha, aciertos) están en un solo fichero del paquete; lo rehace ``make sumador``.
 """
@@ -22,15 +22,15 @@ _PATH = files("atento") / "datos" / "sumador.safetensors"
 _CARD = "ficha"
 
 
-def trained() -> Seq2Seq:
-    """El sumador, en modo de evaluación y en ``float32``; cada llamada da uno nuevo y no gasta azar.
+def adder() -> Seq2Seq:
+    """El sumador, evaluando y en ``float32``; cada llamada da uno nuevo y no gasta azar.
 
-    Lee (batch, 2 · digits + 2) y puntúa (batch, target, 14), con los números de
+    Lee ``(batch, 2 · digits + 2)`` y puntúa ``(batch, target, 14)``, con los números de
     :func:`atento.tasks.addition.batch`. Se puntúa con :func:`atento.tasks.addition.score` y escribe
     con :func:`atento.tasks.addition.answers`.
     """
     with torch.random.fork_rng(devices=[]):  # los pesos que se sortean no sirven: no gastan azar
-        model = build(Seq2SeqConfig(**facts()["config"]))
+        model = new_adder(Seq2SeqConfig(**facts()["config"]))
     weights = {name: weight.float() for name, weight in load(stored_bytes()).items()}
     weights["project.weight"] = weights["embed_target.tokens.weight"]  # es la misma matriz
     model.load_state_dict(weights)
@@ -41,15 +41,18 @@ def facts() -> dict[str, Any]:
     """La ficha del sumador; cada llamada da una copia nueva.
 
     ``config`` son los campos de su :class:`~atento.models.seq2seq.Seq2SeqConfig`; ``training``, la
-    receta; ``held_out``, cuántas sumas de tres cifras hay reservadas (``sums``) y cuántas acierta
-    (``right``). Además, ``seed``, ``digits``, ``parameters``, ``date``, ``command`` y ``versions``.
+    receta, con cuántas sumas distintas vio (``distinct``) y entre cuántas semillas se eligió
+    (``tried``); ``held_out``, cuántas sumas de tres cifras hay reservadas (``sums``), cuántas
+    acierta (``right``) y cuántas no vio ni cambiando cifras entre los dos números
+    (``without_twin``); ``every``, cuántas hay en total y cuáles falla (``wrong``). Además,
+    ``seed``, ``digits``, ``parameters``, ``date``, ``command`` y ``versions``.
     """
     content = stored_bytes()
     length = int.from_bytes(content[:8], "little")
     return json.loads(json.loads(content[8 : 8 + length])["__metadata__"][_CARD])
 
 
-def build(config: Seq2SeqConfig) -> Seq2Seq:
+def new_adder(config: Seq2SeqConfig) -> Seq2Seq:
     """Un modelo con esas medidas y sin entrenar, que gira cada cifra según su lugar.
 
     Las tres atenciones usan RoPE, y la posición de una cifra es su lugar, el de las unidades, las
@@ -64,7 +67,7 @@ def build(config: Seq2SeqConfig) -> Seq2Seq:
 
 
 def stored_bytes() -> bytes:
-    """El fichero de los pesos, en formato safetensors, tal como está en el paquete."""
+    """El fichero de los pesos, en formato ``safetensors``, tal como está en el paquete."""
     return _PATH.read_bytes()
 
 

@@ -1,19 +1,24 @@
 """El sumador que viaja con el libro: acierta lo que no ha visto y su ficha dice la verdad."""
 
 import re
+import runpy
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load
 
-from atento.tasks import adder, addition
+from atento import trained
+from atento.tasks import addition
 from atento.tasks.addition import Sum
+
+RECIPES = Path(__file__).resolve().parents[2] / "tools" / "semillas"
 
 
 @pytest.fixture(scope="module")
 def model():
-    return adder.trained()
+    return trained.adder()
 
 
 # --- Lo que sabe hacer ----------------------------------------------------------------------------
@@ -29,7 +34,7 @@ def test_it_adds_what_it_has_never_seen(model):
 def test_the_card_tells_the_truth_about_the_held_out_sums(model):
     """Diez mil de todas las reservadas: fallan las que la ficha dice, en proporción y con margen
     para el azar y para otro procesador."""
-    every, held_out = addition.held_out(), adder.facts()["held_out"]
+    every, held_out = addition.held_out(), trained.facts()["held_out"]
     assert len(every) == held_out["sums"]
     order = torch.randperm(len(every), generator=torch.Generator().manual_seed(7))[:10_000]
     found = addition.score(model, [every[i] for i in order.tolist()], batch_size=2000)
@@ -37,10 +42,48 @@ def test_the_card_tells_the_truth_about_the_held_out_sums(model):
     assert wrong <= 0.001 and abs(1 - found["exact"] - wrong) <= 0.0005
 
 
+@pytest.fixture(scope="module")
+def tool():
+    """``tools/sumador.py``, sin entrenar nada."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(RECIPES.parent))
+        return runpy.run_path(str(RECIPES.parent / "sumador.py"))
+
+
+def test_the_twins_of_a_sum_are_the_same_sum_for_the_model(model, tool):
+    """Solo se le dice el lugar de cada cifra: de qué número es, no puede saberlo."""
+    twins = tool["gemelas"](Sum(458, 367))
+    assert len(twins) == 8 and {(458, 367), (367, 458), (468, 357)} <= set(twins)
+    assert tool["gemelas"](Sum(950, 950)) == [(950, 950)]
+    lot = addition.batch([Sum(*pair) for pair in twins])
+    with torch.no_grad():
+        logits = model(lot.source, lot.inputs)
+    torch.testing.assert_close(logits, logits[:1].expand_as(logits), rtol=0, atol=1e-4)
+
+
+def test_the_card_counts_the_held_out_sums_without_a_twin(tool):
+    facts = trained.facts()
+    seen = tool["entrenadas"](facts["seed"])
+    assert len(seen) == facts["training"]["distinct"]
+    assert not any(addition.is_held_out(*pair) for pair in sorted(seen)[::500])
+    assert tool["sin_gemela"](addition.held_out(), seen) == facts["held_out"]["without_twin"]
+
+
+def test_of_a_million_sums_it_fails_the_one_of_the_card(model, tool):
+    """Por grupos de gemelas se cuenta el millón; aquí, uno de cada cuatrocientos y la que falla."""
+    classes = list(tool["clases"]())
+    assert len(classes) == 55**3 and Sum(950, 950) in classes
+    assert len({pair for x in classes[::400] for pair in tool["gemelas"](x)}) > len(classes) // 400
+    wrong = [Sum(*pair) for pair in trained.facts()["every"]["wrong"]]
+    assert wrong == [Sum(950, 950)] and addition.score(model, wrong)["exact"] == 0
+    near = [Sum(905, 995), Sum(940, 950), Sum(950, 951), Sum(951, 950)]
+    assert addition.score(model, [*near, *classes[::400]])["exact"] == 1
+
+
 def test_it_is_small_and_says_what_it_is(model):
-    facts = adder.facts()
-    weights = load(adder.stored_bytes())
-    assert len(adder.stored_bytes()) <= 400_000
+    facts = trained.facts()
+    weights = load(trained.stored_bytes())
+    assert len(trained.stored_bytes()) <= 400_000
     assert facts["parameters"] == sum(w.numel() for w in weights.values())
     assert facts["parameters"] == sum(p.numel() for p in model.parameters())
     assert {w.dtype for w in weights.values()} == {torch.float16}
@@ -48,52 +91,48 @@ def test_it_is_small_and_says_what_it_is(model):
     training = facts["training"]
     assert training["sums"] == training["steps"] * training["batch_size"] > 0
     assert re.fullmatch(r"20\d\d-\d\d-\d\d", facts["date"]) and facts["command"] == "make sumador"
-    assert facts["seed"] in range(3) and {"python", "torch"} <= set(facts["versions"])
+    assert facts["seed"] in range(training["tried"])
+    assert {"python", "torch"} <= set(facts["versions"])
 
 
 def test_the_recipe_of_the_card_is_the_one_that_is_run():
-    import sys
-    from pathlib import Path
-
-    sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools" / "semillas"))
-    from cap14 import RUNS_14, build_14
-
-    training, run = adder.facts()["training"], RUNS_14["suma"]
+    recipe = runpy.run_path(str(RECIPES / "cap14.py"))
+    training, run = trained.facts()["training"], recipe["RUNS_14"]["suma"]
     assert all(training[name] == run[name] for name in ("steps", "batch_size", "rate", "warmup"))
-    assert asdict(build_14("suma", 0).config) == adder.facts()["config"]
+    assert asdict(recipe["build_14"]("suma", 0).config) == trained.facts()["config"]
 
 
 # --- El fichero -----------------------------------------------------------------------------------
 
 
 def test_what_is_read_is_what_was_written(model):
-    assert adder.to_bytes(model, adder.facts()) == adder.stored_bytes()
+    assert trained.to_bytes(model, trained.facts()) == trained.stored_bytes()
 
 
 def test_each_call_gives_a_new_one(model):
     with torch.no_grad():
-        for parameter in (other := adder.trained()).parameters():
+        for parameter in (other := trained.adder()).parameters():
             parameter.zero_()
-    adder.facts()["config"].clear()
-    assert not other.training and adder.facts()["config"]
-    assert addition.score(adder.trained(), [Sum(458, 367)])["exact"] == 1.0
+    trained.facts()["config"].clear()
+    assert not other.training and trained.facts()["config"]
+    assert addition.score(trained.adder(), [Sum(458, 367)])["exact"] == 1.0
     assert model.project.weight is model.embed_target.tokens.weight
 
 
 def test_reading_it_spends_no_randomness():
     torch.manual_seed(5)
-    adder.trained()
+    trained.adder()
     after = torch.rand(3)
     torch.manual_seed(5)
     assert torch.equal(after, torch.rand(3))
 
 
 def test_weights_that_do_not_fit_are_named():
-    model = adder.trained()
+    model = trained.adder()
     with torch.no_grad():
         model.decoder.final_norm.bias[0] = 1e6
     with pytest.raises(ValueError, match="^model: hay pesos que no caben.*decoder.final_norm.bias"):
-        adder.to_bytes(model, {})
+        trained.to_bytes(model, {})
 
 
 # --- Lo reservado ---------------------------------------------------------------------------------

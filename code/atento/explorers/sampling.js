@@ -1,0 +1,178 @@
+/* El sorteo de la palabra siguiente: temperatura y filtros. Las cuentas son las de atento.decoding, por sampling.py. */
+window.atentoExplorers.register("sampling", (stage, data, root) => {
+  const {h, softmax, entropy, number, choice, slider, reading, probe} = window.atentoExplorers;
+  const {words, contexts, dice} = data,
+    size = words.length;
+  const truth = data.truth?.map((pairs) => {
+    const row = new Array(size).fill(0);
+    for (const [i, p] of pairs) row[i] = p;
+    return row;
+  });
+  const REST = {temperature: 1, k: size, p: 1, m: 0};
+  const state = {context: 0, ...REST},
+    throws = [];
+
+  // ---- Los filtros: de unas puntuaciones a otras ----------------------------------------------------------------------
+  const forbid = (logits, stays) => logits.map((value, i) => (stays(i) ? value : -Infinity));
+  const ordered = (logits) => logits.map((_, i) => i).sort((a, b) => logits[b] - logits[a] || a - b);
+  function heat(logits) {
+    const top = Math.max(...logits);
+    return logits.map((value) => (value - top) / state.temperature);
+  }
+  function topK(logits) {
+    const chosen = new Set(ordered(logits).slice(0, state.k));
+    return forbid(logits, (i) => chosen.has(i));
+  }
+  function topP(logits) {
+    if (state.p === 1) return logits;
+    const probs = softmax(logits),
+      chosen = new Set();
+    let reached = 0;
+    for (const i of ordered(logits)) {
+      if (reached >= state.p) break;
+      chosen.add(i);
+      reached += probs[i];
+    }
+    return forbid(logits, (i) => chosen.has(i));
+  }
+  function minP(logits) {
+    const least = Math.max(...logits) + Math.log(state.m);
+    return forbid(logits, (i) => logits[i] >= least);
+  }
+  function compute() {
+    const warm = heat(data.logits[state.context]),
+      before = softmax(warm),
+      logits = minP(topP(topK(warm))),
+      probs = softmax(logits);
+    const stays = logits.map((value) => value > -Infinity);
+    const sum = (values, keep) => values.reduce((total, value, i) => total + (keep(i) ? value : 0), 0);
+    const found = {probs, kept: stays.filter(Boolean).length, mass: sum(before, (i) => stays[i]), entropy: entropy(probs)};
+    if (truth) {
+      const real = truth[state.context];
+      found.wrong = sum(probs, (i) => real[i] === 0);
+      found.lost = sum(real, (i) => !stays[i]);
+    }
+    return {...found, before, stays};
+  }
+  function draw(probs, die) {
+    const total = probs.reduce((a, b) => a + b);
+    let reached = 0;
+    return probs.findIndex((p) => (reached += p) > die * total);
+  }
+
+  // ---- Las barras ---------------------------------------------------------------------------------------------------
+  const list = h("div", {class: "lots"});
+  function bars(now) {
+    const base = data.logits[state.context],
+      order = ordered(base),
+      shown = order.slice(0, data.bars),
+      rest = order.slice(data.bars);
+    const plain = softmax(base),
+      counts = words.map((_, i) => throws.filter((word) => word === i).length);
+    const add = (values, chosen) => chosen.reduce((total, i) => total + values[i], 0);
+    const line = (name, chosen, isRest) => {
+      const share = add(now.probs, chosen),
+        was = add(plain, chosen),
+        left = chosen.filter((i) => now.stays[i]).length,
+        times = add(counts, chosen);
+      const wrong = !isRest && truth && truth[state.context][chosen[0]] === 0;
+      return h(
+        "div",
+        {
+          class: `lot ${left ? "" : "gone"}`,
+          "data-tip": `${name}: el modelo le da ${number(was, 4)}; tras los mandos, ${number(share, 4)}${wrong ? "; la gramática no la admite" : ""}${isRest ? `; quedan ${left} de ${chosen.length}` : ""}`,
+        },
+        h("span", {class: "lot-name"}, name, wrong && h("sup", {class: "odd"}, " ✗")),
+        h(
+          "span",
+          {class: `bar weight ${left ? "" : "hatched"}`, style: `--was:${100 * was}%`},
+          h("span", {class: "fill", style: `width:${100 * share}%`}),
+        ),
+        h("span", {class: "tail"}, left ? number(share, 3) : "—"),
+        h("span", {class: "times"}, times ? `×${times}` : ""),
+      );
+    };
+    list.replaceChildren(
+      ...shown.map((i) => line(words[i], [i])),
+      ...(rest.length ? [line(rest.length === 1 ? "la otra" : `las otras ${rest.length}`, rest, true)] : []),
+    );
+  }
+
+  // ---- Mandos -----------------------------------------------------------------------------------------------------
+  const start = choice({
+    label: "Comienzo",
+    value: 0,
+    options: contexts,
+    onchange: (context) => update({context}),
+  });
+  const off = (text, isOff) => (isOff ? "no filtra" : text);
+  const most = Math.min(size, 50);
+  const dials = {
+    temperature: slider({label: "Temperatura", min: -1, max: 1, step: 0.01, value: 0, text: (x) => number(10 ** x, 2), oninput: (x) => update({temperature: 10 ** x})}),
+    k: slider({label: "top-k", min: 1, max: most, step: 1, value: most, text: (x) => off(String(x), x === most), oninput: (x) => update({k: x === most ? size : x})}),
+    p: slider({label: "top-p", min: 0.05, max: 1, step: 0.05, value: 1, text: (x) => off(number(x), x === 1), oninput: (p) => update({p})}),
+    m: slider({label: "min-p", min: 0, max: 0.5, step: 0.01, value: 0, text: (x) => off(number(x), x === 0), oninput: (m) => update({m})}),
+  };
+  const REST_DIAL = {temperature: 0, k: most, p: 1, m: 0};
+  const lottery = h("button", {type: "button", onclick: throwTen}, "Sortear diez palabras"),
+    reset = h(
+      "button",
+      {
+        type: "button",
+        onclick: () => {
+          for (const [name, dial] of Object.entries(dials)) dial.set(REST_DIAL[name]);
+          update(REST);
+        },
+      },
+      "Quitar los filtros",
+    );
+  const facts = h("dl", {class: "facts"}),
+    read = reading();
+  stage.append(
+    contexts.length > 1 && h("div", {class: "controls named"}, h("span", null, "Comienzo"), start.node),
+    h("div", {class: "dials"}, Object.values(dials).map((dial) => dial.node)),
+    facts,
+    h("p", {class: "hush"}, "Barra: probabilidad tras los mandos. Raya: la que da el modelo."),
+    list,
+    h("div", {class: "controls"}, lottery, reset),
+    read.node,
+    probe(stage, "Toca una barra para ver sus números."),
+  );
+  function throwTen() {
+    const {probs} = compute(),
+      turn = (throws.length / 10) % dice.length;
+    throws.push(...dice[turn].map((die) => draw(probs, die)));
+    update({}, true);
+  }
+
+  // ---- Decirlo ----------------------------------------------------------------------------------------------------
+  const percent = (value) => `${number(100 * value, 1)}\u00a0%`;
+  function update(change, isThrow) {
+    Object.assign(state, change);
+    if (!isThrow) throws.length = 0;
+    const now = compute(),
+      spread = Math.exp(now.entropy),
+      last = throws.slice(-10).map((i) => words[i]);
+    bars(now);
+    const told = [
+      ["Quedan", `${now.kept} de ${size} palabras`],
+      ["Masa guardada", percent(now.mass)],
+      ["Entropía", `${number(now.entropy)} nats, como ${number(spread, 1)} palabras iguales`],
+      truth && ["Imposibles", `${percent(now.wrong)} de lo que saldrá`],
+      truth && ["Se pierde", `${percent(now.lost)} de lo posible`],
+    ];
+    facts.replaceChildren(...told.filter(Boolean).map(([name, text]) => h("div", null, h("dt", null, name), h("dd", null, text))));
+    const tally = [...new Set(last)].map((word) => [word, last.filter((other) => other === word).length]);
+    const counted = tally.sort((a, b) => b[1] - a[1]).map(([word, times]) => (times > 1 ? `${word} ×${times}` : word));
+    read.say(
+      isThrow
+        ? `Salen: ${counted.join(", ")}.`
+        : `Quedan ${now.kept} palabras, que juntaban el ${percent(now.mass)}; entropía, ${number(now.entropy)} nats.`,
+    );
+    root.atento = {
+      state: {...state},
+      values: {probs: now.probs, kept: now.kept, mass: now.mass, entropy: now.entropy, wrong: now.wrong, lost: now.lost, drawn: last},
+    };
+  }
+  update({});
+});
