@@ -6,6 +6,7 @@ donde iba, y para repetirlo todo se borra esa carpeta.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,39 @@ RUNS_14: dict[str, dict[str, Any]] = {
         "data": {"lengths": 20},
         "tests": {f"longitud {n}": {"lengths": n} for n in (20, 10, 21, 30, 40)},
     },
+    "copia, sin girar la cruzada": {
+        "task": "copy",
+        "config": {**COPY, "cross_positions": "none"},
+        "seeds": 3,
+        "steps": 200,
+        "rate": 3e-3,
+        "warmup": 60,
+        "batch_size": 32,
+        "data": {"lengths": 20},
+        "tests": {f"longitud {n}": {"lengths": n} for n in (20, 30, 40)},
+    },
+    "copia, sin girar la cruzada, 800 pasos": {
+        "task": "copy",
+        "config": {**COPY, "cross_positions": "none"},
+        "seeds": 3,
+        "steps": 800,
+        "rate": 3e-3,
+        "warmup": 60,
+        "batch_size": 32,
+        "data": {"lengths": 20},
+        "tests": {f"longitud {n}": {"lengths": n} for n in (20, 30, 40)},
+    },
+    "copia, girando solo la cruzada": {
+        "task": "copy",
+        "config": {**COPY, "positions": "none"},
+        "seeds": 3,
+        "steps": 200,
+        "rate": 3e-3,
+        "warmup": 60,
+        "batch_size": 32,
+        "data": {"lengths": 20},
+        "tests": {f"longitud {n}": {"lengths": n} for n in (20, 30, 40)},
+    },
     "suma": {
         "task": "addition",
         "config": BY_PLACE,
@@ -82,6 +116,7 @@ RUNS_14: dict[str, dict[str, Any]] = {
         "task": "addition",
         "config": ADDITION,
         "reverse": False,
+        "seeds": 7,
         "steps": 600,
         "rate": 4e-3,
         "warmup": 40,
@@ -92,6 +127,7 @@ RUNS_14: dict[str, dict[str, Any]] = {
     "suma, lugares aprendidos": {
         "task": "addition",
         "config": ADDITION,
+        "seeds": 7,
         "steps": 600,
         "rate": 4e-3,
         "warmup": 40,
@@ -103,6 +139,7 @@ RUNS_14: dict[str, dict[str, Any]] = {
         "task": "addition",
         "config": BY_PLACE,
         "by_place": True,
+        "seeds": 8,
         "steps": 900,
         "rate": 4e-3,
         "warmup": 40,
@@ -124,8 +161,20 @@ RUNS_14: dict[str, dict[str, Any]] = {
             "de 4": {"depths": 4, "split": "test"},
         },
     },
+    "expresiones, cinco formas apartadas": {
+        "task": "expressions",
+        "config": EXPRESSIONS,
+        "hidden_shapes": 5,
+        "seeds": 3,
+        "steps": 500,
+        "rate": 3e-3,
+        "warmup": 60,
+        "batch_size": 64,
+        "data": {"depths": [1, 2, 3]},
+        "tests": {},
+    },
 }
-SEEDS_14 = range(10)
+SEEDS_14 = range(10)  # las de cada combinación que no diga cuántas en «seeds»
 SNAPSHOTS = 100  # cada cuántos pasos se guarda una copia de los pesos
 CACHE_14 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-14"
 TASKS = {"copy": copy, "addition": addition, "expressions": expressions}
@@ -147,10 +196,7 @@ def build_14(name: str, seed: int) -> Seq2Seq:
 def train_14(name: str, seed: int, callbacks: Iterable[Callback] = ()) -> tuple[Seq2Seq, float]:
     """Entrena una de ``RUNS_14``; devuelve el modelo y los segundos de procesador."""
     run, model = RUNS_14[name], build_14(name, seed)
-    options = run["data"] | _order(run)
-    lots = TASKS[run["task"]].batches(
-        run["steps"], run["batch_size"], RECIPE_14["data_seed"] + seed, **options
-    )
+    lots = batches_14(name, seed)
     groups = parameter_groups(model, weight_decay=RECIPE_14["weight_decay"])
     history = fit(
         model,
@@ -168,10 +214,54 @@ def train_14(name: str, seed: int, callbacks: Iterable[Callback] = ()) -> tuple[
     return model, history.seconds
 
 
+def batches_14(name: str, seed: int) -> list[Any]:
+    """Los lotes con que se entrena."""
+    run = RUNS_14[name]
+    sizes = (run["steps"], run["batch_size"], RECIPE_14["data_seed"] + seed)
+    if "hidden_shapes" in run:
+        return _without_shapes(*sizes, hidden_shapes(seed, run["hidden_shapes"]), **run["data"])
+    return TASKS[run["task"]].batches(*sizes, **run["data"], **_order(run))
+
+
+def shape(tree: expressions.Tree) -> str:
+    """La forma de un árbol: lo que queda al olvidar qué operaciones y qué hojas lleva."""
+    return "." if isinstance(tree, str) else f"({shape(tree[1])}{shape(tree[2])})"
+
+
+def shapes(depth: int) -> list[str]:
+    """Todas las formas de árbol de esa profundidad, en orden."""
+    if depth == 0:
+        return ["."]
+    deep, flat = shapes(depth - 1), [one for d in range(depth - 1) for one in shapes(d)]
+    pairs = [(a, b) for a in deep + flat for b in deep + flat if a in deep or b in deep]
+    return sorted(f"({a}{b})" for a, b in pairs)
+
+
+def hidden_shapes(seed: int, n: int) -> list[str]:
+    """Las formas de profundidad 3 que se apartan con esa semilla."""
+    return random.Random(seed).sample(shapes(3), n)
+
+
+def _without_shapes(n: int, size: int, seed: int, hidden: list[str], **options: Any) -> list[Any]:
+    """``n`` lotes como los de la tarea, sin ningún árbol de las formas ``hidden``."""
+    source, lots = random.Random(seed), []
+    trees = expressions.generate(n * size * 3 // 2, seed, **options)
+    kept = [tree for tree in trees if shape(tree) not in hidden]
+    together = expressions.POOL * size
+    for start in range(0, n * size, together):
+        pool = sorted(
+            kept[start : start + together], key=lambda tree: len(expressions.prefix(tree))
+        )
+        cut = [expressions.batch(pool[i : i + size]) for i in range(0, len(pool), size)]
+        source.shuffle(cut)
+        lots += cut
+    return lots[:n]
+
+
 def trained_14(name: str, seed: int) -> dict[str, Any]:
     """Los pesos al final y cada ``SNAPSHOTS`` pasos, entrenados ahora o en una llamada anterior."""
     path = CACHE_14 / f"{name.replace(', ', '-').replace(' ', '-')}-{seed}.pt"
-    run = {key: value for key, value in RUNS_14[name].items() if key != "tests"}
+    run = {key: value for key, value in RUNS_14[name].items() if key not in ("tests", "seeds")}
     made = {"run": run, "recipe": RECIPE_14, "torch": str(torch.__version__)}
     if path.exists():
         found = torch.load(path, weights_only=True)
@@ -226,8 +316,21 @@ def _groups(marks: dict[str, Any]) -> dict[str, Any]:
         name: {str(key): [row["exact"], row["n"]] for key, row in group.items()}
         for name, group in chosen.items()
     }
+    if "by_length" in marks:
+        rows["by_length"] = _bands(marks["by_length"])
     if "by_place" in marks:
         rows["by_place"] = {str(place): hits for place, hits in marks["by_place"].items()}
+    return rows
+
+
+def _bands(by_length: dict[int, dict[str, float]]) -> dict[str, list[float]]:
+    """Los aciertos en expresiones cortas, largas y más largas que todas las del entrenamiento."""
+    rows = {}
+    for title, span in {"15": range(16), "27": range(16, 28), "más": range(28, 999)}.items():
+        found = [row for length, row in by_length.items() if length in span]
+        n = sum(row["n"] for row in found)
+        right = sum(row["exact"] * row["n"] for row in found)
+        rows[title] = [round(right / max(1, n), 4), n]
     return rows
 
 
@@ -261,7 +364,7 @@ def _without(model: Seq2Seq, lot: Any, hidden: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def copy_measures(model: Seq2Seq) -> dict[str, Any]:
+def copy_measures(model: Seq2Seq, seed: int) -> dict[str, Any]:
     """La diagonal; lo que pasa al taparla, al correr las posiciones y al mentir en lo escrito."""
     n = 20
     lot = copy.batch(copy.generate(200, MEASURE_SEED, lengths=n))
@@ -286,36 +389,75 @@ def copy_measures(model: Seq2Seq) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def addition_measures(model: Seq2Seq) -> dict[str, Any]:
+def addition_measures(model: Seq2Seq, seed: int) -> dict[str, Any]:
     """Las cifras del lugar; de dónde viene la llevada, tapando y mintiendo."""
     examples, pairs, entering = _sums(2000)
     lot = addition.batch(examples)
     place, steps = addition.places(lot.source)[0], torch.arange(5)[:, None]
     column = {k: (place == steps - k) & (steps - k >= 0) & (steps < 3) for k in (0, 1)}
     column = {k: wanted.expand(len(pairs), -1, -1) for k, wanted in column.items()}
+    thousands = ((place == 2) & (steps == 3)).expand(len(pairs), -1, -1)
     with watching(model) as maps:
         model(lot.source, lot.inputs)
     digits = (torch.arange(5) < 3).expand(len(pairs), -1)
     upper = ((torch.arange(5) > 0) & (torch.arange(5) < 3)).expand(len(pairs), -1)
-    encoded = model.encode(lot.source)
     below = (place[:, None] - place[None] == 1) & (place[None] >= 0)
-    states = model.encoder(
-        model.embed_source(lot.source, encoded.positions),
-        encoded.mask & ~below,
-        positions=encoded.positions,
-    )
-    dim = encoded._replace(states=states)
+    relays = (place[:, None] < 0) & (place[None] >= 0)  # el «+» y el fin leen las cifras
+    dim, dimmer = _encoded_without(model, lot, below), _encoded_without(model, lot, below | relays)
     blind = _right(model.decode(lot.inputs, dim), lot.labels)
     dark = dim._replace(mask=dim.mask & ~column[1][:, None])
     return {
         "column": _best_head(maps, column[0]),
+        "hundreds": _best_head(maps, thousands),
         "hide_column": _share(_without(model, lot, column[0]), digits),
         "hide_below": _share(_without(model, lot, column[1]), upper),
         "encoder_blind_below": _share(blind, upper),
         "both_blind_below": _share(_right(model.decode(lot.inputs, dark), lot.labels), upper),
         "encoder_blind_units": _share(blind[:, :1], digits[:, :1]),
+        "relays_blind": _share(_right(model.decode(lot.inputs, dimmer), lot.labels), upper),
+        "hide_plus": _by_place(_without(model, lot, _symbol(3, len(pairs)))),
+        "hide_end": _by_place(_without(model, lot, _symbol(7, len(pairs)))),
+        "hide_hundreds": _by_place(_without(model, lot, thousands))[3],
+        "without_twin": _twinless(model, seed),
         "lies": _lies(model, lot, pairs, entering),
     }
+
+
+def _encoded_without(model: Seq2Seq, lot: Any, hidden: Tensor) -> Any:
+    """La memoria que sale si al leer se tapa ``hidden``, (quien lee, lo leído)."""
+    encoded = model.encode(lot.source)
+    states = model.encoder(
+        model.embed_source(lot.source, encoded.positions),
+        encoded.mask & ~hidden,
+        positions=encoded.positions,
+    )
+    return encoded._replace(states=states)
+
+
+def _symbol(at: int, n: int) -> Tensor:
+    """El símbolo de ese sitio de la entrada, en todos los pasos de ``n`` sumas de tres cifras."""
+    return (torch.arange(8) == at).expand(n, 5, -1)
+
+
+def _by_place(hits: Tensor) -> list[float]:
+    """Los aciertos en unidades, decenas, centenas y millares."""
+    return [round(x, 4) for x in hits[:, :4].double().mean(0).tolist()]
+
+
+def twin_class(source: Tensor) -> list[int]:
+    """Un número por suma, el mismo si solo se diferencian en de qué sumando es cada cifra."""
+    first, second = source[:, :3], source[:, 4:7]
+    columns = 100 * torch.minimum(first, second) + torch.maximum(first, second)
+    return (columns @ torch.tensor([10**8, 10**4, 1])).tolist()
+
+
+def _twinless(model: Seq2Seq, seed: int) -> dict[str, float]:
+    """De 2000 sumas reservadas, lo que acierta en las que no tienen gemela en el entrenamiento."""
+    seen = {one for lot in batches_14("suma", seed) for one in twin_class(lot.source)}
+    examples = addition.generate(2000, RECIPE_14["evaluation_seed"], split="test")
+    classes = twin_class(addition.batch(examples).source)
+    alone = [x for x, one in zip(examples, classes, strict=True) if one not in seen]
+    return {"n": len(alone), "exact": round(addition.score(model, alone)["exact"], 5)}
 
 
 def _sums(n: int) -> tuple[list[addition.Sum], Tensor, Tensor]:
@@ -352,26 +494,21 @@ def _lies(model: Seq2Seq, lot: Any, pairs: Tensor, entering: Tensor) -> dict[str
 
 
 @torch.no_grad()
-def digits_by_carry(model: Seq2Seq, *, reverse: bool = True) -> dict[str, float]:
-    """Qué parte de las cifras acierta según lo que sumen las dos de su derecha.
+def hundreds_by_tens(model: Seq2Seq, *, reverse: bool = True) -> dict[str, float]:
+    """Qué parte de las centenas acierta, con enseñanza forzada, si las decenas suman 9 y si no.
 
-    Con enseñanza forzada. Hasta 8 no llevan; de 10 en adelante llevan; 9 lleva si le entra llevada.
+    Un solo lugar: en los demás las cuentas se mezclarían con lo que cuesta aprender cada uno.
     """
-    examples, pairs, entering = _sums(1000)
+    examples, pairs, _ = _sums(2000)
     lot = addition.batch(examples, reverse=reverse)
     hits = _right(model(lot.source, lot.inputs), lot.labels)[:, :4]
-    hits = (hits if reverse else hits.flip(1))[:, 1:]
-    kinds = {
-        "never": pairs <= 8,
-        "always": pairs >= 10,
-        "nine_without": (pairs == 9) & ~entering[:, :3],
-        "nine_with": (pairs == 9) & entering[:, :3],
-    }
-    return {name: _share(hits, rows) for name, rows in kinds.items()}
+    hundreds = (hits if reverse else hits.flip(1))[:, 2]
+    nine = pairs[:, 1] == 9
+    return {"nine": _share(hundreds, nine), "other": _share(hundreds, ~nine)}
 
 
 @torch.no_grad()
-def expressions_measures(model: Seq2Seq) -> dict[str, Any]:
+def expressions_measures(model: Seq2Seq, seed: int) -> dict[str, Any]:
     """La operación tras el paréntesis que cierra: si la mira, y qué pasa al tapar o mover."""
     trees = expressions.generate(400, MEASURE_SEED, depths=3, split="test")
     lot = expressions.batch(trees)
@@ -395,7 +532,50 @@ def expressions_measures(model: Seq2Seq) -> dict[str, Any]:
         "hide_own": _share(_without(model, lot, own), closed),
         "hide_other": _share(_without(model, lot, others), closed),
         "moved_bracket": marks,
+        "partners": _partners(model),
         "n": int(closed.sum()),
+    }
+
+
+def _partners(model: Seq2Seq) -> dict[str, float]:
+    """Cuánto mira un paréntesis a su pareja: la cabeza del codificador que más, en cada sentido."""
+    trees = expressions.generate(100, MEASURE_SEED, depths=3, split="test")
+    lot = expressions.batch(trees)
+    with watching(model) as maps:
+        model(lot.source, lot.inputs)
+    heads = torch.cat([w for name, w in maps.items() if name.startswith("encoder")], 1)
+    places = [(row, *pair) for row, tree in enumerate(trees) for pair in bracket_pairs(tree)]
+    row, opens, closes = torch.tensor(places).T
+    both = {"closing_to_opening": (closes, opens), "opening_to_closing": (opens, closes)}
+    return {
+        name: round(heads[row, :, query, key].mean(0).max().item(), 4)
+        for name, (query, key) in both.items()
+    }
+
+
+def bracket_pairs(tree: expressions.Tree) -> list[tuple[int, int]]:
+    """Dónde abre y dónde cierra cada paréntesis de la expresión."""
+    opened, pairs = [], []
+    for i, sign in enumerate(expressions.infix(tree)):
+        if sign == "(":
+            opened.append(i)
+        elif sign == ")":
+            pairs.append((opened.pop(), i))
+    return pairs
+
+
+@torch.no_grad()
+def shapes_measures(model: Seq2Seq, seed: int) -> dict[str, Any]:
+    """Lo que acierta a profundidad 3 en las formas que ha visto, en las que no, y en cada una."""
+    hidden = hidden_shapes(seed, RUNS_14["expresiones, cinco formas apartadas"]["hidden_shapes"])
+    trees = expressions.generate(4000, MEASURE_SEED, depths=3, split="test")
+    unseen = [tree for tree in trees if shape(tree) in hidden][:300]
+    seen = [tree for tree in trees if shape(tree) not in hidden][:300]
+    marks = {"unseen": expressions.score(model, unseen), "seen": expressions.score(model, seen)}
+    each = {one: [tree for tree in trees if shape(tree) == one][:80] for one in hidden}
+    rows = {name: {key: row[key] for key in ("exact", "valid", "n")} for name, row in marks.items()}
+    return rows | {
+        "by_shape": {one: [expressions.score(model, x)["exact"], len(x)] for one, x in each.items()}
     }
 
 
@@ -433,7 +613,7 @@ def _progress(name: str, model: Seq2Seq) -> dict[str, Any]:
     row = {"exact": marks["exact"], "token": round(marks["token"], 5)}
     if run["task"] != "addition":
         return row
-    return row | {"digits": digits_by_carry(model, reverse=run.get("reverse", True))}
+    return row | {"hundreds": hundreds_by_tens(model, reverse=run.get("reverse", True))}
 
 
 MEASURE_SEED = 5_000
@@ -441,6 +621,7 @@ MEASURES = {
     "copia": copy_measures,
     "suma": addition_measures,
     "expresiones": expressions_measures,
+    "expresiones, cinco formas apartadas": shapes_measures,
 }
 
 
@@ -451,7 +632,7 @@ def run_14(name: str, seed: int) -> dict[str, Any]:
     curve = {}
     for step, weights in found["snapshots"].items():
         model.load_state_dict(weights)
-        curve[str(step)] = _progress(name, model)
+        curve[str(step)] = _progress(name, model) if RUNS_14[name]["tests"] else {}
     model.load_state_dict(found["weights"])
     print(f"  {name}, semilla {seed}", flush=True)
     return {
@@ -461,11 +642,16 @@ def run_14(name: str, seed: int) -> dict[str, Any]:
         "cpu_seconds": round(found["seconds"], 1),
         "tests": test_14(name, model),
         "curve": curve,
-        "measures": MEASURES[name](model) if name in MEASURES else {},
+        "measures": MEASURES[name](model, seed) if name in MEASURES else {},
     }
 
 
 def chapter() -> dict[str, Any]:
     """Todas las combinaciones con todas las semillas."""
-    runs = [run_14(name, seed) for seed in SEEDS_14 for name in RUNS_14]
+    runs = [
+        run_14(name, seed)
+        for seed in SEEDS_14
+        for name, run in RUNS_14.items()
+        if seed < run.get("seeds", len(SEEDS_14))
+    ]
     return {"recipe": RECIPE_14, "configs": RUNS_14, "runs": runs}
