@@ -494,17 +494,22 @@ def _lies(model: Seq2Seq, lot: Any, pairs: Tensor, entering: Tensor) -> dict[str
 
 
 @torch.no_grad()
-def hundreds_by_tens(model: Seq2Seq, *, reverse: bool = True) -> dict[str, float]:
-    """Qué parte de las centenas acierta, con enseñanza forzada, si las decenas suman 9 y si no.
+def after_nine(model: Seq2Seq, *, reverse: bool = True) -> dict[str, dict[str, float]]:
+    """Los aciertos en decenas y en centenas, según sume 9 o no la columna de su derecha.
 
-    Un solo lugar: en los demás las cuentas se mezclarían con lo que cuesta aprender cada uno.
+    Con enseñanza forzada y lugar a lugar: juntos se mezclarían con lo que cuesta aprender cada uno.
     """
     examples, pairs, _ = _sums(2000)
     lot = addition.batch(examples, reverse=reverse)
     hits = _right(model(lot.source, lot.inputs), lot.labels)[:, :4]
-    hundreds = (hits if reverse else hits.flip(1))[:, 2]
-    nine = pairs[:, 1] == 9
-    return {"nine": _share(hundreds, nine), "other": _share(hundreds, ~nine)}
+    hits, nine = hits if reverse else hits.flip(1), pairs == 9
+    return {
+        name: {
+            "nine": _share(hits[:, k], nine[:, k - 1]),
+            "other": _share(hits[:, k], ~nine[:, k - 1]),
+        }
+        for k, name in ((1, "tens"), (2, "hundreds"))
+    }
 
 
 @torch.no_grad()
@@ -613,7 +618,7 @@ def _progress(name: str, model: Seq2Seq) -> dict[str, Any]:
     row = {"exact": marks["exact"], "token": round(marks["token"], 5)}
     if run["task"] != "addition":
         return row
-    return row | {"hundreds": hundreds_by_tens(model, reverse=run.get("reverse", True))}
+    return row | after_nine(model, reverse=run.get("reverse", True))
 
 
 MEASURE_SEED = 5_000
