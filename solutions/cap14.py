@@ -245,7 +245,8 @@ def rate_interval(hits: int, n: int, z: float = 1.96) -> tuple[float, float]:
 #
 # Tras la ronda $r$, quien duda suma 9 en los $2^r$ lugares que ha mirado; por eso salta al que está
 # a $2^r$. Cada ronda dobla el alcance: una cadena de $c$ nueves se resuelve en unas $\log_2 c$
-# rondas. En cada una, un lugar mira otro solo: es lo que hace una cabeza.
+# rondas. En cada una, un lugar mira a otro, a una distancia fija: lo hace una cabeza con posiciones
+# relativas. Bastan esas; una que buscara el primer lugar que no suma 9 acabaría en una.
 
 
 # %%
