@@ -161,17 +161,6 @@ RUNS_14: dict[str, dict[str, Any]] = {
             "de 4": {"depths": 4, "split": "test"},
         },
     },
-    "expresiones, sin girar la cruzada": {
-        "task": "expressions",
-        "config": {**EXPRESSIONS, "cross_positions": "none"},
-        "seeds": 3,
-        "steps": 500,
-        "rate": 3e-3,
-        "warmup": 60,
-        "batch_size": 64,
-        "data": {"depths": [1, 2, 3]},
-        "tests": {"hasta 3": {"depths": [1, 2, 3], "split": "test"}},
-    },
     "expresiones, cinco formas apartadas": {
         "task": "expressions",
         "config": EXPRESSIONS,
