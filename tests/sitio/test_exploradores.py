@@ -1167,7 +1167,7 @@ def test_cada_parte_del_mapa_dice_lo_que_entra_y_lo_que_sale(abrir, explorador):
                     if cierta is not None:
                         dada = torch.tensor(tabla, dtype=torch.float64)
                         assert (dada - cierta).abs().max() <= 5.1e-4, nombre
-        ficha = pagina.locator(".card").inner_text()
+        ficha = pagina.locator(".part-card").inner_text()
         assert parte.says in ficha and "NaN" not in ficha and "undefined" not in ficha
         if parte.base:
             miles = f"{parte.base:,}".replace(",", "\u202f" if parte.base >= 10_000 else "")
@@ -1237,10 +1237,10 @@ def test_el_mapa_se_recorre_con_el_teclado_y_se_dice(abrir):
     pagina.wait_for_function(
         "document.querySelector('[aria-live]').textContent.includes('h × n × m = 2 × 6 × 5')"
     )
-    assert pagina.locator(".card a").get_attribute("href") == "#cruzada"
+    assert pagina.locator(".part-card a").get_attribute("href") == "#cruzada"
     pagina.get_by_role("radio", name="cabeza 2").click()
     peso = MAPA.compute("decoder.cross_attention")["gives"][0][1, 2, 3]
-    pagina.locator(".card .cells").first.locator(".number").nth(2 * 5 + 3).hover()
+    pagina.locator(".part-card .cells").first.locator(".number").nth(2 * 5 + 3).hover()
     assert pagina.locator(".probe").inner_text() == (
         f"«do» pone en «casa» un peso de {base.number(peso)}"
     )

@@ -143,14 +143,13 @@
   /* La barra que dice qué hay bajo el dedo, el ratón o el foco: el data-tip del elemento. */
   function probe(stage, rest) {
     const bar = h("p", {class: "probe"}, rest);
-    const show = (element) => {
-      bar.textContent = element?.closest?.("[data-tip]")?.dataset.tip ?? rest;
-    };
+    const show = (element) => (bar.textContent = element?.closest("[data-tip]")?.dataset.tip ?? rest);
+    const on = stage.addEventListener.bind(stage);
     for (const type of ["pointermove", "pointerdown"])
-      stage.addEventListener(type, (event) => show(document.elementFromPoint(event.clientX, event.clientY)));
-    stage.addEventListener("keydown", (event) => show(event.target));
-    stage.addEventListener("focusin", (event) => event.target.closest("[data-tip]") && show(event.target));
-    stage.addEventListener("pointerleave", () => show(null));
+      on(type, ({clientX: x, clientY: y}) => show(document.elementFromPoint(x, y)));
+    on("keydown", ({target}) => show(target));
+    on("focusin", ({target}) => target.closest("[data-tip]") && show(target)); // no borra lo que dijo el clic
+    on("pointerleave", () => show());
     return bar;
   }
 

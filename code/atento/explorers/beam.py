@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 from atento.decoding import Hypotheses, by_length, by_total, tree
 from atento.explorers.base import Explorer, check_name, number, static_table
 
-__all__ = ["FATES", "BeamExplorer", "Candidate", "beam"]
+__all__ = ["FATES", "BeamExplorer", "beam"]
 
 FATES = ("sigue", "acaba", "fuera", "tarde", "retirada")
 """Qué es de un candidato: sigue vivo, acaba y se guarda, hay bastantes mejores, acaba pero no está
@@ -19,7 +19,7 @@ entre los primeros, o ya no puede alcanzar a las acabadas."""
 _MOST_NODES, _MOST_STEPS = 500, 16
 
 
-class Candidate(NamedTuple):
+class _Candidate(NamedTuple):
     """Un candidato: de cuál viene (-1, el comienzo), en qué paso, con qué palabra y qué fue de él.
 
     ``text`` es la frase hasta él, sin el fin; ``length``, cuántas palabras lleva, con el fin.
@@ -47,7 +47,7 @@ class BeamExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "beam"
-    runs: dict[tuple[int, str], tuple[Candidate, ...]]
+    runs: dict[tuple[int, str], tuple[_Candidate, ...]]
     divisors: dict[str, tuple[float, ...]]
     title: str
     question: str | None
@@ -64,21 +64,21 @@ class BeamExplorer(Explorer):
         """Los rótulos de las puntuaciones."""
         return list(self.divisors)
 
-    def compute(self, width: int | None = None, label: str | None = None) -> tuple[Candidate, ...]:
+    def compute(self, width: int | None = None, label: str | None = None) -> tuple[_Candidate, ...]:
         """Los candidatos de una búsqueda; sin argumentos, la más estrecha y la primera."""
         return self.runs[width or self.widths[0], label or self.labels[0]]
 
-    def score(self, candidate: Candidate, label: str) -> float:
+    def score(self, candidate: _Candidate, label: str) -> float:
         """La log-probabilidad entre el divisor de su longitud."""
         return candidate.log_prob / self.divisors[label][candidate.length - 1]
 
-    def finished(self, width: int | None = None, label: str | None = None) -> list[Candidate]:
+    def finished(self, width: int | None = None, label: str | None = None) -> list[_Candidate]:
         """Las acabadas de esa búsqueda, de mayor a menor puntuación."""
         label = label or self.labels[0]
         ended = [one for one in self.compute(width, label) if one.fate == "acaba"]
         return sorted(ended, key=lambda one: -self.score(one, label))
 
-    def winner(self, width: int | None = None, label: str | None = None) -> Candidate:
+    def winner(self, width: int | None = None, label: str | None = None) -> _Candidate:
         """La frase que devuelve la búsqueda."""
         return self.finished(width, label)[0]
 
@@ -88,7 +88,7 @@ class BeamExplorer(Explorer):
         better = (w for w in self.widths if self.winner(w, label).log_prob > least + 1e-6)
         return next(better, None)
 
-    def behind(self, width: int, label: str | None = None) -> Candidate | None:
+    def behind(self, width: int, label: str | None = None) -> _Candidate | None:
         """El primer comienzo de la frase ganadora que no era el mejor candidato de su paso."""
         nodes = self.compute(width, label)
         one, path = self.winner(width, label), []
@@ -231,7 +231,7 @@ def _asking(explorer: BeamExplorer) -> BeamExplorer:
 
 def _candidates(
     found: Hypotheses, words: Sequence[str], eos_id: int, width: int
-) -> tuple[Candidate, ...]:
+) -> tuple[_Candidate, ...]:
     if len(found.ids) != 1:
         raise ValueError(f"search: dio {len(found.ids)} frases; se esperaba una")
     nodes = tree(found)
@@ -239,18 +239,18 @@ def _candidates(
         raise ValueError(f"search: hay {len(nodes)} candidatos; caben {_MOST_NODES}")
     if any(not 0 <= node.word < len(words) for node in nodes):
         raise ValueError(f"words: hay {len(words)} palabras y la búsqueda usa un número mayor")
-    made: list[Candidate] = []
+    made: list[_Candidate] = []
     for parent, word, log_prob, fate in nodes:
         before = made[parent] if parent >= 0 else None
         step = before.step + 1 if before else 0
         text = "" if word == eos_id else words[word]
         whole = f"{before.text} {text}".strip() if before else text
         shown = "fin" if word == eos_id else words[word]
-        made.append(Candidate(parent, step, shown, whole, round(log_prob, 6), fate))
+        made.append(_Candidate(parent, step, shown, whole, round(log_prob, 6), fate))
     return _explained(made, [node.word == eos_id for node in nodes], width)
 
 
-def _explained(made: list[Candidate], ends: list[bool], width: int) -> tuple[Candidate, ...]:
+def _explained(made: list[_Candidate], ends: list[bool], width: int) -> tuple[_Candidate, ...]:
     """Los mismos, con la razón por la que cae cada uno de los que caen."""
     last = max(one.step for one in made if one.fate != "cae")
     is_cut = any(one.fate == "acaba" and not end for one, end in zip(made, ends, strict=True))
