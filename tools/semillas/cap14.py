@@ -71,7 +71,6 @@ RUNS_14: dict[str, dict[str, Any]] = {
     "copia, sin girar la cruzada": {
         "task": "copy",
         "config": {**COPY, "cross_positions": "none"},
-        "seeds": 3,
         "steps": 200,
         "rate": 3e-3,
         "warmup": 60,
@@ -82,7 +81,6 @@ RUNS_14: dict[str, dict[str, Any]] = {
     "copia, sin girar la cruzada, 800 pasos": {
         "task": "copy",
         "config": {**COPY, "cross_positions": "none"},
-        "seeds": 3,
         "steps": 800,
         "rate": 3e-3,
         "warmup": 60,
@@ -93,7 +91,6 @@ RUNS_14: dict[str, dict[str, Any]] = {
     "copia, girando solo la cruzada": {
         "task": "copy",
         "config": {**COPY, "positions": "none"},
-        "seeds": 3,
         "steps": 200,
         "rate": 3e-3,
         "warmup": 60,
@@ -116,7 +113,6 @@ RUNS_14: dict[str, dict[str, Any]] = {
         "task": "addition",
         "config": ADDITION,
         "reverse": False,
-        "seeds": 7,
         "steps": 600,
         "rate": 4e-3,
         "warmup": 40,
@@ -127,7 +123,6 @@ RUNS_14: dict[str, dict[str, Any]] = {
     "suma, lugares aprendidos": {
         "task": "addition",
         "config": ADDITION,
-        "seeds": 7,
         "steps": 600,
         "rate": 4e-3,
         "warmup": 40,
@@ -139,7 +134,6 @@ RUNS_14: dict[str, dict[str, Any]] = {
         "task": "addition",
         "config": BY_PLACE,
         "by_place": True,
-        "seeds": 8,
         "steps": 900,
         "rate": 4e-3,
         "warmup": 40,
@@ -161,11 +155,24 @@ RUNS_14: dict[str, dict[str, Any]] = {
             "de 4": {"depths": 4, "split": "test"},
         },
     },
+    "expresiones, sin girar la cruzada": {
+        "task": "expressions",
+        "config": {**EXPRESSIONS, "cross_positions": "none"},
+        "steps": 500,
+        "rate": 3e-3,
+        "warmup": 60,
+        "batch_size": 64,
+        "data": {"depths": [1, 2, 3]},
+        "tests": {
+            "hasta 3": {"depths": [1, 2, 3], "split": "test"},
+            "de 3": {"depths": 3, "split": "test"},
+            "de 4": {"depths": 4, "split": "test"},
+        },
+    },
     "expresiones, cinco formas apartadas": {
         "task": "expressions",
         "config": EXPRESSIONS,
         "hidden_shapes": 5,
-        "seeds": 3,
         "steps": 500,
         "rate": 3e-3,
         "warmup": 60,
@@ -174,7 +181,7 @@ RUNS_14: dict[str, dict[str, Any]] = {
         "tests": {},
     },
 }
-SEEDS_14 = range(10)  # las de cada combinación que no diga cuántas en «seeds»
+SEEDS_14 = range(10)
 SNAPSHOTS = 100  # cada cuántos pasos se guarda una copia de los pesos
 CACHE_14 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-14"
 TASKS = {"copy": copy, "addition": addition, "expressions": expressions}
@@ -261,7 +268,7 @@ def _without_shapes(n: int, size: int, seed: int, hidden: list[str], **options: 
 def trained_14(name: str, seed: int) -> dict[str, Any]:
     """Los pesos al final y cada ``SNAPSHOTS`` pasos, entrenados ahora o en una llamada anterior."""
     path = CACHE_14 / f"{name.replace(', ', '-').replace(' ', '-')}-{seed}.pt"
-    run = {key: value for key, value in RUNS_14[name].items() if key not in ("tests", "seeds")}
+    run = {key: value for key, value in RUNS_14[name].items() if key != "tests"}
     made = {"run": run, "recipe": RECIPE_14, "torch": str(torch.__version__)}
     if path.exists():
         found = torch.load(path, weights_only=True)
@@ -356,11 +363,20 @@ def _best_head(maps: dict[str, Tensor], wanted: Tensor) -> float:
     return round(max((w * wanted).sum(-1)[rows].mean().item() for w in heads), 4)
 
 
-def _without(model: Seq2Seq, lot: Any, hidden: Tensor) -> Tensor:
-    """Los aciertos al tapar ``hidden``, (batch, paso, símbolo), en las atenciones cruzadas."""
+def _without(model: Seq2Seq, lot: Any, hidden: Tensor, labels: Tensor | None = None) -> Tensor:
+    """Los aciertos al tapar ``hidden``, (batch, paso, símbolo), en las atenciones cruzadas.
+
+    Se cuentan sobre ``labels``, (batch, paso), o sobre lo que se pide.
+    """
     encoded = model.encode(lot.source)
     mask = encoded.mask & ~hidden[:, None]
-    return _right(model.decode(lot.inputs, encoded._replace(mask=mask)), lot.labels)
+    logits = model.decode(lot.inputs, encoded._replace(mask=mask))
+    return _right(logits, lot.labels if labels is None else labels)
+
+
+def _all_but(kept: Tensor) -> Tensor:
+    """Lo que hay que tapar para que solo quede ``kept``; los pasos sin nada marcado no se tocan."""
+    return ~kept & kept.any(-1, keepdim=True)
 
 
 @torch.no_grad()
@@ -377,12 +393,19 @@ def copy_measures(model: Seq2Seq, seed: int) -> dict[str, Any]:
         model(lot.source, lot.inputs)
     encoded, symbol = model.encode(lot.source), lot.source[:, :n]
     moved = model.decode(lot.inputs, encoded._replace(positions=encoded.positions + 1)).argmax(-1)
+    far = (lines[:n] + 7) % n  # otro sitio cualquiera, siempre a la misma vuelta
+    elsewhere = torch.zeros_like(same)
+    elsewhere[:, lines[:n], far] = True
+    there = torch.cat([symbol[:, far], lot.labels[:, n:]], 1)
+    sent = _without(model, lot, _all_but(elsewhere), there)
     false = lot.inputs.clone()
     false[:, 1:] = copy.batch(copy.generate(200, MEASURE_SEED + 1, lengths=n)).inputs[:, 1:]
     return {
         "diagonal": _best_head(maps, same),
         "hide_same": _share(_without(model, lot, same), symbols),
         "hide_beside": _share(_without(model, lot, beside), symbols),
+        "keep_same": _share(_without(model, lot, _all_but(same)), symbols),
+        "keep_other": _share(sent, symbols),
         "moved": round((moved[:, 1:n] == symbol[:, :-1]).double().mean().item(), 4),
         "false_inputs": _share(_right(model.decode(false, encoded), lot.labels), symbols),
     }
@@ -396,6 +419,8 @@ def addition_measures(model: Seq2Seq, seed: int) -> dict[str, Any]:
     place, steps = addition.places(lot.source)[0], torch.arange(5)[:, None]
     column = {k: (place == steps - k) & (steps - k >= 0) & (steps < 3) for k in (0, 1)}
     column = {k: wanted.expand(len(pairs), -1, -1) for k, wanted in column.items()}
+    signs = _symbol(3, len(pairs)) | _symbol(7, len(pairs))
+    seen = column[0] | signs & column[0].any(-1, keepdim=True)  # su columna, el «+» y el fin
     thousands = ((place == 2) & (steps == 3)).expand(len(pairs), -1, -1)
     with watching(model) as maps:
         model(lot.source, lot.inputs)
@@ -410,6 +435,8 @@ def addition_measures(model: Seq2Seq, seed: int) -> dict[str, Any]:
         "column": _best_head(maps, column[0]),
         "hundreds": _best_head(maps, thousands),
         "hide_column": _share(_without(model, lot, column[0]), digits),
+        "keep_column": _share(_without(model, lot, _all_but(column[0])), digits),
+        "keep_column_and_signs": _share(_without(model, lot, _all_but(seen)), digits),
         "hide_below": _share(_without(model, lot, column[1]), upper),
         "encoder_blind_below": _share(blind, upper),
         "both_blind_below": _share(_right(model.decode(lot.inputs, dark), lot.labels), upper),
@@ -527,7 +554,8 @@ def expressions_measures(model: Seq2Seq, seed: int) -> dict[str, Any]:
         for step, at in enumerate(order):
             if text[at] in expressions.OPERATIONS and text[at - 1] == ")":
                 closed[row, step], own[row, step, at] = True, True
-                others[row, step, [i for i in signs if i != at][:1]] = True
+                others[row, step, [i for i in signs if text[i] != text[at]][:1]] = True
+    there = (lot.source[:, None] * others).sum(-1)  # la operación que hay en ese otro sitio
     with watching(model) as maps:
         model(lot.source, lot.inputs)
     pairs = moved_brackets(400)
@@ -535,7 +563,9 @@ def expressions_measures(model: Seq2Seq, seed: int) -> dict[str, Any]:
     return {
         "after_bracket": _best_head(maps, own),
         "hide_own": _share(_without(model, lot, own), closed),
-        "hide_other": _share(_without(model, lot, others), closed),
+        "hide_other": _share(_without(model, lot, others), others.any(-1)),
+        "keep_own": _share(_without(model, lot, _all_but(own)), closed),
+        "keep_other": _share(_without(model, lot, _all_but(others), there), others.any(-1)),
         "moved_bracket": marks,
         "partners": _partners(model),
         "n": int(closed.sum()),
@@ -626,6 +656,7 @@ MEASURES = {
     "copia": copy_measures,
     "suma": addition_measures,
     "expresiones": expressions_measures,
+    "expresiones, sin girar la cruzada": expressions_measures,
     "expresiones, cinco formas apartadas": shapes_measures,
 }
 
@@ -653,10 +684,5 @@ def run_14(name: str, seed: int) -> dict[str, Any]:
 
 def chapter() -> dict[str, Any]:
     """Todas las combinaciones con todas las semillas."""
-    runs = [
-        run_14(name, seed)
-        for seed in SEEDS_14
-        for name, run in RUNS_14.items()
-        if seed < run.get("seeds", len(SEEDS_14))
-    ]
+    runs = [run_14(name, seed) for seed in SEEDS_14 for name in RUNS_14]
     return {"recipe": RECIPE_14, "configs": RUNS_14, "runs": runs}
