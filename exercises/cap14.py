@@ -160,3 +160,21 @@ def exact_rate(digits: int, reach: int) -> float:
     Enunciado: ejercicio 14.11 del capítulo.
     """
     raise NotImplementedError("Ejercicio 14.11")
+
+
+# %% [markdown]
+# ## 14.12 Tapar, dejar solo
+
+
+# %%
+def hits_by_view(
+    scores: Float[Tensor, "batch steps source"],
+    values: Float[Tensor, "batch source vocab"],
+    labels: Int[Tensor, "batch steps"],
+    place: Int[Tensor, "batch steps"],
+) -> Float[Tensor, " 3"]:
+    """Los aciertos viéndolo todo, sin su sitio y con su sitio y nada más.
+
+    Enunciado: ejercicio 14.12 del capítulo.
+    """
+    raise NotImplementedError("Ejercicio 14.12")

@@ -280,3 +280,31 @@ def exact_rate(digits: int, reach: int) -> float:
         without = 0.45 * total + 0.10 * without
         chains = ([0.45 * total] + passed)[:reach]
     return without + sum(chains)
+
+
+# %% [markdown]
+# ## 14.12 Tapar, dejar solo
+#
+# Las tres vistas salen de una tabla: de cada paso, cuál es su sitio. Taparlo es darle una
+# puntuación de menos infinito; dejarlo solo, dársela a todos los demás. El relleno ya la traía. Los
+# pasos sin sitio se quedan sin nada a la vista en la tercera, y por eso no se cuentan.
+
+
+# %%
+def hits_by_view(
+    scores: Float[Tensor, "batch steps source"],
+    values: Float[Tensor, "batch source vocab"],
+    labels: Int[Tensor, "batch steps"],
+    place: Int[Tensor, "batch steps"],
+) -> Float[Tensor, " 3"]:
+    """Los aciertos viéndolo todo, sin su sitio y con su sitio y nada más."""
+    own = torch.arange(scores.shape[-1]) == place[..., None]
+    nothing = torch.zeros_like(own)
+
+    def hits(hidden: Tensor) -> Tensor:
+        weights = scores.masked_fill(hidden, -torch.inf).softmax(dim=-1)
+        written = (weights @ values).argmax(dim=-1)
+        right = written == labels
+        return right[place >= 0].double().mean()
+
+    return torch.stack([hits(hidden) for hidden in (nothing, own, ~own)])

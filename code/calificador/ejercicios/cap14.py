@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calificador.generadores import distintos, entero, normal, permutacion, real, tensor
-from calificador.registro import Caso, Ejercicio, cambia, cuerpo
+from calificador.registro import Caso, Ejercicio, cambia, cuerpo, numeros
 
 Arbol = Any  # una hoja, «3», o (operación, izquierda, derecha)
 _RANGO = {"+": 1, "-": 1, "*": 2, "/": 2}
@@ -37,9 +37,12 @@ _NOTAS = Ejercicio(
         "sampled": (1, "Tienen que salir los cuatro, uno detrás de otro."),
     },
     pistas=(
-        "Hay seis símbolos pedidos: cuatro en la primera fila y dos en la segunda.",
-        "El logaritmo de un cuarto es dos veces el de un medio; el de 1 es 0.",
-        "La pérdida es la suma de los seis sumandos entre seis, no la media de las dos filas.",
+        "Haz una lista de los seis símbolos pedidos, cuatro de la primera fila y dos de la segunda:"
+        " su probabilidad y si se acierta.",
+        "Lo que se paga son logaritmos y se promedia; lo que se acierta, se cuenta; lo que se"
+        " sortea, se multiplica.",
+        "`loss` y `token`, entre seis; `exact`, entre dos copias; `sampled`, solo con los cuatro de"
+        " la primera. El logaritmo de un cuarto es dos veces el de un medio; el de 1 es 0.",
     ),
     mutantes=(
         cambia(
@@ -47,6 +50,25 @@ _NOTAS = Ejercicio(
             "El relleno no se pide: ni suma ni cuenta al dividir.",
             "n = sum(map(len, rows))",
             "n = 8",
+        ),
+        numeros(
+            "el relleno, pedido",
+            "El relleno no se pide: sus probabilidades no suman ni cuentan al dividir.",
+            "score_by_hand",
+            loss=0.953,
+            token=0.625,
+            exact=0.5,
+            sampled=0.0625,
+        ),
+        numeros(
+            "todo, por filas",
+            "Cada símbolo pesa lo mismo, también los de la fila larga: ni la pérdida ni el acierto"
+            " son la media de las dos filas.",
+            "score_by_hand",
+            loss=0.520,
+            token=0.875,
+            exact=0.5,
+            sampled=0.0625,
         ),
         cambia(
             "media de filas",
@@ -110,6 +132,10 @@ def _casos_puntuar(rng: Any, *, eos_id: int = 2) -> list[Caso]:
                 escrita[j] = otro(pedida[j])
             elif cambio == "antes":  # se para y, detrás, coincide con lo pedido
                 escrita[largo - 1] = fin
+            elif (
+                cambio == "corta"
+            ):  # coincide hasta donde llega, y ni siquiera hay sitio para el fin
+                escrita = pedida[:-1]
             elif cambio == "no para":
                 escrita = [*pedida[:-1], otro(0), otro(0)]
             elif cambio == "después":
@@ -133,6 +159,7 @@ def _casos_puntuar(rng: Any, *, eos_id: int = 2) -> list[Caso]:
         caso("bien o mal", ("bien", "bien", "mal", "bien"), eos_id),
         caso("para antes o después", ("antes", "bien", "no para", "después"), eos_id),
         caso("para antes o después", ("antes", "no para", "mal"), eos_id),
+        caso("para antes o después", ("corta", "corta", "corta"), eos_id),
         caso("detrás del fin", ("basura", "antes", "mal"), eos_id),
         caso("detrás del fin", ("basura", "basura", "antes", "después"), eos_id),
         caso("otro fin", ("bien", "antes", "mal"), eos_id + 6),
@@ -198,6 +225,25 @@ _PUNTUAR = Ejercicio(
             "El fin es el que llega en `eos_id`, no siempre el 2.",
             "(ids == eos_id)",
             "(ids == 2)",
+        ),
+        cambia(
+            "hasta la más corta",
+            "Lo escrito puede ser más estrecho que lo pedido: comparando solo hasta donde llega, no"
+            " se nota que falta el fin.",
+            "(hits == counts)",
+            "(hits == alive(wanted)[:, :width].sum(dim=1))",
+        ),
+        cuerpo(
+            "sin cortar",
+            "Corta lo escrito en su primer fin antes de comparar: lo que va detrás no cuenta, ni a"
+            " favor ni en contra.",
+            """
+            exact = hits = places = 0
+            for a, b in zip(written.tolist(), wanted.tolist(), strict=True):
+                b = b[: b.index(eos_id) + 1]
+                exact, places = exact + (a == b), places + len(b)
+                hits += sum(x == y for x, y in zip(a, b, strict=False))
+            return exact / len(written), hits / places""",
         ),
         cambia(
             "prefijo",
@@ -319,6 +365,12 @@ _CADENAS = Ejercicio(
             "La cadena cuenta cuántos lugares seguidos llevan, no solo si el de al lado lleva.",
             "chain + 1 if place >= 10",
             "1 if place >= 10",
+        ),
+        cambia(
+            "el 9 corta la cadena",
+            "Un lugar que suma 9 y al que le llega una llevada también lleva: la cadena sigue.",
+            "chain + 1 if place >= 10",
+            "chain + 1 if place - (chain > 0) >= 10",
         ),
         cambia(
             "sin lo que llega",
@@ -1093,6 +1145,128 @@ _ALCANCE = Ejercicio(
     ),
 )
 
+# --- 14.12 ----------------------------------------------------------------------------------------
+
+
+def _casos_vistas(rng: Any) -> list[Caso]:
+    import torch
+
+    def caso(propiedad: str, usos: tuple[bool, ...], *, huecos: int = 0, sueltos: int = 0) -> Caso:
+        """Cada fila mira a su sitio; unas copian lo que hay en él y otras, lo que dicen los
+        demás."""
+        filas, pasos, sitios = len(usos), entero(rng, 4, 6), 5 + huecos
+        values = 2 * normal(rng, filas, sitios, 5)
+        scores = 1.5 * normal(rng, filas, pasos, sitios)
+        place = torch.randint(5, (filas, pasos), generator=rng)
+        own = torch.arange(sitios) == place[..., None]
+        scores = scores + 2 * own
+        if huecos:  # quien los destape los oye
+            scores[:-1, :, -huecos:] = -torch.inf
+            values[:-1, -huecos:] *= 4
+        alone, rest = (
+            (scores.masked_fill(hidden, -torch.inf).softmax(-1) @ values).argmax(-1)
+            for hidden in (~own, own)
+        )
+        labels = torch.where(torch.tensor(usos)[:, None], alone, rest)
+        wrong = torch.randint(4, labels.shape, generator=rng) == 0  # y alguna está mal
+        labels = torch.where(wrong, torch.randint(5, labels.shape, generator=rng), labels)
+        if sueltos:
+            place[:, -sueltos:] = -1
+            place[0, 0] = -1
+        return Caso(propiedad, (scores, values, labels, place))
+
+    return [
+        caso("la usa", (True, True, True)),
+        caso("la usa", (True, True, True, True)),
+        caso("la mira y no la usa", (False, False, False)),
+        caso("la mira y no la usa", (False, False, True)),
+        caso("pasos sin sitio", (True, False, True, False), sueltos=2),
+        caso("pasos sin sitio", (True, True, False), sueltos=2),
+        caso("con relleno", (True, False, True), huecos=2),
+        caso("con relleno", (False, True, True, False), huecos=3),
+    ]
+
+
+_VISTAS = Ejercicio(
+    id="14.12",
+    nombre="hits_by_view",
+    tipo="medir",
+    puntos=9,
+    dificultad=2,
+    minutos=25,
+    tolerancia=1e-6,
+    aprende="probar, tapando y dejando solo, si una atención usa el sitio al que mira",
+    casos=_casos_vistas,
+    ejemplo=lambda: Caso(
+        "ejemplo",
+        (
+            tensor([[[2.0, 0.0, 1.0], [0.0, 3.0, 0.0]]]),
+            tensor([[[3.0, 0.0], [0.0, 0.0], [0.0, 4.0]]]),
+            tensor([[0, 1]]),
+            tensor([[0, 1]]),
+        ),
+    ),
+    propiedades={
+        "la usa": (2, "Sin su sitio tiene que caer, y con él solo, no."),
+        "la mira y no la usa": (2, "Aquí tapar el sitio no estropea casi nada."),
+        "pasos sin sitio": (3, "Los pasos con un −1 no cuentan en ninguna de las tres."),
+        "con relleno": (2, "Lo que llega con $-\\infty$ no se ve en ninguna de las tres."),
+    },
+    pistas=(
+        "Haz primero la tabla de verdadero y falso, (batch, steps, source), del sitio de cada"
+        " paso; las tres vistas salen de ella.",
+        "Tapar un sitio es darle una puntuación de menos infinito antes de la softmax.",
+        "Escribe una función que, con lo tapado, dé los aciertos de los pasos marcados, y llámala"
+        " tres veces.",
+    ),
+    mutantes=(
+        cambia(
+            "con un cero",
+            "Una puntuación de 0 no tapa: su peso es e⁰, y aún se ve.",
+            "scores.masked_fill(hidden, -torch.inf)",
+            "scores.masked_fill(hidden, 0.0)",
+        ),
+        cambia(
+            "todos los pasos",
+            "Los pasos sin sitio, con −1, no cuentan.",
+            "[place >= 0]",
+            "",
+        ),
+        cambia(
+            "a todos los pasos",
+            "A cada paso se le tapa su sitio, no los de toda la fila.",
+            "torch.arange(scores.shape[-1]) == place[..., None]",
+            "(torch.arange(scores.shape[-1]) == place[..., None]).any(1, keepdim=True)"
+            ".expand_as(scores)",
+        ),
+        cambia(
+            "lo que escribía",
+            "Se compara con lo pedido, no con lo que escribía viéndolo todo.",
+            "written == labels",
+            "written == (scores.softmax(dim=-1) @ values).argmax(dim=-1)",
+        ),
+        cambia(
+            "cambiadas",
+            "La segunda es sin su sitio; la tercera, con su sitio y nada más.",
+            "(nothing, own, ~own)",
+            "(nothing, ~own, own)",
+        ),
+        cambia(
+            "media de filas",
+            "Se cuentan todos los pasos marcados juntos: no es la media de las filas.",
+            "right[place >= 0].double().mean()",
+            "torch.stack([r[p >= 0].double().mean() for r, p in zip(right, place) if (p >= 0)"
+            ".any()]).mean()",
+        ),
+        cambia(
+            "destapa el relleno",
+            "El relleno no se ve nunca, tampoco en la segunda y la tercera.",
+            "scores.masked_fill(hidden, -torch.inf)",
+            "scores.nan_to_num(neginf=0.0).masked_fill(hidden, -torch.inf)",
+        ),
+    ),
+)
+
 EJERCICIOS = [
     _NOTAS,
     _PUNTUAR,
@@ -1105,4 +1279,5 @@ EJERCICIOS = [
     _INTERVALO,
     _RONDAS,
     _ALCANCE,
+    _VISTAS,
 ]

@@ -2,6 +2,7 @@
 
 import ast
 import itertools
+import math
 import re
 from fractions import Fraction
 
@@ -205,3 +206,22 @@ def _(caso, valor, funcion):
     sumas = torch.randint(10, (2, 4000, cifras), generator=GEN).sum(0).tolist()
     hecho = sum(map(acierta, sumas)) / len(sumas)
     return abs(valor - hecho) < 5 * (valor * (1 - valor) / len(sumas)) ** 0.5 + 1e-9
+
+
+@verdad("14.12")
+def _(caso, valor, funcion):
+    """Paso a paso, quitando de verdad los sitios que no se ven y escribiendo con los que quedan."""
+    puntos, valores, pedidos, sitios = caso.args
+    aciertos = [[], [], []]
+    for i, t in itertools.product(*map(range, sitios.shape)):
+        sitio = int(sitios[i, t])
+        if sitio < 0:
+            continue
+        visibles = [j for j in range(puntos.shape[2]) if math.isfinite(puntos[i, t, j])]
+        for lista, quedan in zip(
+            aciertos, (visibles, [j for j in visibles if j != sitio], [sitio]), strict=True
+        ):
+            pesos = [math.exp(puntos[i, t, j]) for j in quedan]
+            salida = sum(p * valores[i, j].double() for p, j in zip(pesos, quedan, strict=True))
+            lista.append(int(salida.argmax()) == int(pedidos[i, t]))
+    return cerca(valor.tolist(), [sum(lista) / len(lista) for lista in aciertos])

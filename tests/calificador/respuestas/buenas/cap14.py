@@ -368,3 +368,25 @@ def exact_rate(digits, reach):
             return 1
         return 45 * good(left - 1, -1) + 45 * good(left - 1, 0) + 10 * good(left - 1, -1 if run == -1 else run + 1)
     return good(digits, -1) / 100**digits
+
+# %% 14.12 | quitando los sitios, fila a fila
+def hits_by_view(scores, values, labels, place):
+    totals = torch.zeros(3, dtype=torch.float64)
+    marked = (place >= 0).nonzero().tolist()
+    for i, t in marked:
+        every = list(range(scores.shape[2]))
+        chosen = place[i, t].item()
+        for view, kept in enumerate((every, [j for j in every if j != chosen], [chosen])):
+            weights = scores[i, t, kept].softmax(0)
+            totals[view] += (weights @ values[i, kept]).argmax() == labels[i, t]
+    return totals / len(marked)
+
+# %% 14.12 | con pesos sin normalizar, que no cambian cuál es el mayor
+def hits_by_view(scores, values, labels, place):
+    import torch.nn.functional as F
+    marked = place >= 0
+    raw = (scores - scores.amax(-1, keepdim=True)).exp()
+    own = F.one_hot(place.clamp(min=0), scores.shape[-1]).to(raw)
+    views = torch.stack([raw, raw * (1 - own), raw * own])
+    right = torch.einsum("vbts,bsk->vbtk", views, values).argmax(-1) == labels
+    return (right & marked).double().sum((1, 2)) / marked.sum()

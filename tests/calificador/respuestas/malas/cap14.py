@@ -455,3 +455,38 @@ def exact_rate(digits, reach):
             fine = fine and not (carry and run >= reach)
         good += fine
     return good / len(sums)
+
+# %% 14.2 | compara hasta la más corta
+def exact_and_token(written, wanted, eos_id=2):
+    exact = hits = places = 0
+    for a, b in zip(written.tolist(), wanted.tolist()):
+        b = b[: b.index(eos_id) + 1]
+        a = a[: a.index(eos_id) + 1] if eos_id in a else a
+        exact += all(x == y for x, y in zip(a, b)) and len(a) <= len(b)
+        hits, places = hits + sum(x == y for x, y in zip(a, b)), places + len(b)
+    return exact / len(written), hits / places
+
+# %% 14.12 | da lo que cae y no lo que acierta
+def hits_by_view(scores, values, labels, place):
+    own = torch.arange(scores.shape[-1]) == place[..., None]
+    rates = []
+    for hidden in (torch.zeros_like(own), own, ~own):
+        right = (scores.masked_fill(hidden, -torch.inf).softmax(-1) @ values).argmax(-1) == labels
+        rates.append(right[place >= 0].double().mean())
+    return rates[0] - torch.stack(rates)
+
+# %% 14.12 | tapa el valor y no la puntuación, con un −1 que es el último
+def hits_by_view(scores, values, labels, place):
+    rates = []
+    for keep in (None, False, True):
+        hits = []
+        for i in range(len(place)):
+            for t in range(place.shape[1]):
+                weights = scores[i, t].softmax(0).clone()
+                if keep is False:
+                    weights[place[i, t]] = 0
+                elif keep:
+                    weights[torch.arange(len(weights)) != place[i, t]] = 0
+                hits.append(float((weights @ values[i]).argmax() == labels[i, t]))
+        rates.append(sum(hits) / len(hits))
+    return torch.tensor(rates, dtype=torch.float64)
