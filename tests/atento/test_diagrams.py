@@ -17,7 +17,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from atento import diagrams, plots
-from atento.diagrams import Matrix, Person, Sublayer
+from atento.diagrams import Intervention, Matrix, Person, Sublayer
 
 ALT = "Un dibujo de prueba que enseña el mismo dato de siempre, con cuarenta caracteres o más."
 WORDS = ["la", "gata", "negra", "que", "vi", "duerme"]
@@ -214,6 +214,31 @@ CASES = {
         {"texto": ["La niña"], "tokens": ["La", " ni", "ña"]}, vectors=weights(3, 4)
     ),
     "syntax": lambda: diagrams.syntax(("*", ("+", "3", "x"), ("-", "2", ("/", "y", "4")))),
+    "forms": lambda: diagrams.forms({"(3+x)*2\nuna forma": ("*", ("+", "3", "x"), "2"), "x": "x"}),
+    "staircase": lambda: diagrams.staircase(
+        list("((1+y)*3)-z"), [1, 2, 2, 2, 2, 1, 1, 1, 0, 0, 0], mark=9, note="la operación"
+    ),
+    "staircase-plain": lambda: diagrams.staircase(["a", "b"], [0, 3]),
+    "heads": lambda: diagrams.heads(
+        torch.stack([weights(3, 8), weights(3, 8, seed=1), weights(3, 8, seed=2)]),
+        ["unidades", "decenas", "fin"],
+        [*"458+342", "fin"],
+        titles=["su columna", "el «+»", "las dos"],
+    ),
+    "relays": lambda: diagrams.relays(
+        ["4 3", "5 4", "+"],
+        {"por el codificador": (1, 0, "8 de 10"), "por el «+» o el fin": (1, 2, "1 de 10")},
+        out="8",
+        floors=("escribe", "codificador", "entrada"),
+    ),
+    "relays-bare": lambda: diagrams.relays(["a", "b"], {"directo": (1, 1, "tres")}, out="c"),
+    "interventions": lambda: diagrams.interventions(
+        [
+            Intervention("tapar", "un sitio", "pan", "p?n", [0, None, 2], "falla", hidden=[1]),
+            Intervention("mover", "las posiciones", "pan", "?pa", [None, 0, 1], "sale corrido"),
+            Intervention("mentir", "", "pan", "pan", range(3), "no cambia", told="sol"),
+        ]
+    ),
     "syntax-plain": lambda: diagrams.syntax(("+", "3", "x"), numbers=False),
     "lattice": lambda: diagrams.lattice(
         "año", [(0, 1, -3.0), (1, 3, -4.5), (0, 3, -6.25), (1, 2, -2.0), (2, 3, -2.5)], [(0, 3)]
@@ -295,6 +320,9 @@ CASES = {
         ["a", "b"], [0.25, 0.75], [100.0, 20.0], result="c", role="key", weight_spec=".0%"
     ),
     "arcs-bare": lambda: diagrams.arcs(WORDS[:3], weights(3), numbers=False, row=0),
+    "arcs-plain": lambda: diagrams.arcs(
+        list("+1y"), [1, 0, 2], onto=list("1+y"), labels=("escribe", "lee"), plain=[1, -1]
+    ),
     "arcs-turned": lambda: diagrams.arcs(
         ["extraordinariamente", "desafortunadamente"] * 5,
         weights(10),
@@ -706,6 +734,38 @@ def test_any_room(tables, badges):
         (lambda: diagrams.syntax(("+", "3")), "operación, izquierda, derecha"),
         (lambda: diagrams.syntax(("+", 3, "x")), "operación, izquierda, derecha"),
         (lambda: diagrams.syntax(_chain_of_sums(8)), "no caben"),
+        (lambda: diagrams.arcs(["a"], [0], onto=["b"], plain=[1]), "un índice de 0 a 0"),
+        (lambda: diagrams.forms({}), "ningún árbol"),
+        (lambda: diagrams.forms({"x": ("+", "3")}), "operación, izquierda, derecha"),
+        (lambda: diagrams.forms({"m" * 12 + str(i): "x" for i in range(4)}), "no caben"),
+        (lambda: diagrams.staircase(["a", "b"], [0]), "se esperaban 2 enteros"),
+        (lambda: diagrams.staircase(["a"], [-1]), "enteros desde 0"),
+        (lambda: diagrams.staircase(["a"] * 40, [0] * 40), "no caben"),
+        (lambda: diagrams.staircase(["a"], [0], mark=1), "un índice de 0 a 0"),
+        (
+            lambda: diagrams.heads(weights(2)[None], ["a", "b"], ["c", "d"], titles=["x", "y"]),
+            "se esperaban 1",
+        ),
+        (lambda: diagrams.heads(weights(2)[None], ["a"], ["c", "d"], titles=["x"]), r"\(1, 2\)"),
+        (
+            lambda: diagrams.heads(weights(1, 9)[None], ["a"], ["palabra"] * 9, titles=["x"]),
+            "no caben",
+        ),
+        (lambda: diagrams.relays(["a"], {}, out="c"), "llegó vacío"),
+        (lambda: diagrams.relays(["a"], {"x": (0, 1, "")}, out="c"), "columnas desde 0"),
+        (
+            lambda: diagrams.relays(["palabra"] * 4, {"x": (0, 1, ""), "y": (0, 1, "")}, out="c"),
+            "no caben",
+        ),
+        (lambda: diagrams.interventions([]), "ninguna viñeta"),
+        (
+            lambda: diagrams.interventions([Intervention("a", "", "pan", "pan", [0, 3, 1], "")]),
+            "un sitio de 0 a 2",
+        ),
+        (
+            lambda: diagrams.interventions([Intervention("a", "", "p" * 20, "p", [0], "")]),
+            "no caben",
+        ),
         (lambda: diagrams.additions(["a"], [1, 2], {}), r"se esperaba \(\?, 1\)"),
         (lambda: diagrams.additions(["característica"] * 6, [0] * 6, {"f": [0] * 6}), "no caben"),
         (lambda: diagrams.position_wise(["a"], (0, 4)), "dos anchos positivos"),

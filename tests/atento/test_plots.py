@@ -74,6 +74,17 @@ CASES = {
     "curves-many": lambda: plots.curves(
         np.arange(20), {c: np.full(20, i / 10) for i, c in enumerate("abc")}, xlabel="x", ylabel="y"
     ),
+    "curves-placed": lambda: plots.curves(
+        [0, 1, 2], {"a": [0, 1, 1], "b": [0, 0, 1]}, xlabel="x", ylabel="y", places={"b": (1, 0.2)}
+    ),
+    "dots": lambda: plots.dots(
+        {"copiar": [5, 6, 4], "analizar": [30.0, 70.0]},
+        {"copiar": 6, "analizar": 25},
+        xlabel="aciertos (%)",
+        labels=("tapado", "al azar"),
+        spec=".0f",
+        xlim=(0, 100),
+    ),
     "bars": lambda: plots.bars(BARS, xlabel="x"),
     "bars-lit": lambda: plots.bars(BARS, xlabel="x", highlight="b", spec=".1f", height=3.0),
     "bars-up": lambda: plots.bars({"a": 1.0, "b": 20000.0}, xlabel="puntos"),
@@ -270,6 +281,11 @@ def test_curves_and_bars_say_what_is_wrong():
         plots.curves([0, 1], {"a": [0, 1, 2]}, xlabel="x", ylabel="y")
     with pytest.raises(ValueError, match="no es una de las series"):
         plots.curves([0, 1], {"a": [0, 1]}, xlabel="x", ylabel="y", colors={"b": plots.KEY})
+    with pytest.raises(ValueError, match="no es una de las series"):
+        plots.curves([0, 1], {"a": [0, 1]}, xlabel="x", ylabel="y", places={"b": (0, 0)})
+    for values in ({}, {"a": []}, {"b": [1]}):
+        with pytest.raises(ValueError, match="se esperaban las filas de values"):
+            plots.dots(values, {"a": 1}, xlabel="x", labels=("hay", "se espera"))
     with pytest.raises(ValueError, match="no es una de las barras"):
         plots.bars({"a": 1.0}, xlabel="x", highlight="b")
     assert {"a", "b", "12.5", "\u22121.0"} <= set(

@@ -14,21 +14,25 @@ en todas; los pesos de atención, el violeta del libro.
 ``clocks``: tiempo y agujas · ``distances``, ``rotations``, ``dials``: posiciones relativas ·
 ``roles``, ``room``, ``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en piezas ·
 ``shifted``: lo que entra y lo que se debe decir · ``tree``, ``growth``, ``filters``, ``caching``:
-escribir palabra a palabra · ``syntax``: árboles de expresiones.
+escribir palabra a palabra · ``syntax``, ``forms``, ``staircase``: expresiones ·
+``heads``, ``interventions``, ``relays``: qué mira un modelo y si lo usa.
 """
 
 from atento.diagrams.boxes import PHASES, blocks, phases
 from atento.diagrams.clocks import clocks
+from atento.diagrams.heads import heads
+from atento.diagrams.interventions import Intervention, interventions
 from atento.diagrams.links import arcs, reach, shuffle, triangle
 from atento.diagrams.mixtures import mixture
 from atento.diagrams.norms import normalization
 from atento.diagrams.pieces import lattice, pieces
 from atento.diagrams.recurrent import encoder_decoder, recurrent_cell
 from atento.diagrams.relative import dials, distances, rotations
+from atento.diagrams.relays import relays
 from atento.diagrams.scenes import Person, histograms, roles, room
 from atento.diagrams.shifts import shifted
 from atento.diagrams.streams import Sublayer, additions, position_wise, stream
-from atento.diagrams.syntax import syntax
+from atento.diagrams.syntax import forms, staircase, syntax
 from atento.diagrams.tensors import Matrix, product, tensor
 from atento.diagrams.times import history, timeline
 from atento.diagrams.transformer import architecture
@@ -38,6 +42,7 @@ from atento.diagrams.writing import caching, filters, growth
 
 __all__ = [
     "PHASES",
+    "Intervention",
     "Matrix",
     "Person",
     "Sublayer",
@@ -51,9 +56,12 @@ __all__ = [
     "distances",
     "encoder_decoder",
     "filters",
+    "forms",
     "growth",
+    "heads",
     "histograms",
     "history",
+    "interventions",
     "lattice",
     "mixture",
     "normalization",
@@ -63,11 +71,13 @@ __all__ = [
     "product",
     "reach",
     "recurrent_cell",
+    "relays",
     "roles",
     "room",
     "rotations",
     "shifted",
     "shuffle",
+    "staircase",
     "stream",
     "syntax",
     "tensor",

@@ -40,6 +40,7 @@ def arcs(
     threshold: float = 0.05,
     numbers: bool | None = None,
     labels: tuple[str, str] = ("", ""),
+    plain: Sequence[int] = (),
 ) -> Figure:
     """Arcos de quien atiende a quien es atendida, tan gruesos como el peso, sobre las palabras de
     una frase.
@@ -48,7 +49,8 @@ def arcs(
     cada una). onto: (m) palabras de abajo: hilos de dos listas (alineamiento de una traducción,
     permutación), weights (n, m). row: la palabra que se explica: solo sus arcos, con el peso
     escrito; numbers: escribe (o no) los pesos. threshold: los pesos menores no se dibujan; labels:
-    rótulos de la lista de arriba y de la de abajo.
+    rótulos de la lista de arriba y de la de abajo; plain: de las dos listas, las filas que van en
+    gris y con trazo fino.
 
     Errores: ``ValueError`` si las formas no casan, si un peso no está entre 0 y 1 o si las palabras
     no caben.
@@ -63,7 +65,8 @@ def arcs(
             f"threshold: llegó {threshold}; se esperaba un número desde 0 y menor que 1"
         )
     if onto is not None:
-        return _threads(names, below, table, row, threshold, labels)
+        gray = {as_index(index, len(names), "plain") for index in plain}
+        return _threads(names, below, table, row, threshold, labels, gray)
     return _sentence(names, table, row, threshold, row is not None if numbers is None else numbers)
 
 
@@ -80,13 +83,20 @@ def _table(weights: Any, rows: int, cols: int) -> np.ndarray:
     return as_weights(weights, "weights", (rows, cols))
 
 
-def _spots(words: list[str], bold: bool = False, upper: bool = False) -> tuple[list[float], bool]:
-    """Centro de cada palabra y si se escriben giradas porque no caben en una línea."""
+def _spots(
+    words: list[str], bold: bool = False, upper: bool = False, side: float = 0.0
+) -> tuple[list[float], bool]:
+    """Centro de cada palabra y si se escriben giradas porque no caben en una línea; ``side``, lo
+    que se deja libre a la izquierda si así caben con holgura.
+    """
     widths = [measure(word, SIZE, bold) for word in words]
-    room = PAGE - 16
+    if side and sum(widths) + 20 * (len(words) - 1) > PAGE - 16 - side:
+        side = 0.0
+    room = PAGE - 16 - side
     if sum(widths) + 9 * (len(words) - 1) <= room:
         gap = min(30.0, (room - sum(widths)) / max(len(words) - 1, 1))
         x, centers = (PAGE - sum(widths) - gap * (len(words) - 1)) / 2, []
+        x = max(x, 8 + side)
         for width in widths:
             centers.append(x + width / 2)
             x += width + gap
@@ -180,44 +190,52 @@ def _threads(
     row: int | None,
     threshold: float,
     labels: tuple[str, str],
+    plain: set[int | None],
 ) -> Figure:
     """Dos listas, una encima de otra, y un hilo por peso."""
     canvas = Canvas()
-    (upper, turn_up), (lower, turn_down) = _spots(names, upper=True), _spots(below)
-    head = 22.0 if labels[0] else 4.0
-    y_up = head + (0.8 * max(map(measure, names)) + 8 if turn_up else 18)
+    side = max(measure(label, SMALL) + 10 if label else 0.0 for label in labels)
+    (upper, turn_up), (lower, turn_down) = (
+        _spots(words, upper=words is names, side=side) for words in (names, below)
+    )
+    starts = [upper[0] - measure(names[0]) / 2, lower[0] - measure(below[0]) / 2]
+    beside = not (turn_up or turn_down) and all(
+        measure(label, SMALL) + 16 <= x for label, x in zip(labels, starts, strict=True)
+    )
+    y_up = 22.0 if labels[0] and not beside else 4.0
+    y_up += 0.8 * max(map(measure, names)) + 8 if turn_up else 18
     y_down = y_up + 96
-    pairs = np.argwhere(table > threshold).tolist()
-    for i, j in sorted(pairs, key=lambda pair: table[tuple(pair)]):
-        _thread(canvas, (upper[i], y_up), (lower[j], y_down), float(table[i, j]), row in (None, i))
+    for i, j in sorted(np.argwhere(table > threshold).tolist(), key=lambda pair: table[*pair]):
+        ends, weight = ((upper[i], y_up), (lower[j], y_down)), float(table[i, j])
+        _thread(canvas, *ends, weight, row in (None, i), thin=i in plain)
     for index, (name, x) in enumerate(zip(names, upper, strict=True)):
         angle = {"rotation": 50, "ha": "left"} if turn_up else {}
-        canvas.text(
-            x,
-            y_up - (6 if turn_up else 11),
-            name,
-            color=INK if row in (None, index) else MUTED,
-            **angle,
-        )
+        angle |= {"color": INK if row in (None, index) else MUTED}
+        canvas.text(x, y_up - (6 if turn_up else 11), name, **angle)
     for name, x in zip(below, lower, strict=True):
         angle = {"rotation": 50, "ha": "right"} if turn_down else {}
         canvas.text(x + (4 if turn_down else 0), y_down + (12 if turn_down else 11), name, **angle)
     bottom = y_down + (0.8 * max(map(measure, below)) + 14 if turn_down else 22)
-    if labels[0]:
-        canvas.text(6, 8, labels[0], ha="left", size=SMALL, color=MUTED)
-    if labels[1]:
-        canvas.text(6, bottom + 8, labels[1], ha="left", size=SMALL, color=MUTED)
-    return canvas.finish(bottom + (18 if labels[1] else 2))
+    heights = (y_up - 11, y_down + 11) if beside else (8.0, bottom + 8)
+    for label, x, y in zip(labels, starts, heights, strict=True):
+        spot = {"ha": "right", "x": x - 10} if beside else {"ha": "left", "x": 6}
+        if label:
+            canvas.text(y=y, text=label, size=SMALL, color=MUTED, **spot)
+    return canvas.finish(bottom + (18 if labels[1] and not beside else 2))
 
 
-def _thread(canvas: Canvas, start: Point, end: Point, weight: float, lit: bool) -> None:
-    """Un hilo de arriba abajo: grosor y opacidad según el peso; gris si no es de la fila dicha."""
+def _thread(
+    canvas: Canvas, start: Point, end: Point, weight: float, lit: bool, thin: bool = False
+) -> None:
+    """Un hilo de arriba abajo: grosor y opacidad según el peso; gris si no es de la fila dicha, y
+    además fino si ``thin``.
+    """
     path = Path([start, (start[0], start[1] + 42), (end[0], end[1] - 42), end], [1, 4, 4, 4])
     alpha = round((0.25 + 0.75 * weight) * (1 if lit else 0.4), 2)
     canvas.path(
         path,
-        color=WEIGHT if lit else MUTED,
-        width=0.8 + 4.2 * weight,
+        color=WEIGHT if lit and not thin else MUTED,
+        width=1.6 if thin else 0.8 + 4.2 * weight,
         edge_alpha=alpha,
         order=1 + weight,
     )

@@ -12,6 +12,7 @@ ancho, que es lo que queda en un teléfono de 390 px.
 """
 
 from atento.plots.curves import bars, curves
+from atento.plots.dots import dots
 from atento.plots.fingerprint import fingerprint
 from atento.plots.maps import attention_map, on_cell
 from atento.plots.style import (
@@ -51,6 +52,7 @@ __all__ = [
     "bars",
     "css",
     "curves",
+    "dots",
     "figure",
     "fingerprint",
     "format_number",

@@ -54,6 +54,7 @@ def curves(
     xscale: Literal["linear", "log"] = "linear",
     yscale: Literal["linear", "log"] = "linear",
     ylim: tuple[float | None, float | None] | None = None,
+    places: Mapping[str, tuple[float, float]] | None = None,
     height: float = 3.0,
 ) -> Axes:
     """Curvas con su etiqueta escrita al final de cada línea, sin leyenda.
@@ -61,11 +62,12 @@ def curves(
     series: ``{etiqueta: valores}``. Con valores de forma (semillas, puntos) se dibuja la media y
     una banda del mínimo al máximo. ``band`` da esa banda aparte: ``{etiqueta: (mínimo, máximo)}``.
     colors: ``{etiqueta: color}``, solo cuando la serie es Q, K, V o la posición; si no, tinta y
-    gris.
+    gris. places: ``{etiqueta: (x, y)}``, dónde empieza la etiqueta si las curvas acaban juntas.
     """
     _need_axis_names(xlabel, ylabel)
     x, band, colors = np.asarray(array(x), dtype=float), band or {}, colors or {}
-    _check_series(series, band=band, colors=colors)
+    places = places or {}
+    _check_series(series, band=band, colors=colors, places=places)
     if ax is None:
         _, ax = figure(height=height)
     ax.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
@@ -79,7 +81,10 @@ def curves(
         ax.set_ylim(*ylim)
     _number_ticks(ax.xaxis, xscale)
     _number_ticks(ax.yaxis, yscale)
-    _end_labels(ax, ends)
+    for label, _, _, color in ends:
+        if label in places:
+            ax.text(*places[label], textwrap.fill(label, 16), color=color, va="center")
+    _end_labels(ax, [end for end in ends if end[0] not in places])
     return ax
 
 
