@@ -42,44 +42,6 @@ def test_the_card_tells_the_truth_about_the_held_out_sums(model):
     assert wrong <= 0.001 and abs(1 - found["exact"] - wrong) <= 0.0005
 
 
-@pytest.fixture(scope="module")
-def tool():
-    """``tools/sumador.py``, sin entrenar nada."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(RECIPES.parent))
-        return runpy.run_path(str(RECIPES.parent / "sumador.py"))
-
-
-def test_the_twins_of_a_sum_are_the_same_sum_for_the_model(model, tool):
-    """Solo se le dice el lugar de cada cifra: de qué número es, no puede saberlo."""
-    twins = tool["gemelas"](Sum(458, 367))
-    assert len(twins) == 8 and {(458, 367), (367, 458), (468, 357)} <= set(twins)
-    assert tool["gemelas"](Sum(950, 950)) == [(950, 950)]
-    lot = addition.batch([Sum(*pair) for pair in twins])
-    with torch.no_grad():
-        logits = model(lot.source, lot.inputs)
-    torch.testing.assert_close(logits, logits[:1].expand_as(logits), rtol=0, atol=1e-4)
-
-
-def test_the_card_counts_the_held_out_sums_without_a_twin(tool):
-    facts = trained.facts()
-    seen = tool["entrenadas"](facts["seed"])
-    assert len(seen) == facts["training"]["distinct"]
-    assert not any(addition.is_held_out(*pair) for pair in sorted(seen)[::500])
-    assert tool["sin_gemela"](addition.held_out(), seen) == facts["held_out"]["without_twin"]
-
-
-def test_of_a_million_sums_it_fails_the_one_of_the_card(model, tool):
-    """Por grupos de gemelas se cuenta el millón; aquí, uno de cada cuatrocientos y la que falla."""
-    classes = list(tool["clases"]())
-    assert len(classes) == 55**3 and Sum(950, 950) in classes
-    assert len({pair for x in classes[::400] for pair in tool["gemelas"](x)}) > len(classes) // 400
-    wrong = [Sum(*pair) for pair in trained.facts()["every"]["wrong"]]
-    assert wrong == [Sum(950, 950)] and addition.score(model, wrong)["exact"] == 0
-    near = [Sum(905, 995), Sum(940, 950), Sum(950, 951), Sum(951, 950)]
-    assert addition.score(model, [*near, *classes[::400]])["exact"] == 1
-
-
 def test_it_is_small_and_says_what_it_is(model):
     facts = trained.facts()
     weights = load(trained.stored_bytes())

@@ -1213,7 +1213,7 @@ _VISTAS = Ejercicio(
         "con relleno": (2, "Lo que llega con $-\\infty$ no se ve en ninguna de las tres."),
     },
     pistas=(
-        "Haz primero la tabla de verdadero y falso, (batch, steps, source), del sitio de cada"
+        "Haz primero la tabla de verdadero y falso, con las formas de `scores`, del sitio de cada"
         " paso; las tres vistas salen de ella.",
         "Tapar un sitio es darle una puntuación de menos infinito antes de la softmax.",
         "Escribe una función que, con lo tapado, dé los aciertos de los pasos marcados, y llámala"
