@@ -229,7 +229,7 @@ CASES = {
         ["4 3", "5 4", "+"],
         {"por el codificador": (1, 0, "8 de 10"), "por el «+» o el fin": (1, 2, "1 de 10")},
         out="8",
-        floors=("escribe", "codificador", "entrada"),
+        floors=("escribe", "codificador", "entrada", "semillas"),
     ),
     "relays-bare": lambda: diagrams.relays(["a", "b"], {"directo": (1, 1, "tres")}, out="c"),
     "interventions": lambda: diagrams.interventions(

@@ -56,7 +56,7 @@ def interventions(
     escrito que no es lo que se lee en su mismo sitio va en violeta.
 
     Errores: ``ValueError`` si no hay viñetas, las listas no casan o no caben.
-    Ejemplo: ``diagrams.interventions([Intervention("tapar", "un sitio", "ab", "?b", [None, 1],
+    Ejemplo: ``diagrams.interventions([Intervention("tapar", "un sitio", "sí", "?í", [None, 1],
     "falla", hidden=[0])])``.
     """
     if not panels:

@@ -32,13 +32,13 @@ def relays(
     ways: Mapping[str, tuple[int, int, str]],
     *,
     out: str,
-    floors: tuple[str, str, str] = ("", "", ""),
+    floors: Sequence[str] = (),
 ) -> Figure:
     """El mismo esquema una vez por camino, con el camino encendido.
 
     columns: (n) lo que hay en los dos pisos de abajo; ways: ``{título: (columna de la que sale,
     columna por la que pasa, nota)}``, la nota debajo; out: lo que se escribe, encima de la primera
-    columna; floors: los rótulos de los tres pisos, de arriba abajo.
+    columna; floors: los rótulos de los tres pisos, de arriba abajo, y el de las notas.
 
     Errores: ``ValueError`` si no hay caminos, una columna no existe o no caben.
     Ejemplo: ``diagrams.relays(["a", "b"], {"directo": (1, 1, "3 de 5")}, out="c")``.
@@ -55,15 +55,17 @@ def relays(
     titles = [wrap(title, (panel - 6) / 1.12, SIZE) for title in ways]
     top = line_height() * max(title.count("\n") + 1 for title in titles) + 12
     canvas = Canvas()
-    for floor, label in enumerate(floors):
-        canvas.text(4, top + floor * _FLOOR + _HIGH / 2, label, ha="left", size=SMALL, color=MUTED)
+    heights = [top + floor * _FLOOR + _HIGH / 2 for floor in range(3)]
+    heights.append(top + 2 * _FLOOR + _HIGH + 18)
+    for y, label in zip(heights, floors, strict=False):
+        canvas.text(4, y, label, ha="left", size=SMALL, color=MUTED)
     for index, (title, (start, middle, note)) in enumerate(zip(titles, ways.values(), strict=True)):
         x = left + index * panel
         canvas.text(x + panel / 2, top / 2 - 2, title, bold=True)
         spots = [x + 4 + pitch * (place + 0.5) for place in range(len(names))]
         _scheme(canvas, (spots, top), pitch - 5, [*names, out], (start, middle))
-        canvas.text(x + panel / 2, top + 2 * _FLOOR + _HIGH + 18, note, color=WEIGHT, bold=True)
-    return canvas.finish(top + 2 * _FLOOR + _HIGH + 30)
+        canvas.text(x + panel / 2, heights[-1], note, color=WEIGHT, bold=True)
+    return canvas.finish(heights[-1] + 12)
 
 
 def _scheme(
