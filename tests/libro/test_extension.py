@@ -29,7 +29,11 @@ from libro.iconos import dibujar  # noqa: E402
 from libro.lector import vallas_mal_anidadas  # noqa: E402
 from libro.numeracion import capitulo  # noqa: E402
 from libro.tiempos import Medida, contar, duracion, horas, medir, renglones  # noqa: E402
-from libro.tipografia import PegarPorcentajes, PegarPuntuacion  # noqa: E402
+from libro.tipografia import (  # noqa: E402
+    PegarExpresiones,
+    PegarPorcentajes,
+    PegarPuntuacion,
+)
 
 CABECERA = """---
 jupytext:
@@ -449,6 +453,15 @@ def test_la_puntuacion_repetida_va_con_la_suya():
     documento += parrafo
     PegarPuntuacion(documento).apply()
     assert parrafo.astext() == "i, f, g, o"
+
+
+def test_una_expresion_corta_no_se_parte():
+    textos = ["-*+1y3z", "458+342", "d_model - 1", "atento.plots", "(1+(y*3))-z" * 2]
+    parrafo = nodes.paragraph("", "", *[nodes.literal("", x) for x in textos])
+    documento = new_document("prueba")
+    documento += parrafo
+    PegarExpresiones(documento).apply()
+    assert [n.astext() for n in parrafo if n["classes"]] == textos[:2]
 
 
 def test_el_porcentaje_no_se_separa_de_su_numero():

@@ -1,5 +1,5 @@
 """Ni la puntuación que sigue a una fórmula ni el «%» de un número se quedan solos al empezar la
-línea.
+línea, ni se parte por sus signos una expresión corta.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ CODIGO = (
 )
 DETRAS = re.compile(r"^[.,;:!?…)\]»”%]+")
 PORCENTAJE = re.compile(r"(?:(?<=\d)|^) (?=%)")
+EXPRESION = re.compile(r"[0-9xyz()+*/-]{3,16}")
 DELANTE = re.compile(r"[(\[«“¿¡]+$")
 
 
@@ -65,6 +66,17 @@ class PegarPuntuacion(SphinxTransform):
         return signos
 
 
+class PegarExpresiones(SphinxTransform):
+    """Una expresión corta, como ``-*+1y3z``, no se parte por sus signos."""
+
+    default_priority = 420
+
+    def apply(self, **kwargs) -> None:
+        for codigo in self.document.findall(nodes.literal):
+            if EXPRESION.fullmatch(codigo.astext()):
+                codigo["classes"].append("sin-corte")
+
+
 class PegarPorcentajes(SphinxPostTransform):
     """Pone entre un número y su «%» un espacio que no se parte; el número puede ser un valor
     guardado o una fórmula.
@@ -82,4 +94,5 @@ class PegarPorcentajes(SphinxPostTransform):
 def setup(app) -> None:
     """Registra las transformaciones."""
     app.add_transform(PegarPuntuacion)
+    app.add_transform(PegarExpresiones)
     app.add_post_transform(PegarPorcentajes)
