@@ -28,13 +28,15 @@ class KVCache:
     sola secuencia (o lote). ``len(cache)`` es el número de posiciones guardadas.
 
     Sin gradientes, lo guardado está al principio de una tabla con sitio de sobra, que se hace el
-    doble de larga cuando se llena: añadir una posición no vuelve a copiar las anteriores.
+    doble de larga cuando se llena: añadir una posición no vuelve a copiar las anteriores. Tras
+    elegir filas, que ya copia, se espera a que crezca dos veces.
     """
 
     def __init__(self) -> None:
         self.key: Tensor | None = None  # (…, head, key, d_head)
         self.value: Tensor | None = None  # (…, head, key, d_head)
         self._room: _Room | None = None
+        self._chosen = False  # recién elegidas sus filas: el haz las vuelve a elegir en cada paso
 
     def __len__(self) -> int:
         return 0 if self.key is None else self.key.shape[-2]
@@ -80,7 +82,8 @@ class KVCache:
         room = self._room
         if room is not None and room.follows(self.key, self.value, key.shape[-2]):
             return True
-        if not _plain(self.key, self.value):
+        if self._chosen or not _plain(self.key, self.value):
+            self._chosen = False
             return False
         self._room = _Room(self.key, self.value, 2 * (len(self) + key.shape[-2]))
         return True
@@ -88,19 +91,21 @@ class KVCache:
     def copy(self) -> "KVCache":
         """Devuelve otra caché con lo mismo; al crecer una, la otra no cambia. No copia números."""
         other = KVCache()
-        other.key, other.value, other._room = self.key, self.value, self._room
+        other.key, other.value = self.key, self.value
+        other._room, other._chosen = self._room, self._chosen
         return other
 
     def select(self, rows: Int[Tensor, " new_batch"]) -> "KVCache":
         """Devuelve otra caché con esas filas del lote, en ese orden, que pueden repetirse."""
         other = KVCache()
         if self.key is not None:
-            other.key, other.value = self.key[rows], self.value[rows]
+            other.key, other.value, other._chosen = self.key[rows], self.value[rows], True
         return other
 
     def reset(self) -> None:
         """Vacía la caché, para empezar otra secuencia."""
         self.key = self.value = self._room = None
+        self._chosen = False
 
 
 class _Room:

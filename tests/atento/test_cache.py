@@ -133,6 +133,9 @@ def test_selected_rows_grow_by_themselves():
     cache.append(rows(1, 8), rows(1, 8))
     assert torch.equal(chosen.key, torch.cat([keys[order], new], dim=-2))
     assert torch.equal(cache.key, torch.cat([keys, rows(1, 8)], dim=-2))
+    chosen.append(new, -new), chosen.append(-new, new)  # la segunda vez, ya con sitio de sobra
+    assert torch.equal(chosen.key, torch.cat([keys[order], new, new, -new], dim=-2))
+    assert torch.equal(chosen.select(order).key, chosen.key[order])
 
 
 @torch.no_grad()
