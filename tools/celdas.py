@@ -60,9 +60,9 @@ def para_escribir(ejercicio: Ejercicio) -> str:
 def en_renglones(linea: str, sangria: str = "") -> list[str]:
     """Una línea de código partida por las comas de su paréntesis más largo, si no cabe.
 
-    >>> en_renglones(f"f({'uno' * 20}, {'dos' * 10}, 3)")
-    ['f(', '    unounounounounounounounounounounounounounounounounounounouno,', \
-'    dosdosdosdosdosdosdosdosdosdos, 3', ')']
+    >>> en_renglones(f"f({'1' * 60}, {'2' * 30}, 3)")
+    ['f(', '    111111111111111111111111111111111111111111111111111111111111,', \
+'    222222222222222222222222222222, 3', ')']
     """
     grupo = _parentesis(linea) if len(sangria + linea) > ANCHO else []
     if not grupo:
