@@ -522,6 +522,8 @@ def test_every_row_can_answer_the_question(seed):
         assert explorer.solution(row, False) == pytest.approx(
             8 * explorer.solution(row, True), rel=1e-9
         )
+    assert explorer.solution() == explorer.solution(0, True)
+    assert torch.equal(explorer.weights(), explorer.weights(0, 1.0, True))
 
 
 def test_without_javascript_the_softmax_says_its_weights_and_its_answers():

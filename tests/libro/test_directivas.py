@@ -6,10 +6,10 @@ import pytest
 from bs4 import BeautifulSoup
 
 # Las piezas que no necesitan MyST-NB ni el resto del libro.
-from libro import demostraciones, didactica, mapa, plegado, tiempos
+from libro import demostraciones, didactica, mapa, plegado, tiempos, tipografia
 from sphinx.application import Sphinx
 
-PIEZAS = (didactica, plegado, tiempos, mapa, demostraciones)
+PIEZAS = (didactica, plegado, tiempos, mapa, demostraciones, tipografia)
 PAGINA = """\
 # Un capítulo
 
@@ -79,8 +79,17 @@ La leyenda.
 ```
 
 ```{prf:proof}
-Se ve.
+Se *ve*.
 ```
+
+```{prf:proof}
+:class: estrecha
+
+- Por partes.
+- Y se acaba.
+```
+
+Sube un 33 % (como {math}`x`), y basta.
 
 Ver {ref}`af-uno` y {ref}`err-R-002`.
 """
@@ -183,3 +192,19 @@ def test_la_tabla_del_curso_lleva_los_tiempos_de_la_pagina(construida):
     assert celdas[:3] == ["1", "4", "Se sabe todo."] and celdas[3].endswith("h")
     assert pagina.select_one("table.semanas tbody em")
     assert list(guardados) == ["04-prueba"] and guardados["04-prueba"].ejecutar == 3.0
+
+
+def test_una_demostracion_lo_dice_al_empezar_aunque_no_empiece_por_un_parrafo(pagina):
+    de_parrafo, de_lista = pagina.select(".demostracion")
+    assert [p.get_text() for p in de_parrafo.find_all("p")] == ["Demostración. Se ve."]
+    assert de_parrafo.p.strong.get_text() == "Demostración. "
+    assert [x.name for x in de_lista.find_all(recursive=False)] == ["p", "ul"]
+    assert de_lista.p.get_text() == "Demostración. " and de_lista.p.strong
+    assert [x.get_text(strip=True) for x in de_lista.select("li")] == ["Por partes.", "Y se acaba."]
+    assert "estrecha" in de_lista["class"] and "estrecha" not in de_parrafo["class"]
+
+
+def test_ni_el_porcentaje_ni_los_signos_de_una_formula_se_separan(pagina):
+    (tramo,) = pagina.select(".sin-corte")
+    assert tramo.get_text() == r"\(x\)),"
+    assert "un 33\N{NO-BREAK SPACE}% (como" in tramo.parent.get_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import zipfile
 from contextlib import contextmanager
@@ -132,15 +133,16 @@ def test_el_pdf_recupera_los_espacios_de_los_marcadores():
     escritor = PdfWriter()
     for _ in range(2):
         escritor.add_blank_page(100, 100)
-    escritor.add_outline_item("Dospalabras", 1)
+    padre = escritor.add_outline_item("Dospalabras", 1)
+    escritor.add_outline_item("Dedentro", 1, parent=padre)
     escritor.add_named_destination("p-x", 1)
     crudo = io.BytesIO()
     escritor.write(crudo)
     assert numeros(crudo.getvalue()) == {"p-x": 2}
-    hecho = PdfReader(
-        io.BytesIO(con_datos(crudo.getvalue(), "Libro", {"Dospalabras": "Dos palabras"}))
-    )
-    assert [m.title for m in hecho.outline] == ["Dos palabras"]
+    titulos = {"Dospalabras": "Dos palabras", "Dedentro": "De dentro"}
+    hecho = PdfReader(io.BytesIO(con_datos(crudo.getvalue(), "Libro", titulos)))
+    marcador, (de_dentro,) = hecho.outline
+    assert [marcador.title, de_dentro.title] == ["Dos palabras", "De dentro"]
     assert hecho.metadata.title == "Libro" and hecho.root_object["/Lang"] == "es"
 
 
@@ -354,6 +356,9 @@ def test_el_pdf_de_un_sitio_de_juguete(sitio, tmp_path):
     assert "Portada" in texto and "Dos" in texto
     paginas = numeros(hecho.read_bytes())
     assert 1 < paginas["p-a-uno"] <= paginas["p-dos"] <= len(lector.pages)
+    indice = next(p.extract_text() for p in lector.pages if "Parte" in p.extract_text())
+    for titulo, prefijo in (("Uno", "p-a-uno"), ("Dos", "p-dos")):
+        assert re.search(rf"{titulo}\W*{paginas[prefijo]}\b", indice), indice
     assert lector.root_object["/MarkInfo"]["/Marked"]
     with tomo_pdf.abierto(tomo, "p { color: red }") as pestana:
         assert pestana.evaluate("innerWidth") == tomo_pdf.ANCHO
