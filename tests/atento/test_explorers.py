@@ -176,6 +176,23 @@ def make_schedule(**changes):
     return explorers.schedule(**({"stored": make_runs(), "name": "prueba"} | changes))
 
 
+TEXT = "La niña come y los niños comen: comían, comerán y comimos. ¿Comes tú? Comen doce niñas."
+
+
+def make_merges(**changes):
+    given = {
+        "bpe": BPE.train([TEXT] * 3, 70),
+        "unigram": Unigram.train([TEXT] * 3, 60),
+        "text": "Los niños comen",
+        "name": "prueba",
+    }
+    return explorers.merges(**(given | changes))
+
+
+def make_paths(**changes):
+    return explorers.paths(**({"words": WORDS, "name": "prueba"} | changes))
+
+
 MAKERS = {
     "adder": make_adder,
     "stepper": make_stepper,
@@ -189,6 +206,8 @@ MAKERS = {
     "beam": make_beam,
     "sampling": make_sampling,
     "schedule": make_schedule,
+    "merges": make_merges,
+    "paths": make_paths,
 }
 every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
@@ -216,7 +235,7 @@ def test_the_page_is_small_repeatable_and_offline(make):
 @every_explorer
 def test_a_label_cannot_break_out_of_the_page(make):
     hostile = "</script><b>&"
-    labels = dict.fromkeys(("stepper", "plane", "mask", "stream", "sampling"), "words")
+    labels = dict.fromkeys(("stepper", "plane", "mask", "stream", "sampling", "paths"), "words")
     labels |= {"softmax": "keys"}
     label = labels.get(make().kind)
     named = {label: [hostile] * len(getattr(make(), label))} if label else {}
@@ -649,10 +668,6 @@ def test_a_window_learns_one_step_per_layer():
     assert explorer.steps(explorer.presets()["ventana"])[4].tolist() == [4, 3, 2, 1, 0]
 
 
-def make_paths(**changes):
-    return explorers.paths(**({"words": WORDS, "name": "prueba"} | changes))
-
-
 @pytest.mark.parametrize(
     ("start", "end", "kernel"), [(0, 5, 2), (1, 5, 3), (0, 5, 6), (2, 3, 4), (0, 4, 4)]
 )
@@ -1053,18 +1068,6 @@ def test_without_javascript_the_schedules_are_tables():
 
 
 # --- Las uniones ---------------------------------------------------------------------------------
-
-TEXT = "La niña come y los niños comen: comían, comerán y comimos. ¿Comes tú? Comen doce niñas."
-
-
-def make_merges(**changes):
-    given = {
-        "bpe": BPE.train([TEXT] * 3, 70),
-        "unigram": Unigram.train([TEXT] * 3, 60),
-        "text": "Los niños comen",
-        "name": "prueba",
-    }
-    return explorers.merges(**(given | changes))
 
 
 def test_el_ultimo_paso_es_el_corte_del_tokenizador():
