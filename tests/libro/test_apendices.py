@@ -245,7 +245,7 @@ def test_una_etiqueta_que_no_existe_y_un_libro_sin_refutaciones(tmp_path):
 def test_los_mapas_se_leen_otra_vez_cuando_cambia_algo_de_lo_que_dicen(tmp_path, mapa):
     (tmp_path / "temario.yml").write_text(yaml.safe_dump({"ATE-02": FILAS["ATE-02"]}), "utf8")
     (tmp_path / "2-m").mkdir()
-    (tmp_path / "2-m/04-atencion.md").write_text("(c04-inicio)=\n# La atención\n", "utf8")
+    (tmp_path / "2-m/04-atencion.md").write_text(CAPITULO, "utf8")
     otra_vez, dependencias = [], []
     env = SimpleNamespace(
         srcdir=tmp_path,
@@ -260,9 +260,35 @@ def test_los_mapas_se_leen_otra_vez_cuando_cambia_algo_de_lo_que_dicen(tmp_path,
         document=SimpleNamespace(settings=SimpleNamespace(env=env)),
         inline_text=lambda texto, _: ([nodes.Text(texto)], []),
     )
-    assert directiva.run() and otra_vez == [True]
+    hecho = directiva.run()
+    assert hecho and otra_vez == [True]
+    dicho = {
+        temario.MapaTemario: "4. La atención; 4. La atención",
+        temario.MapaRefutaciones: "«Todo baja»\n\nCapítulo 4",
+    }[mapa]
+    assert any(dicho in nodo.astext() for nodo in hecho)
     suyos = ["temario.yml"] if mapa is temario.MapaTemario else []
     assert dependencias == [str(tmp_path / x) for x in (*suyos, "2-m/04-atencion.md")]
+
+
+def test_los_enlaces_pendientes_se_resuelven_o_avisan(monkeypatch):
+    dichos = []
+    monkeypatch.setattr(temario.logger, "warning", lambda *a, **k: dichos.append((a[1], k)))
+    doctree = nodes.container()
+    doctree += temario.enlace_pendiente("", "sin destino", etiqueta="c04-nada")
+    doctree += temario.enlace_pendiente("", "con destino", etiqueta="c04-a")
+    doctree += temario.enlace_pendiente("", "refutación", documento="d", ancla="err-R-001")
+    dominio = SimpleNamespace(anonlabels={"c04-a": ("2-m/04-x", "ancla")})
+    app = SimpleNamespace(
+        env=SimpleNamespace(get_domain=lambda _: dominio),
+        builder=SimpleNamespace(get_relative_uri=lambda de, a: f"{de}→{a}"),
+    )
+    temario._resolver(app, doctree, "aquí")
+    assert doctree.astext() == "sin destino\n\ncon destino\n\nrefutación"
+    enlaces = list(doctree.findall(nodes.reference))
+    assert [x["refuri"] for x in enlaces] == ["aquí→2-m/04-x#ancla", "aquí→d#err-R-001"]
+    assert all(x["internal"] for x in enlaces)
+    assert dichos == [("c04-nada", {"location": "aquí", "type": "temario"})]
 
 
 # --- Las páginas que escribe tools/apendices.py ---------------------------------------------------

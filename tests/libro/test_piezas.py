@@ -504,7 +504,7 @@ def test_los_minutos_de_los_ejercicios_salen_del_registro():
     from calificador.ejercicios.cap04 import EJERCICIOS
 
     pagina = documento("")
-    for etiqueta in ("ej-4-1", "ej-4-2", "ej-99-1", "ra-4-1"):
+    for etiqueta in ("ej-99-1", "ej-4-1", "ej-4-2", "ra-4-1"):
         pagina += exercise_node(label=etiqueta)
     pagina += nodes.admonition(label="ej-4-3")
     suyos = [e for e in EJERCICIOS if e.id in ("4.1", "4.2")]
