@@ -18,7 +18,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from atento import diagrams, plots
-from atento.diagrams import Matrix, Person, Sublayer
+from atento.diagrams import Matrix, Person, Sublayer, transformer
 
 ALT = "Un dibujo de prueba que enseña el mismo dato de siempre, con cuarenta caracteres o más."
 WORDS = ["la", "gata", "negra", "que", "vi", "duerme"]
@@ -934,6 +934,32 @@ def test_a_mixture_of_rows_stays_on_the_page(size):
 def test_what_is_asked_wrong_is_said_in_words(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
+
+
+def test_the_map_tells_where_each_part_is():
+    figure, boxes = transformer.places()
+    assert faults(figure) == []
+    assert list(dict.fromkeys(name.split(".")[0] for name in boxes)) == [
+        "source", "encoder", "memory", "target", "decoder", "project", "softmax", "output",
+    ]  # fmt: skip
+    assert all(w > 0 and h > 0 for _, _, w, h in boxes.values())
+    written = {"source": "la casa", "target": "⟨inicio⟩ the", "output": "the house"}
+    other, _ = transformer.places(written, norm="post", tied=True)
+    texts = {text.get_text() for text, _ in labels(other)}
+    assert {"la casa", "the house"} <= texts and "…" in {t.get_text() for t, _ in labels(figure)}
+
+
+def test_only_the_words_that_fit_are_written():
+    assert transformer.fitting(["la", "casa"]) == "la casa" and transformer.fitting([]) == "…"
+    long = ["palabra"] * 40
+    told = transformer.fitting(long)
+    kept = told.count("palabra")
+    assert told == " ".join(["palabra"] * kept + ["…"]) and 3 < kept < 40
+    diagrams.architecture(source=told)
+    more = " ".join(["palabra"] * (kept + 1) + ["…"])
+    with pytest.raises(ValueError, match="no cabe en tres líneas"):
+        diagrams.architecture(source=more)
+    assert transformer.fitting(long[:kept]) == " ".join(long[:kept])
 
 
 def test_las_piezas_se_leen_y_cada_letra_tiene_su_columna():
