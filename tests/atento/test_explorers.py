@@ -971,6 +971,10 @@ def test_the_draw_is_that_of_the_library(settings):
     )
     heated = (explorer.logits[1] / settings.get("temperature", 1.0)).softmax(-1)
     assert float(found["mass"]) == pytest.approx(float(heated[seen > 0].sum()))
+    assert torch.equal(
+        explorer.compute(**settings)["probs"], explorer.compute(0, **settings)["probs"]
+    )
+    assert explorer.drawn(**settings) == explorer.drawn(0, 0, **settings)
     drawn = explorer.drawn(1, 3, **settings)
     assert len(drawn) == 10 and drawn == explorer.drawn(1, 13, **settings)
     assert set(drawn) <= {WORDS[i] for i in seen.nonzero().flatten().tolist()}

@@ -235,6 +235,12 @@ def test_los_guiones_de_sphinx_se_quitan_de_cada_pagina(formato, quedan):
         (["Devuelve:", "    uno"], ["", ":Devuelve: uno"]),
         (["Raises:", "    ValueError: si", "Fin."], ["", ":Errores: ValueError: si", "Fin."]),
         (["Texto.", "    sangrado"], ["Texto.", "    sangrado"]),
+        (["Errores: a", "", "sigue."], [":Errores: a", "", "sigue."]),
+        (
+            ["Atributos", "---------", "x: uno", "", "y: dos"],
+            ["", "**Atributos**", "", "``x``", "    uno", "", "y: dos"],
+        ),
+        (["Errores: a", "", "      cita"], [":Errores: a", "", "      cita"]),
         (["Args:", "    x: a", "Fin.", "    y: b"], ["", ":param x: a", "Fin.", "    y: b"]),
     ],
 )
