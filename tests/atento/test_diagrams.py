@@ -936,6 +936,16 @@ def test_what_is_asked_wrong_is_said_in_words(call, message):
         call()
 
 
+def test_links_may_come_as_indices_or_as_weights():
+    indices, table = [2, 0, 1], np.eye(3)[[2, 0, 1]]
+    assert drawings.seen(diagrams.arcs(WORDS[:3], indices)) == drawings.seen(
+        diagrams.arcs(WORDS[:3], table)
+    )
+    for wrong in ([0, 1], [0, 1, 3], [0, 1, -1]):
+        with pytest.raises(ValueError, match="se esperaban 3 índices de 0 a 2"):
+            diagrams.arcs(WORDS[:3], wrong)
+
+
 def test_the_map_tells_where_each_part_is():
     figure, boxes = transformer.places()
     assert faults(figure) == []
