@@ -50,6 +50,7 @@ PLEGADOS = {
     "toggle": "Ver más",
     "solution": "Solución",
 }
+MARCA = "<!-- celdas del ejercicio"
 ENVOLTORIOS = ("div", "container", "tab-set", "grid", "grid-item", "only")
 
 
@@ -64,6 +65,7 @@ _EN_LINEA = re.compile(
     r"|\]\((?P<enlace>[^)\s]+)\)",
     re.DOTALL,
 )
+_A_FONDO = re.compile(r"^---\n\n\*\*(A fondo: .*)\*\*\n\n((?:(?!---$).*\n)+?)\n---$", re.MULTILINE)
 _MACRO = re.compile(rf"\\({'|'.join(sorted(MACROS, key=len, reverse=True))})(?![A-Za-z])")
 
 
@@ -105,7 +107,7 @@ class Conversor:
             salida += _con_margen(nuevo, lineas[inicio], lineas[inicio:fin])
             hecho = fin
         salida += self._prosa(lineas[hecho:])
-        return re.sub(r"\n{3,}", "\n\n", "\n".join(salida)).strip("\n")
+        return _a_fondo_plegado(re.sub(r"\n{3,}", "\n\n", "\n".join(salida)).strip("\n"))
 
     def _prosa(self, lineas: list[str]) -> list[str]:
         return [self.en_linea("\n".join(lineas))] if lineas else []
@@ -407,6 +409,23 @@ def _plegado(titulo: str, cuerpo: str) -> str:
     return f"<details>\n<summary>{titulo}</summary>\n\n{cuerpo}\n\n</details>"
 
 
+def _a_fondo_plegado(texto: str) -> str:
+    """Pliega lo que va entre una línea «A fondo» y su raya si no queda ninguna celda en medio, y no
+    deja dos rayas seguidas.
+
+    >>> _a_fondo_plegado("---\\n\\n**A fondo: Más**\\n\\nTexto.\\n\\n---")
+    '<details>\\n<summary>A fondo: Más</summary>\\n\\nTexto.\\n\\n</details>'
+    """
+
+    def plegada(m: re.Match[str]) -> str:
+        if MARCA in m[2] or m[2].count("```") % 2:
+            return m[0]
+        return _plegado(m[1], m[2].rstrip("\n"))
+
+    plegado = _A_FONDO.sub(plegada, texto)
+    return re.sub(r"^---\n+(?=---$)", "", plegado, flags=re.MULTILINE)
+
+
 def _enlazado(texto: str, direccion: str) -> str:
     return f"[{texto}]({direccion})" if direccion else texto
 
@@ -414,7 +433,7 @@ def _enlazado(texto: str, direccion: str) -> str:
 def marca_de_ejercicio(numero: str) -> str:
     """La línea que dice dónde van las celdas de un ejercicio; :mod:`cuadernos` la cambia por
     ellas."""
-    return f"<!-- celdas del ejercicio {numero} -->"
+    return f"{MARCA} {numero} -->"
 
 
 def _ejemplo(numero: str) -> list[str]:

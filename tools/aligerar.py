@@ -1,5 +1,5 @@
-"""Quita de las hojas de estilo lo que ninguna página usa: del tema queda una cuarta parte. Y, del
-código de las páginas, las marcas de lo que no lleva color.
+"""Quita de las hojas de estilo lo que ninguna página usa: del tema queda una cuarta parte. Y, de
+las páginas, las marcas del código que no lleva color y lo que sobra en las figuras.
 
 Una regla se queda si todas las clases y los identificadores de alguno de sus selectores salen, como
 palabras, en alguna página o en algún guion; también las que los guiones del tema componen a trozos.
@@ -13,6 +13,8 @@ import re
 from pathlib import Path
 
 import tinycss2
+
+from figuras import figuras_ligeras
 
 PALABRA = re.compile(r"[A-Za-z_][\w-]*")
 NOMBRE = re.compile(r"[.#]([A-Za-z_][\w-]*)")
@@ -81,11 +83,16 @@ def sin_marcas(pagina: str) -> str:
     return CODIGO.sub(lambda codigo: SIN_COLOR.sub(r"\1", codigo[0]), pagina)
 
 
+def pagina_ligera(pagina: str) -> str:
+    """La página que se publica."""
+    return figuras_ligeras(sin_marcas(pagina))
+
+
 def aligera(sitio: Path) -> int:
     """Aligera las hojas y las páginas de un sitio; devuelve cuántos bytes se han quitado."""
     hay, quitado = palabras(sitio), 0
     hojas = [(ruta, lambda t: aligerada(t, hay)) for ruta in sitio.glob("_static/**/*.css")]
-    for ruta, cambia in hojas + [(ruta, sin_marcas) for ruta in sitio.rglob("*.html")]:
+    for ruta, cambia in hojas + [(ruta, pagina_ligera) for ruta in sitio.rglob("*.html")]:
         antes = ruta.read_text(encoding="utf-8")
         despues = cambia(antes)
         if despues != antes:

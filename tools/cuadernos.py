@@ -26,6 +26,7 @@ import sys
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
+from urllib.parse import urljoin
 
 import nbformat
 from myst_nb.ext.glue import extract_glue_data_cell
@@ -36,6 +37,7 @@ from a_markdown import Conversor, CuadernoImposible, marca_de_ejercicio
 from capitulos import CONSTRUIDO, Capitulo, abre_cache, capitulos
 from celdas import celdas_de
 from citables import Libro
+from figuras import aligera_figura
 
 INSTALA = """\
 # Si falta la biblioteca del libro (por ejemplo, en Colab), se instala; lo que ya está no se toca.
@@ -48,6 +50,7 @@ SIN_SALIDAS = "sin-salidas"
 OCULTAS = {"hide-input", "hide-cell", "remove-input", "comprobacion", "dibujo"}
 DIBUJO = "Código de la figura"
 COMPROBACION = "Comprobación"
+DIBUJADO = re.compile(r'<svg [^>]*aria-label="[^"]*"[^>]*max-width.*?</svg>', re.DOTALL)
 
 
 def ejecutado(capitulo: Capitulo) -> NotebookNode | None:
@@ -115,36 +118,53 @@ def _de_codigo(celda: NotebookNode) -> NotebookNode:
     return new_code_cell(fuente, metadata=metadatos)
 
 
-def salidas_de(celda: NotebookNode) -> list[NotebookNode]:
-    """Las salidas que se ven: sin los valores publicados con ``glue``, que no enseñan nada."""
+def salidas_de(celda: NotebookNode, pagina: str = "") -> list[NotebookNode]:
+    """Las salidas que se ven: sin los valores publicados con ``glue``, que no enseñan nada, y con
+    los enlaces de ``pagina``, la dirección del capítulo, enteros.
+    """
     vistas = []
     for salida in celda.get("outputs", []):
         if "scrapbook" in salida.get("metadata", {}):
             continue
-        copia = _figura_quieta(copy.deepcopy(salida))
+        copia = copy.deepcopy(salida)
+        if codigo := copia.get("data", {}).get("text/html"):
+            copia.data["text/html"] = _con_enlaces(_quieto(codigo), pagina)
         if "execution_count" in copia:
             copia.execution_count = None
         vistas.append(copia)
     return vistas
 
 
-def _figura_quieta(salida: NotebookNode) -> NotebookNode:
-    """Una figura, como imagen: de un SVG escrito en el HTML, un cuaderno en el que no se confía
-    solo deja las letras.
+def _quieto(codigo: str) -> str:
+    """Una figura, como imagen, y el dibujo de un explorador también: de un SVG escrito en el HTML,
+    un cuaderno en el que no se confía solo deja las letras.
     """
-    datos = salida.get("data", {})
-    figura = re.search(r"<svg .*</svg>", datos.get("text/html", ""), re.DOTALL)
-    if not figura or "image/png" not in datos:
-        return salida
-    dibujo = re.sub(r"var\(--[\w-]+, ?((?:[^()]|\([^()]*\))*)\)", r"\1", figura[0])
+    visible, guion, resto = codigo.partition("<script")
+    if visible.startswith('<div class="atento-figura"'):
+        return _imagen(DIBUJADO.search(visible)[0])
+    return DIBUJADO.sub(lambda dibujo: _imagen(dibujo[0]), visible) + guion + resto
+
+
+def _imagen(dibujo: str) -> str:
+    """Un dibujo de ``atento.plots`` como imagen, con sus colores claros sobre fondo blanco."""
+    dibujo = re.sub(r"var\(--[\w-]+, ?((?:[^()]|\([^()]*\))*)\)", r"\1", dibujo)
     alternativo = re.search(r'aria-label="([^"]*)"', dibujo)[1]
     ancho = re.search(r"max-width:(\d+)px", dibujo)[1]
-    dibujo = dibujo.replace("overflow:visible", "background:#fff", 1)
+    dibujo = aligera_figura(dibujo.replace("overflow:visible", "background:#fff", 1))
     codigo = base64.b64encode(dibujo.encode()).decode()
-    datos["text/html"] = (
-        f'<img alt="{alternativo}" width="{ancho}" src="data:image/svg+xml;base64,{codigo}">'
+    return (
+        f'<img alt="{alternativo}" width="{ancho}" style="width:100%;max-width:{ancho}px;'
+        f'height:auto" src="data:image/svg+xml;base64,{codigo}">'
     )
-    return salida
+
+
+def _con_enlaces(codigo: str, pagina: str) -> str:
+    """Los enlaces de una salida, que son de la página, enteros; también los que repiten sus
+    datos.
+    """
+    for enlace in set(re.findall(r'href="([^"]*)"', codigo)):
+        codigo = codigo.replace(f'"{enlace}"', f'"{urljoin(pagina, enlace)}"')
+    return codigo
 
 
 def _de_texto(texto: str) -> Iterator[NotebookNode]:
@@ -172,7 +192,7 @@ def cuaderno(
     for celda in original.cells:
         if celda.cell_type == "code":
             nueva = _de_codigo(celda)
-            nueva.outputs = salidas_de(next(con_salidas, {}))
+            nueva.outputs = salidas_de(next(con_salidas, {}), libro.url(documento))
             celdas.append(nueva)
         elif texto := conversor.texto(celda.source):
             celdas += _de_texto(texto)

@@ -18,7 +18,6 @@ from contextlib import contextmanager
 
 import torch
 import torch.nn.functional as F
-from einops import rearrange
 from jaxtyping import Bool, Float, Real
 from torch import Tensor, nn
 
@@ -272,7 +271,7 @@ class MultiHeadAttention(nn.Module):
             key, value = cache.joined(key, value)
         bias = self._bias(plain, key, places)
         output, weights = self._mix(query, key, value, mask, bias, need_weights)
-        output = rearrange(output, "... head query d_head -> ... query (head d_head)")  # unir
+        output = output.transpose(-3, -2).flatten(-2)  # unir: (…, query, d_model)
         output = self.project_output(output)
         if cache is not None:
             cache.store(key, value)
@@ -303,7 +302,7 @@ class MultiHeadAttention(nn.Module):
         return Memory(self._split(self.project_key(key)), self._split(self.project_value(value)))
 
     def _split(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch head n d_head"]:
-        return rearrange(x, "... n (head d_head) -> ... head n d_head", d_head=self.d_head)
+        return x.unflatten(-1, (-1, self.d_head)).transpose(-3, -2)
 
     def _places(self, query, key, start, positions, key_positions) -> tuple | None:
         """Las posiciones de las consultas y las de las claves, guardadas y nuevas, si se usan."""

@@ -134,8 +134,8 @@ def _places(
         positions = torch.arange(len(cache) + n, device=x.device)
     own, crossed = {}, {}
     if positions is not None:
-        crossed["positions"] = positions[..., -n:]  # las nuevas
-        own = {"positions": positions[..., -n:], "key_positions": positions}
+        new = positions[..., -n:]
+        own, crossed = {"positions": new, "key_positions": positions}, {"positions": new}
     if memory_positions is not None:
         crossed["key_positions"] = memory_positions
     return own, crossed

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch._C import _functorch
 
-from atento.shapes import require_floating, require_same_kind
+from atento.shapes import is_readable, require_axis, require_floating, require_same_kind
 
 
 class Memory(NamedTuple):
@@ -25,11 +26,17 @@ class KVCache:
 
     Cada llamada a :meth:`append` añade posiciones nuevas al final; sirve para una sola capa y una
     sola secuencia (o lote). ``len(cache)`` es el número de posiciones guardadas.
+
+    Sin gradientes, lo guardado está al principio de una tabla con sitio de sobra, que se hace el
+    doble de larga cuando se llena: añadir una posición no vuelve a copiar las anteriores. Tras
+    elegir filas, que ya copia, se espera a que crezca dos veces.
     """
 
     def __init__(self) -> None:
         self.key: Tensor | None = None  # (…, head, key, d_head)
         self.value: Tensor | None = None  # (…, head, key, d_head)
+        self._room: _Room | None = None
+        self._chosen = False  # recién elegidas sus filas: el haz las vuelve a elegir en cada paso
 
     def __len__(self) -> int:
         return 0 if self.key is None else self.key.shape[-2]
@@ -46,6 +53,9 @@ class KVCache:
             return key, value
         _require_like(key, self.key, "key")
         _require_like(value, self.value, "value")
+        require_axis(value, -2, key.shape[-2], name="value (nuevo)", label="key", like="key")
+        if self._has_room(key, value):
+            return self._room.write(key, value)
         return torch.cat([self.key, key], dim=-2), torch.cat([self.value, value], dim=-2)
 
     def store(
@@ -65,22 +75,73 @@ class KVCache:
         self.store(key, value)
         return key, value
 
+    def _has_room(self, key: Tensor, value: Tensor) -> bool:
+        """Dice si hay tablas donde escribir detrás de lo guardado; si puede, las hace."""
+        if not _plain(key, value) or (key.dtype, value.dtype) != (self.key.dtype, self.value.dtype):
+            return False
+        room = self._room
+        if room is not None and room.follows(self.key, self.value, key.shape[-2]):
+            return True
+        if self._chosen or not _plain(self.key, self.value):
+            self._chosen = False
+            return False
+        self._room = _Room(self.key, self.value, 2 * (len(self) + key.shape[-2]))
+        return True
+
     def copy(self) -> "KVCache":
         """Devuelve otra caché con lo mismo; al crecer una, la otra no cambia. No copia números."""
         other = KVCache()
         other.key, other.value = self.key, self.value
+        other._room, other._chosen = self._room, self._chosen
         return other
 
     def select(self, rows: Int[Tensor, " new_batch"]) -> "KVCache":
         """Devuelve otra caché con esas filas del lote, en ese orden, que pueden repetirse."""
         other = KVCache()
         if self.key is not None:
-            other.key, other.value = self.key[rows], self.value[rows]
+            other.key, other.value, other._chosen = self.key[rows], self.value[rows], True
         return other
 
     def reset(self) -> None:
         """Vacía la caché, para empezar otra secuencia."""
-        self.key = self.value = None
+        self.key = self.value = self._room = None
+        self._chosen = False
+
+
+class _Room:
+    """Dos tablas con sitio de sobra. Las comparten las cachés que fueron copia una de otra.
+
+    Una fila se escribe una sola vez: la ocupa la primera caché que llega a ella. Si otra copia
+    quiere seguir desde el mismo sitio, :meth:`follows` dice que no, y se hace sus propias tablas.
+    """
+
+    def __init__(self, key: Tensor, value: Tensor, capacity: int) -> None:
+        self.key, self.value = (
+            x.new_empty((*x.shape[:-2], capacity, x.shape[-1])) for x in (key, value)
+        )
+        self.used = 0
+        self.write(key, value)
+
+    def follows(self, key: Tensor, value: Tensor, new: int) -> bool:
+        """Dice si ``key`` y ``value`` son todo lo escrito y detrás caben ``new`` filas."""
+        same = key.data_ptr() == self.key.data_ptr() and value.data_ptr() == self.value.data_ptr()
+        fits = self.used == key.shape[-2] and self.used + new <= self.key.shape[-2]
+        return same and fits and (torch.is_inference_mode_enabled() or not self.key.is_inference())
+
+    def write(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Escribe las filas siguientes y devuelve las que ya hay, (…, head, key, d_head)."""
+        start, self.used = self.used, self.used + key.shape[-2]
+        for table, rows in ((self.key, key), (self.value, value)):
+            table[..., start : self.used, :] = rows
+        return self.key[..., : self.used, :], self.value[..., : self.used, :]
+
+
+def _plain(key: Tensor, value: Tensor) -> bool:
+    """Dice si se pueden copiar dentro de otros: sin gradientes, ``torch.func`` ni compilador."""
+    if torch.is_grad_enabled() or not (is_readable(key) and is_readable(value)):
+        return False
+    wrapped = _functorch.is_functorch_wrapped_tensor
+    return not (wrapped(key) or wrapped(value))
 
 
 def _require_like(new: Tensor, stored: Tensor, name: str) -> None:

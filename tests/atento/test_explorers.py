@@ -176,6 +176,23 @@ def make_schedule(**changes):
     return explorers.schedule(**({"stored": make_runs(), "name": "prueba"} | changes))
 
 
+TEXT = "La niña come y los niños comen: comían, comerán y comimos. ¿Comes tú? Comen doce niñas."
+
+
+def make_merges(**changes):
+    given = {
+        "bpe": BPE.train([TEXT] * 3, 70),
+        "unigram": Unigram.train([TEXT] * 3, 60),
+        "text": "Los niños comen",
+        "name": "prueba",
+    }
+    return explorers.merges(**(given | changes))
+
+
+def make_paths(**changes):
+    return explorers.paths(**({"words": WORDS, "name": "prueba"} | changes))
+
+
 MAKERS = {
     "adder": make_adder,
     "stepper": make_stepper,
@@ -189,6 +206,8 @@ MAKERS = {
     "beam": make_beam,
     "sampling": make_sampling,
     "schedule": make_schedule,
+    "merges": make_merges,
+    "paths": make_paths,
 }
 every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
@@ -216,7 +235,7 @@ def test_the_page_is_small_repeatable_and_offline(make):
 @every_explorer
 def test_a_label_cannot_break_out_of_the_page(make):
     hostile = "</script><b>&"
-    labels = dict.fromkeys(("stepper", "plane", "mask", "stream", "sampling"), "words")
+    labels = dict.fromkeys(("stepper", "plane", "mask", "stream", "sampling", "paths"), "words")
     labels |= {"softmax": "keys"}
     label = labels.get(make().kind)
     named = {label: [hostile] * len(getattr(make(), label))} if label else {}
@@ -522,6 +541,8 @@ def test_every_row_can_answer_the_question(seed):
         assert explorer.solution(row, False) == pytest.approx(
             8 * explorer.solution(row, True), rel=1e-9
         )
+    assert explorer.solution() == explorer.solution(0, True)
+    assert torch.equal(explorer.weights(), explorer.weights(0, 1.0, True))
 
 
 def test_without_javascript_the_softmax_says_its_weights_and_its_answers():
@@ -645,10 +666,6 @@ def test_painted_weights_and_reach_are_those_of_the_library_and_of_the_paths(see
 def test_a_window_learns_one_step_per_layer():
     explorer = make_mask(window=2)
     assert explorer.steps(explorer.presets()["ventana"])[4].tolist() == [4, 3, 2, 1, 0]
-
-
-def make_paths(**changes):
-    return explorers.paths(**({"words": WORDS, "name": "prueba"} | changes))
 
 
 @pytest.mark.parametrize(
@@ -954,6 +971,10 @@ def test_the_draw_is_that_of_the_library(settings):
     )
     heated = (explorer.logits[1] / settings.get("temperature", 1.0)).softmax(-1)
     assert float(found["mass"]) == pytest.approx(float(heated[seen > 0].sum()))
+    assert torch.equal(
+        explorer.compute(**settings)["probs"], explorer.compute(0, **settings)["probs"]
+    )
+    assert explorer.drawn(**settings) == explorer.drawn(0, 0, **settings)
     drawn = explorer.drawn(1, 3, **settings)
     assert len(drawn) == 10 and drawn == explorer.drawn(1, 13, **settings)
     assert set(drawn) <= {WORDS[i] for i in seen.nonzero().flatten().tolist()}
@@ -1051,18 +1072,6 @@ def test_without_javascript_the_schedules_are_tables():
 
 
 # --- Las uniones ---------------------------------------------------------------------------------
-
-TEXT = "La niña come y los niños comen: comían, comerán y comimos. ¿Comes tú? Comen doce niñas."
-
-
-def make_merges(**changes):
-    given = {
-        "bpe": BPE.train([TEXT] * 3, 70),
-        "unigram": Unigram.train([TEXT] * 3, 60),
-        "text": "Los niños comen",
-        "name": "prueba",
-    }
-    return explorers.merges(**(given | changes))
 
 
 def test_el_ultimo_paso_es_el_corte_del_tokenizador():

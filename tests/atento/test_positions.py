@@ -147,6 +147,23 @@ def test_rows_grow_and_follow_the_type():
         close(other(torch.zeros(9, 4, dtype=F64)), code, 0)
 
 
+@pytest.mark.parametrize("kind", [F64, torch.float32])
+def test_positions_given_come_from_the_same_rows(kind):
+    """De una en una, como al generar, revueltas o fuera de la tabla: lo mismo que calculadas."""
+    module = Sinusoidal(8)
+    places = [torch.tensor([p]) for p in range(20)]
+    places += [torch.tensor([7, 0, 31]), torch.arange(6).view(2, 3), torch.tensor([-2, 10**6, 5])]
+    places += [torch.tensor([0.5, 2.0]), torch.tensor([4], dtype=torch.int32)]
+    for at in places:
+        x = torch.zeros(*at.shape, 8, dtype=kind)
+        close(module(x, at), sinusoidal(at, 8, dtype=kind))
+    assert len(module._table) <= 2 * 32, "solo guarda las que hicieron falta, y el doble"
+    mapped = torch.func.vmap(lambda at: module(torch.zeros(3, 8), at))(torch.arange(6).view(2, 3))
+    close(mapped, sinusoidal(torch.arange(6).view(2, 3), 8))
+    compiled = torch.compile(module, backend="eager", fullgraph=True)
+    close(compiled(torch.zeros(2, 8), torch.tensor([3, 1])), sinusoidal(torch.tensor([3, 1]), 8))
+
+
 # --- Índice, tabla y nada -------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from bs4 import BeautifulSoup
+from docutils import nodes
 from libro import soluciones, temario
 from test_extension import CABECERA, _construir
 
@@ -238,6 +239,56 @@ def test_una_etiqueta_que_no_existe_y_un_libro_sin_refutaciones(tmp_path):
     )
     assert estado != 0 and "c04-nada" in salida and "no es una etiqueta del libro" in salida
     assert "Todavía no hay capítulos" in (html / "erratas.html").read_text("utf8")
+
+
+@pytest.mark.parametrize("mapa", [temario.MapaTemario, temario.MapaRefutaciones])
+def test_los_mapas_se_leen_otra_vez_cuando_cambia_algo_de_lo_que_dicen(tmp_path, mapa):
+    (tmp_path / "temario.yml").write_text(yaml.safe_dump({"ATE-02": FILAS["ATE-02"]}), "utf8")
+    (tmp_path / "2-m").mkdir()
+    (tmp_path / "2-m/04-atencion.md").write_text(CAPITULO, "utf8")
+    otra_vez, dependencias = [], []
+    env = SimpleNamespace(
+        srcdir=tmp_path,
+        found_docs={"2-m/04-atencion", "intro"},
+        doc2path=lambda documento: tmp_path / f"{documento}.md",
+        note_reread=lambda: otra_vez.append(True),
+        note_dependency=dependencias.append,
+    )
+    directiva = object.__new__(mapa)
+    directiva.lineno = 1
+    directiva.state = SimpleNamespace(
+        document=SimpleNamespace(settings=SimpleNamespace(env=env)),
+        inline_text=lambda texto, _: ([nodes.Text(texto)], []),
+    )
+    hecho = directiva.run()
+    assert hecho and otra_vez == [True]
+    dicho = {
+        temario.MapaTemario: "4. La atención; 4. La atención",
+        temario.MapaRefutaciones: "«Todo baja»\n\nCapítulo 4",
+    }[mapa]
+    assert any(dicho in nodo.astext() for nodo in hecho)
+    suyos = ["temario.yml"] if mapa is temario.MapaTemario else []
+    assert dependencias == [str(tmp_path / x) for x in (*suyos, "2-m/04-atencion.md")]
+
+
+def test_los_enlaces_pendientes_se_resuelven_o_avisan(monkeypatch):
+    dichos = []
+    monkeypatch.setattr(temario.logger, "warning", lambda *a, **k: dichos.append((a[1], k)))
+    doctree = nodes.container()
+    doctree += temario.enlace_pendiente("", "sin destino", etiqueta="c04-nada")
+    doctree += temario.enlace_pendiente("", "con destino", etiqueta="c04-a")
+    doctree += temario.enlace_pendiente("", "refutación", documento="d", ancla="err-R-001")
+    dominio = SimpleNamespace(anonlabels={"c04-a": ("2-m/04-x", "ancla")})
+    app = SimpleNamespace(
+        env=SimpleNamespace(get_domain=lambda _: dominio),
+        builder=SimpleNamespace(get_relative_uri=lambda de, a: f"{de}→{a}"),
+    )
+    temario._resolver(app, doctree, "aquí")
+    assert doctree.astext() == "sin destino\n\ncon destino\n\nrefutación"
+    enlaces = list(doctree.findall(nodes.reference))
+    assert [x["refuri"] for x in enlaces] == ["aquí→2-m/04-x#ancla", "aquí→d#err-R-001"]
+    assert all(x["internal"] for x in enlaces)
+    assert dichos == [("c04-nada", {"location": "aquí", "type": "temario"})]
 
 
 # --- Las páginas que escribe tools/apendices.py ---------------------------------------------------

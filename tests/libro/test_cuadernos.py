@@ -1,6 +1,8 @@
 """Los cuadernos para descargar: Markdown corriente, el código del capítulo y nada de MyST."""
 
+import ast
 import base64
+import json
 import os
 import re
 import subprocess
@@ -13,9 +15,11 @@ from nbformat.v4 import new_code_cell, new_output
 import celdas
 import citables
 import cuadernos
-from a_markdown import Conversor, CuadernoImposible, sin_macros
-from atento import plots
+from a_markdown import Conversor, CuadernoImposible, _a_fondo_plegado, sin_macros
+from atento import explorers, plots
+from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from atento.plots.svg import picture
+from calificador.carga import curso
 
 CABECERA = """\
 ---
@@ -333,7 +337,8 @@ def test_figures_survive_a_notebook_that_is_not_trusted(libro):
     celda = new_code_cell("x", outputs=[new_output("display_data", data=dict(datos)), otra])
     figura, quieta = cuadernos.salidas_de(celda)
     imagen = re.fullmatch(
-        r'<img alt="([^"]*)" width="480" src="data:image/svg\+xml;base64,(.*)">',
+        r'<img alt="([^"]*)" width="480" style="width:100%;max-width:480px;height:auto"'
+        r' src="data:image/svg\+xml;base64,(.*)">',
         figura.data["text/html"],
     )
     assert imagen[1] == alt and figura.data["image/png"] == datos["image/png"] and quieta == otra
@@ -343,6 +348,30 @@ def test_figures_survive_a_notebook_that_is_not_trusted(libro):
         base64.b64decode(datos["image/png"]).startswith(b"\x89PNG")
         and celda.outputs[0].data == datos
     )
+
+
+def test_the_drawing_and_the_links_of_an_explorer_survive_too(libro):
+    """El mapa del capítulo 11: sin guiones, una imagen y enlaces que llegan; con ellos, los mismos
+    enlaces en sus datos.
+    """
+    model = Seq2Seq(Seq2SeqConfig(source_vocab=5, target_vocab=5, d_model=4, n_heads=2, d_ff=8))
+    links = {"embedding": ("La entrada", "#c11-x"), "causal": ("Máscaras", "../2-m/07-m.html#x")}
+    mapa = explorers.architecture(
+        model, ["uno", "dos"], ["one"], source_ids=[3, 4], target_ids=[3],
+        vocabulary=list("abcde"), links=links, name="mapa",
+    )  # fmt: skip
+    celda = new_code_cell(
+        "x", outputs=[new_output("display_data", data={"text/html": mapa._repr_html_()})]
+    )
+    (salida,) = cuadernos.salidas_de(celda, libro.url("3-a/11-x"))
+    visible, _, resto = salida.data["text/html"].partition("<script")
+    assert "<svg" not in visible and "<text" not in visible and "register(" in resto
+    dibujo = re.search(r'<div class="machine"><img alt="[^"]{40,}" .*base64,(.*?)">', visible)[1]
+    assert ET.fromstring(base64.b64decode(dibujo)) is not None
+    enlaces = set(re.findall(r'href="([^"]*)"', visible))
+    assert enlaces == {libro.url("3-a/11-x", "c11-x"), libro.url("2-m/07-m", "x")}
+    datos = json.loads(resto[resto.index(">") + 1 : resto.index("</script>")])
+    assert {parte["link"][1] for parte in datos["parts"] if parte["link"]} == enlaces
 
 
 def test_export_writes_both_and_removes_what_is_left_over(libro, tmp_path, monkeypatch):
@@ -483,6 +512,31 @@ def test_every_exercise_brings_its_two_cells(real, libro_real):
         assert "# noqa" not in fuente
 
 
+@pytest.mark.parametrize("ejercicio", sorted(curso().ejercicios))
+def test_the_example_fits_in_its_cell(ejercicio):
+    """Un ejemplo se lee sin desplazarse, y partido dice lo mismo."""
+    ejemplo = celdas.ejemplo_de(ejercicio)
+    for linea in ejemplo.codigo.splitlines() if ejemplo else []:
+        renglones = celdas.en_renglones(linea)
+        assert max(map(len, renglones)) <= celdas.ANCHO, renglones
+        assert ast.dump(ast.parse("\n".join(renglones))) == ast.dump(ast.parse(linea))
+
+
+@pytest.mark.parametrize(
+    "real", [c for c in CAPITULOS if c.referencia.exists()], ids=lambda c: c.nombre
+)
+def test_no_output_depends_on_the_page(real, libro_real):
+    """Los enlaces de las salidas son enteros, y sus dibujos, imágenes."""
+    cuaderno = cuadernos.cuaderno(
+        real, libro_real, cuadernos.publicados(hecho := cuadernos.ejecutado(real)), hecho
+    )
+    salidas = (s for c in cuaderno.cells for s in c.get("outputs", []))
+    for codigo in (s.get("data", {}).get("text/html", "") for s in salidas):
+        visible = re.sub(r"<script.*?</script>", "", codigo, flags=re.DOTALL)
+        assert "<svg" not in visible
+        assert all(e.startswith("https://") for e in re.findall(r'href="([^"]*)"', visible))
+
+
 @pytest.mark.parametrize("real", CAPITULOS, ids=lambda c: c.nombre)
 def test_no_equation_of_a_box_takes_more_than_a_line(real, libro_real):
     """JupyterLab mete los «>» de la cita en la fórmula (jupyterlab, 16755), y con una línea impar
@@ -537,6 +591,11 @@ def test_no_escape_is_left_in_the_prose(real, libro_real):
         ),
         ("```{raw} html\n<b>x</b>\n```", ""),
         ("```{fin-a-fondo}\n```", "---"),
+        ("```{a-fondo} Más\n```\n\nDos.\n\n| a |\n|---|\n| b |\n\n```{fin-a-fondo}\n```\n\nFuera.",
+         "<details>\n<summary>A fondo: Más</summary>\n\nDos.\n\n| a |\n|---|\n| b |\n\n"
+         "</details>\n\nFuera."),
+        ("```{fin-a-fondo}\n```\n\n```{a-fondo} Más\n```\n\nDos.",
+         "---\n\n**A fondo: Más**\n\nDos."),
         ("Pulsa {kbd}`Ctrl`, x{sub}`2`, {abbr}`RAE` y {math}`\\Q`.",
          "Pulsa <kbd>Ctrl</kbd>, x<sub>2</sub>, RAE y $Q$."),
         ("{py:obj}`~atento.masks.combine`, {py:mod}`atento.masks` y {py:obj}`esta <atento.rng>`",
@@ -545,6 +604,14 @@ def test_no_escape_is_left_in_the_prose(real, libro_real):
 )  # fmt: skip
 def test_each_piece_becomes_plain_markdown(libro, antes, despues):
     assert Conversor(libro, "2-m/04-muestra", {}).texto(antes) == despues
+
+
+@pytest.mark.parametrize("trozo", ["<!-- celdas del ejercicio 4.2 -->", "```yaml\n---\n```"])
+def test_what_cannot_be_folded_is_left(trozo):
+    """Ni las celdas de un ejercicio ni una raya que está dentro de un bloque de código."""
+    texto = f"---\n\n**A fondo: Más**\n\nUno.\n\n{trozo}\n\nDos.\n\n---"
+    assert _a_fondo_plegado(texto) == texto
+    assert _a_fondo_plegado(texto.replace(trozo, "")).startswith("<details>")
 
 
 def test_what_has_no_chapter_cannot_start_exercises(libro):

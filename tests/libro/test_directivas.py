@@ -1,15 +1,16 @@
 """Las directivas y los roles, en un libro de una página que Sphinx lee sin salir del proceso."""
 
 import re
+from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
 
 # Las piezas que no necesitan MyST-NB ni el resto del libro.
-from libro import demostraciones, didactica, mapa, plegado, tiempos
+from libro import demostraciones, didactica, mapa, plegado, tiempos, tipografia
 from sphinx.application import Sphinx
 
-PIEZAS = (didactica, plegado, tiempos, mapa, demostraciones)
+PIEZAS = (didactica, plegado, tiempos, mapa, demostraciones, tipografia)
 PAGINA = """\
 # Un capítulo
 
@@ -79,8 +80,17 @@ La leyenda.
 ```
 
 ```{prf:proof}
-Se ve.
+Se *ve*.
 ```
+
+```{prf:proof}
+:class: estrecha
+
+- Por partes.
+- Y se acaba.
+```
+
+Sube un 33 % (como {math}`x`), y basta.
 
 Ver {ref}`af-uno` y {ref}`err-R-002`.
 """
@@ -89,8 +99,12 @@ Ver {ref}`af-uno` y {ref}`err-R-002`.
 @pytest.fixture(scope="module")
 def construida(tmp_path_factory) -> tuple[BeautifulSoup, str, dict]:
     """La página, los avisos y lo que la extensión guardó de ella."""
-    carpeta = tmp_path_factory.mktemp("directivas")
-    (carpeta / "04-prueba.md").write_text(PAGINA, "utf-8")
+    return construye(tmp_path_factory.mktemp("directivas"), "04-prueba", PAGINA)
+
+
+def construye(carpeta: Path, nombre: str, texto: str) -> tuple[BeautifulSoup, str, dict]:
+    """Construye una página y devuelve lo mismo que :func:`construida`."""
+    (carpeta / f"{nombre}.md").write_text(texto, "utf-8")
     (carpeta / "mapa.yml").write_text("- parte: Una\n  capitulos: {4: [Cuatro, Idea]}\n", "utf-8")
     (carpeta / "tiempos.json").write_text('{"04": 3.0}', "utf-8")
     avisos = (carpeta / "avisos.txt").open("w+", encoding="utf-8")
@@ -104,7 +118,7 @@ def construida(tmp_path_factory) -> tuple[BeautifulSoup, str, dict]:
         confoverrides={
             "extensions": ["myst_parser", "sphinx_proof", *(p.__name__ for p in PIEZAS)],
             "myst_enable_extensions": ["colon_fence"],
-            "root_doc": "04-prueba",
+            "root_doc": nombre,
             "html_theme": "basic",
             "language": "es",
         },
@@ -113,7 +127,7 @@ def construida(tmp_path_factory) -> tuple[BeautifulSoup, str, dict]:
     )
     aplicacion.build()
     avisos.seek(0)
-    pagina = BeautifulSoup((salida / "04-prueba.html").read_text("utf-8"), "lxml")
+    pagina = BeautifulSoup((salida / f"{nombre}.html").read_text("utf-8"), "lxml")
     return pagina, avisos.read(), dict(aplicacion.env.libro_tiempos)
 
 
@@ -183,3 +197,35 @@ def test_la_tabla_del_curso_lleva_los_tiempos_de_la_pagina(construida):
     assert celdas[:3] == ["1", "4", "Se sabe todo."] and celdas[3].endswith("h")
     assert pagina.select_one("table.semanas tbody em")
     assert list(guardados) == ["04-prueba"] and guardados["04-prueba"].ejecutar == 3.0
+
+
+def test_una_demostracion_lo_dice_al_empezar_aunque_no_empiece_por_un_parrafo(pagina):
+    de_parrafo, de_lista = pagina.select(".demostracion")
+    assert [p.get_text() for p in de_parrafo.find_all("p")] == ["Demostración. Se ve."]
+    assert de_parrafo.p.strong.get_text() == "Demostración. "
+    assert [x.name for x in de_lista.find_all(recursive=False)] == ["p", "ul"]
+    assert de_lista.p.get_text() == "Demostración. " and de_lista.p.strong
+    assert [x.get_text(strip=True) for x in de_lista.select("li")] == ["Por partes.", "Y se acaba."]
+    assert "estrecha" in de_lista["class"] and "estrecha" not in de_parrafo["class"]
+
+
+def test_ni_el_porcentaje_ni_los_signos_de_una_formula_se_separan(pagina):
+    (tramo,) = pagina.select(".sin-corte")
+    assert tramo.get_text() == r"\(x\)),"
+    assert "un 33\N{NO-BREAK SPACE}% (como" in tramo.parent.get_text()
+
+
+@pytest.mark.parametrize(
+    ("texto", "aviso"),
+    [
+        ("```{empezar}\n```", "empezar: esta página no es un capítulo numerado"),
+        ("```{figura} fig-x\n- Una lista.\n```", "«fig-x»: el pie debe empezar por un párrafo"),
+        ("```{figura} fig-x\n```", "«fig-x»: el pie debe empezar por un párrafo"),
+        ("```{fuente} atento.nada\n```", "no se encuentra «atento.nada» en el paquete"),
+        ("Algo {refutacion}`R-2`.", "refutacion: llegó «R-2»; se esperaba «R-002»"),
+        (":::{repaso}\n:::{respuesta}\nSí.\n:::\n:::", "{respuesta} está dentro de otra con"),
+        ("```{prf:proof}\n```", "Content block expected"),
+    ],
+)
+def test_lo_que_se_escribe_mal_se_dice(tmp_path, texto, aviso):
+    assert aviso in construye(tmp_path, "suelta", f"# Una página\n\n{texto}\n")[1]

@@ -209,6 +209,20 @@ $$ (eq-c)
 :label: ej-4-1
 ```
 
+```{table} De pesos
+:label: tab-a
+|a|
+|-|
+```
+
+:::{a-fondo} Más
+:label: af-a
+:::
+
+:::{a-fondo} Sin etiqueta
+Algo.
+:::
+
 (c04-codigo)=
 ```{code-cell} python
 1
@@ -238,6 +252,8 @@ def indice():
         ("fig-a", "Figura", "4.1", ""),
         ("th-a", "Teorema", "4.1", "De la suma"),
         ("ej-4-1", "Ejercicio", "4.1", "Ejercicio 4.1"),
+        ("tab-a", "Tabla", "4.1", "De pesos"),
+        ("af-a", "A fondo", "", "Más"),
         ("eq-ap", "Ecuación", "1", ""),
         ("ap", "Capítulo", "", "X"),
     ],
@@ -368,3 +384,33 @@ def test_cada_linea_de_un_cuerpo_sabe_de_quien_es():
     repaso = doc.directivas[0]
     dentro = [linea.texto for linea in doc.lineas if linea.directiva is repaso]
     assert {"una", "dos"} <= set(dentro) and "fuera" not in dentro
+
+
+def test_lo_que_no_lleva_etiqueta_no_es_destino(indice):
+    assert "" not in indice.destinos
+
+
+@pytest.mark.parametrize("nombre", ["exercise", "admonition", "prf:theorem", "prf:lemma"])
+def test_el_titulo_de_una_directiva_es_un_titulo(nombre):
+    doc = analiza(f"# T\n\n```{{{nombre}}} De la suma\nAlgo.\n```\n")
+    assert linea(doc, "De la suma").clase == "titulo"
+
+
+def test_el_codigo_sangrado_no_es_prosa():
+    doc = analiza("# T\n\nProsa.\n\n    x = 1\n\nMás.\n")
+    assert linea(doc, "    x = 1").clase == "codigo"
+    assert [x.texto for x in doc.prosa(titulos=False)] == ["Prosa.", "Más."]
+
+
+def test_de_donde_a_donde_va_lo_plegado():
+    uno, otro = ":::{a-fondo} A\nDos.\nTres.\n:::", ":::{a-fondo} B\nCinco.\n:::"
+    doc = analiza(f"# T\n\nUno.\n\n{uno}\n\nCuatro.\n\n{otro}\n")
+    plegadas = [x.numero for x in doc.lineas if x.a_fondo]
+    tramos = doc.tramos_a_fondo()
+    assert len(tramos) == 2 and [n for a, b in tramos for n in range(a, b + 1)] == plegadas
+    assert analiza("# T\n\nUno.\n").tramos_a_fondo() == []
+
+
+def test_una_celda_dice_lo_que_comprueba():
+    (con, sin) = analiza(PAGINA).celdas
+    assert (con.comprueba, sin.comprueba) == ("Coinciden", "")

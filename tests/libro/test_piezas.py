@@ -235,6 +235,12 @@ def test_los_guiones_de_sphinx_se_quitan_de_cada_pagina(formato, quedan):
         (["Devuelve:", "    uno"], ["", ":Devuelve: uno"]),
         (["Raises:", "    ValueError: si", "Fin."], ["", ":Errores: ValueError: si", "Fin."]),
         (["Texto.", "    sangrado"], ["Texto.", "    sangrado"]),
+        (["Errores: a", "", "sigue."], [":Errores: a", "", "sigue."]),
+        (
+            ["Atributos", "---------", "x: uno", "", "y: dos"],
+            ["", "**Atributos**", "", "``x``", "    uno", "", "y: dos"],
+        ),
+        (["Errores: a", "", "      cita"], [":Errores: a", "", "      cita"]),
         (["Args:", "    x: a", "Fin.", "    y: b"], ["", ":param x: a", "Fin.", "    y: b"]),
     ],
 )
@@ -504,7 +510,7 @@ def test_los_minutos_de_los_ejercicios_salen_del_registro():
     from calificador.ejercicios.cap04 import EJERCICIOS
 
     pagina = documento("")
-    for etiqueta in ("ej-4-1", "ej-4-2", "ej-99-1", "ra-4-1"):
+    for etiqueta in ("ej-99-1", "ej-4-1", "ej-4-2", "ra-4-1"):
         pagina += exercise_node(label=etiqueta)
     pagina += nodes.admonition(label="ej-4-3")
     suyos = [e for e in EJERCICIOS if e.id in ("4.1", "4.2")]

@@ -1,5 +1,6 @@
 """Las hojas de estilo aligeradas: se va lo que nadie usa y se queda todo lo demás."""
 
+import os
 import re
 from pathlib import Path
 
@@ -22,6 +23,11 @@ from aligerar import SIN_COLOR, aligera, aligerada, sin_marcas
         (".bs-tooltip-top{x:1}", ".bs-tooltip-top{x:1}"),
         (".b .a{x:1}", ""),
         ("#b{x:1}", ""),
+        ("#a{x:1}", "#a{x:1}"),
+        ('@import "f.css";', '@import "f.css";'),
+        ("@MEDIA print{.a{z:3}}", "@MEDIA print{.a{z:3}}"),
+        ("@media print{@supports (x:y){.a{z:3}.b{z:4}}}", "@media print{@supports (x:y){.a{z:3}}}"),
+        ("@keyframes b{from{x:1}}", "@keyframes b{from{x:1}}"),
         ('@font-face{src:url("f.woff2")}', '@font-face{src:url("f.woff2")}'),
     ],
 )
@@ -33,10 +39,17 @@ def test_se_mira_en_paginas_y_guiones(tmp_path):
     (tmp_path / "_static").mkdir()
     (tmp_path / "p.html").write_text('<p class="a">', "utf-8")
     (tmp_path / "_static" / "g.js").write_text('x.classList.add("b")', "utf-8")
-    hoja = tmp_path / "_static" / "h.css"
-    hoja.write_text(".a{x:1}.b{x:2}.c{x:3}", "utf-8")
-    assert aligera(tmp_path) == len(".c{x:3}")
-    assert hoja.read_text("utf-8") == ".a{x:1}.b{x:2}"
+    (tmp_path / "guiones").mkdir()
+    (tmp_path / "guiones" / "libro.js").write_text('"d"', "utf-8")
+    (tmp_path / "_static" / "hondo").mkdir()
+    (tmp_path / "_static" / "hondo" / "fontawesome.js").write_text('"c"', "utf-8")
+    hoja, igual = (tmp_path / "_static" / x for x in ("h.css", "hondo/igual.css"))
+    hoja.write_text(".a{x:1}.b{x:2}.c{x:'ñ'}.d{x:4}", "utf-8")
+    igual.write_text(".a{x:1}", "utf-8")
+    os.utime(igual, (0, 0))
+    assert aligera(tmp_path) == len(".c{x:'ñ'}") + 1
+    assert hoja.read_text("utf-8") == ".a{x:1}.b{x:2}.d{x:4}"
+    assert igual.stat().st_mtime == 0  # lo que no cambia no se escribe
 
 
 def test_el_codigo_solo_se_marca_donde_cambia():

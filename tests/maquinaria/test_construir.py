@@ -162,7 +162,7 @@ def test_los_cuadernos_de_nbval_se_aprovechan(taller, consola, monkeypatch):
 
 
 def test_sin_sitio_en_el_disco_no_se_empieza(monkeypatch):
-    for libres, falla in ((299, True), (301, False)):
+    for libres, falla in ((299, True), (300, False)):
         monkeypatch.setattr(
             "construir.shutil.disk_usage", lambda ruta, n=libres: type("U", (), {"free": n * 2**20})
         )

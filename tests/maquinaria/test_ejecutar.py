@@ -2,10 +2,15 @@
 caché.
 """
 
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 
 import nbformat
+import psutil
 import pytest
 from jupyter_cache import get_cache
 from rich.console import Console
@@ -90,6 +95,43 @@ def test_se_deja_de_ejecutar_cuando_se_pide(tmp_path):
     with pytest.raises(CapituloRoto, match="interrumpido"):
         ejecuta(capitulo(tmp_path, "import time; time.sleep(60)"), corte=corte)
     assert time.monotonic() - inicio < 30
+
+
+CON_NUCLEO = """
+import sys
+from pathlib import Path
+from rich.console import Console
+from procesos import principal
+import ejecutar
+from jupyter_cache import get_cache
+from test_herramientas import capitulo
+carpeta = Path(sys.argv[1])
+ejecutar.abre_cache = lambda _: get_cache(str(carpeta / "cache"))
+lento = f"open({str(carpeta / 'nucleo')!r}, 'w').write(str(__import__('os').getpid()))"
+lista = [capitulo(carpeta, f"{lento}; import time; time.sleep(100)")]
+principal(lambda: ejecutar.ejecuta_pendientes(lista, Console()))
+"""
+
+
+@pytest.mark.parametrize("sin_colgar", [False, True], ids=["terminal", "nohup"])
+def test_sigterm_mientras_ejecuta_acaba_tambien_con_el_nucleo(tmp_path, sin_colgar):
+    """También bajo ``nohup``, que deja sin atender SIGHUP."""
+    colgar = (lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) if sin_colgar else None
+    entorno = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    orden = [sys.executable, "-c", CON_NUCLEO, str(tmp_path)]
+    with subprocess.Popen(
+        orden, env=entorno, preexec_fn=colgar, stdout=subprocess.DEVNULL
+    ) as proceso:
+        fin = time.monotonic() + 60
+        nucleo = tmp_path / "nucleo"
+        while not (nucleo.exists() and nucleo.read_text()) and time.monotonic() < fin:
+            time.sleep(0.1)
+        proceso.terminate()
+        try:
+            assert proceso.wait(timeout=30) == 128 + signal.SIGTERM
+        finally:
+            proceso.kill()
+    assert not psutil.pid_exists(int(nucleo.read_text()))
 
 
 @pytest.fixture

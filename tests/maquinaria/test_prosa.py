@@ -1,5 +1,6 @@
 """De una página a su prosa: qué frases quedan, cómo se leen y cuándo cambia la fecha."""
 
+import functools
 import json
 from types import SimpleNamespace
 
@@ -128,3 +129,48 @@ def test_quien_la_lee(tmp_path):
     (tmp_path / "b").mkdir()
     lee = capitulo(tmp_path, "from atento.tasks import prose")
     assert prosa.lectores([lee, capitulo(tmp_path / "b", "from atento import masks")]) == [lee]
+
+
+def test_solo_dan_prosa_las_paginas_que_la_tienen_y_no_se_generan(tmp_path):
+    larga = "# Título\n\n" + "\n\n".join(
+        f"Esta es la frase de número {n} entera." for n in range(prosa.FRASES_DE_UNA_PAGINA)
+    )
+    textos = {"1-a/01-a": larga, "1-a/02-b": "# Corta\n\nUna frase entera y ya.\n"}
+    textos["apendices/api/x"] = larga
+    for nombre, texto in textos.items():
+        (tmp_path / nombre).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"{nombre}.md").write_text(texto, "utf8")
+    titulos = {nombre: nombre.upper() for nombre in textos}
+    libro = SimpleNamespace(ruta=tmp_path, titulos=titulos, referencias=OBRAS)
+    (clave,) = hay = prosa.paginas(libro)
+    assert clave == "01" and hay["01"]["title"] == "1-A/01-A"
+    assert len(hay["01"]["paragraphs"]) == prosa.FRASES_DE_UNA_PAGINA
+    assert hay["01"]["paragraphs"][0] == "Esta es la frase de número 0 entera."
+    sin_referencia = SimpleNamespace(referencia=tmp_path / "no.ipynb")
+    assert prosa.numeros_de(sin_referencia) == {}
+
+
+@pytest.mark.parametrize("opciones", [[], ["--solo-texto"]])
+def test_la_orden_guarda_la_prosa_y_repite_a_quien_la_lee(tmp_path, monkeypatch, capsys, opciones):
+    import referencias
+
+    destino, rehechos = tmp_path / "prosa.json", []
+    hay = {"01": {"title": "Uno", "paragraphs": ["Una frase entera.", "Y otra más."]}}
+    lector = SimpleNamespace(clave="14")
+    monkeypatch.setattr(prosa, "Libro", lambda: None)
+    monkeypatch.setattr(prosa, "paginas", lambda libro: hay)
+    monkeypatch.setattr(prosa, "escribe", functools.partial(prosa.escribe, destino=destino))
+    monkeypatch.setattr(prosa, "capitulos", lambda: [lector])
+    monkeypatch.setattr(prosa, "lectores", lambda lista: lista)
+    monkeypatch.setattr(referencias, "rehace", lambda lista, consola: rehechos.extend(lista))
+    monkeypatch.setattr("sys.argv", ["prosa.py", *opciones])
+    prosa.main()
+    dicho = " ".join(capsys.readouterr().out.split())
+    assert "Guardadas 6 palabras de 1 páginas" in dicho and "La leen los capítulos 14" in dicho
+    assert destino.exists() and rehechos == ([] if opciones else [lector])
+    prosa.main()
+    assert capsys.readouterr().out == "La prosa guardada es la del libro de ahora.\n"
+    hay["01"]["paragraphs"].pop()
+    monkeypatch.setattr(prosa, "lectores", lambda lista: [])
+    prosa.main()
+    assert "La leen" not in capsys.readouterr().out and len(rehechos) == (not opciones)

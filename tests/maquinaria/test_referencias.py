@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -137,6 +138,17 @@ def test_un_capitulo_roto_no_toca_su_referencia(uno, monkeypatch, tmp_path):
 
 
 # --- Tiempos, cachés y elección -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pedido", [[], ["01"]])
+def test_la_orden_de_los_tiempos_apunta_los_pedidos(monkeypatch, capsys, pedido):
+    apuntados = []
+    monkeypatch.setattr(tiempos, "elegidos", lambda cual: [cual])
+    monkeypatch.setattr(tiempos, "capitulos", lambda: [SimpleNamespace(clave="01")])
+    monkeypatch.setattr(tiempos, "apunta", lambda *a: apuntados.append(a) or "{}\n")
+    monkeypatch.setattr("sys.argv", ["tiempos.py", *pedido])
+    tiempos.main()
+    assert apuntados == [(pedido or [None], ["01"])] and capsys.readouterr().out == "{}\n"
 
 
 def test_los_tiempos_de_los_demas_no_se_tocan(uno, tmp_path):

@@ -124,6 +124,21 @@ def test_se_elige_la_que_mas_acierta_y_entre_iguales_la_primera(monkeypatch, bie
     assert not any(addition.is_held_out(suma.a, suma.b) for suma in vistas[0])
 
 
+def test_se_elige_con_sumas_que_no_sortea_ninguna_de_las_que_compiten(monkeypatch):
+    semillas = []
+    monkeypatch.setattr(
+        sumador.addition, "generate", lambda n, semilla: semillas.append((n, semilla)) or [None]
+    )
+    monkeypatch.setattr(sumador, "train_14", lambda receta, semilla: (semilla, 1.0))
+    monkeypatch.setattr(sumador, "en_16_bits", lambda modelo: modelo)
+    monkeypatch.setattr(sumador, "aciertos", lambda modelo, sumas: 1)
+    sumador.elegido(CALLADA)
+    ((cuantas, semilla),) = semillas
+    assert cuantas == sumador.ELIGEN == 20_000
+    suyas = {sumador.RECIPE_14["data_seed"] + s for s in sumador.SEMILLAS}
+    assert len(suyas) == 3 and semilla not in suyas
+
+
 def test_lo_entrenado_que_dice_la_ficha_es_lo_que_sale_de_la_receta():
     hechos = trained.facts()
     vistas = sumador.entrenadas(hechos["seed"])
@@ -138,7 +153,7 @@ def test_la_ficha_guardada_es_la_que_se_escribiria_hoy(modelo, monkeypatch):
     hechos = trained.facts()
     monkeypatch.setattr(sumador, "falladas", lambda modelo: hechos["every"]["wrong"])
     monkeypatch.setattr(sumador, "aciertos", lambda modelo, sumas: hechos["held_out"]["right"])
-    nueva = sumador.ficha(hechos["seed"], modelo, hechos["training"]["cpu_seconds"])
+    nueva = sumador.ficha(hechos["seed"], modelo, hechos["training"]["cpu_seconds"] + 0.04)
     for aparte in ("date", "versions"):
         assert nueva.pop(aparte) and hechos.pop(aparte)
     assert nueva == hechos
@@ -150,9 +165,8 @@ def test_la_orden_guarda_el_elegido_con_su_ficha(modelo, monkeypatch, tmp_path):
     monkeypatch.setattr(sumador, "DESTINO", destino)
     monkeypatch.setattr(sumador, "elegido", lambda consola: (0, modelo, 1.0))
     monkeypatch.setattr(sumador, "ficha", lambda *datos: hechos)
-    hilos = torch.get_num_threads()
-    try:
-        sumador.main()
-    finally:
-        torch.set_num_threads(hilos)
+    hilos = []
+    monkeypatch.setattr(sumador.torch, "set_num_threads", hilos.append)
+    sumador.main()
+    assert hilos == [1]  # con más, los números serían otros
     assert destino.read_bytes() == trained.stored_bytes()

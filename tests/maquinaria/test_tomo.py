@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import zipfile
 from contextlib import contextmanager
@@ -32,7 +34,9 @@ UNO = (
     ' href="../cuadernos/x.ipynb">cuaderno</a>.</p><details'
     ' class="dibujo"><summary>Código</summary>x</details><details'
     ' class="a-fondo"><summary>S</summary>y</details><details'
-    ' class="comprobacion"><summary>Bien</summary><div>z</div></details><img src="../_i/f.png"'
+    ' class="comprobacion"><summary>Bien</summary><div>z</div></details><details'
+    ' class="hide above-input"><summary>Show</summary><i>w</i></details><b'
+    ' aria-labelledby="aqui otro"></b><img src="../_i/f.png"'
     ' alt="f"><svg><defs><clipPath id="c"></clipPath></defs><g'
     ' clip-path="url(#c)"></g></svg><script>alert(1)</script>'
 )
@@ -75,6 +79,7 @@ def test_los_enlaces_se_quedan_dentro_y_lo_que_no_entra_va_a_lo_publicado(tomo):
         "https://publicado.org/cuadernos/x.ipynb",
     ]
     assert uno.find(".//g").get("clip-path") == "url(#p-a-uno--c)"
+    assert uno.find(".//b").get("aria-labelledby") == "p-a-uno--aqui p-a-uno--otro"
     assert uno.find(".//img").get("src") == "_i/f.png"
     assert tomo.rotos() == []
 
@@ -92,6 +97,8 @@ def test_no_se_llevan_guiones_ni_codigo_plegado_y_lo_demas_va_desplegado(tomo):
     )
     assert [d.get("class") for d in uno.xpath(".//details[@open]")] == ["a-fondo", "comprobacion"]
     assert "z" not in uno.text_content()
+    escondido = uno.xpath(".//div[@open]")
+    assert [(x.get("class"), x.text_content()) for x in escondido] == [("hide above-input", "w")]
 
 
 def test_el_documento_lleva_indice_y_todas_las_paginas(tomo):
@@ -132,19 +139,22 @@ def test_el_pdf_recupera_los_espacios_de_los_marcadores():
     escritor = PdfWriter()
     for _ in range(2):
         escritor.add_blank_page(100, 100)
-    escritor.add_outline_item("Dospalabras", 1)
+    padre = escritor.add_outline_item("Dospalabras", 1)
+    escritor.add_outline_item("Dedentro", 1, parent=padre)
     escritor.add_named_destination("p-x", 1)
     crudo = io.BytesIO()
     escritor.write(crudo)
     assert numeros(crudo.getvalue()) == {"p-x": 2}
-    hecho = PdfReader(
-        io.BytesIO(con_datos(crudo.getvalue(), "Libro", {"Dospalabras": "Dos palabras"}))
-    )
-    assert [m.title for m in hecho.outline] == ["Dos palabras"]
+    titulos = {"Dospalabras": "Dos palabras", "Dedentro": "De dentro"}
+    hecho = PdfReader(io.BytesIO(con_datos(crudo.getvalue(), "Libro", titulos)))
+    marcador, (de_dentro,) = hecho.outline
+    assert [marcador.title, de_dentro.title] == ["Dos palabras", "De dentro"]
     assert hecho.metadata.title == "Libro" and hecho.root_object["/Lang"] == "es"
 
 
 def test_el_paquete_deja_fuera_lo_que_no_se_usa(sitio, tmp_path_factory):
+    os.utime(sitio / "dos.html", (0, 0))  # de antes de 1980, que un .zip no sabe decir
+    os.utime(sitio / "intro.html", (1_700_000_000, 1_700_000_000))
     for sobra in ("objects.inv", "a/x.css.map", "llevar/libro.pdf"):
         (sitio / sobra).parent.mkdir(exist_ok=True)
         (sitio / sobra).write_text("x", "utf-8")
@@ -156,6 +166,12 @@ def test_el_paquete_deja_fuera_lo_que_no_se_usa(sitio, tmp_path_factory):
             "libro/dos.html",
             "libro/intro.html",
         ]
+        datos = {dato.filename: dato for dato in paquete.infolist()}
+        assert datos["libro/dos.html"].date_time == (1980, 1, 1, 0, 0, 0)
+        assert datos["libro/intro.html"].date_time == (2023, 11, 14, 22, 13, 20)
+        assert {dato.external_attr >> 16 for dato in datos.values()} == {0o644}
+        assert {dato.compress_type for dato in datos.values()} == {zipfile.ZIP_DEFLATED}
+        assert paquete.read("libro/dos.html") == (sitio / "dos.html").read_bytes()
 
 
 # --- El EPUB --------------------------------------------------------------------------------------
@@ -354,6 +370,9 @@ def test_el_pdf_de_un_sitio_de_juguete(sitio, tmp_path):
     assert "Portada" in texto and "Dos" in texto
     paginas = numeros(hecho.read_bytes())
     assert 1 < paginas["p-a-uno"] <= paginas["p-dos"] <= len(lector.pages)
+    indice = next(p.extract_text() for p in lector.pages if "Parte" in p.extract_text())
+    for titulo, prefijo in (("Uno", "p-a-uno"), ("Dos", "p-dos")):
+        assert re.search(rf"{titulo}\W*{paginas[prefijo]}\b", indice), indice
     assert lector.root_object["/MarkInfo"]["/Marked"]
     with tomo_pdf.abierto(tomo, "p { color: red }") as pestana:
         assert pestana.evaluate("innerWidth") == tomo_pdf.ANCHO

@@ -61,13 +61,13 @@ def _numerados(env) -> list[str]:
     return sorted(d for d in env.found_docs if re.match(r"0-[^/]+/|[1-9]-[^/]+/\d\d-", d))
 
 
-def _tabla(
-    anchos: list[int], cabecera: list[str], filas: list[list[nodes.Node]], clase: str
-) -> nodes.table:
-    """Una tabla de docutils a partir de nodos ya hechos."""
+def _tabla(cabecera: list[str], filas: list[list[nodes.Node]], clase: str) -> nodes.table:
+    """Una tabla de docutils a partir de nodos ya hechos; el ancho de las columnas lo da la hoja de
+    estilo.
+    """
     tabla = nodes.table(classes=[clase])
-    grupo = nodes.tgroup(cols=len(anchos))
-    grupo += [nodes.colspec(colwidth=a) for a in anchos]
+    grupo = nodes.tgroup(cols=len(cabecera))
+    grupo += [nodes.colspec() for _ in cabecera]
     titulares: list[nodes.Node] = [nodes.paragraph("", t) for t in cabecera]
     cuerpo = nodes.tbody()
     for fila in filas:
@@ -122,9 +122,7 @@ class MapaTemario(_Mapa):
                 for clave, fila in filas.items()
                 if fila["tema"] == tema
             ]
-            seccion += _tabla(
-                [12, 55, 33], ["Fila", "Qué se enseña", "Dónde"], cuerpo, "mapa-temario"
-            )
+            seccion += _tabla(["Fila", "Qué se enseña", "Dónde"], cuerpo, "mapa-temario")
             salida.append(seccion)
         return salida
 
@@ -175,11 +173,8 @@ class MapaRefutaciones(_Mapa):
                     nodes.paragraph("", "", enlace),
                 ]
             )
-        return [
-            _tabla(
-                [76, 24], ["Lo que suele leerse", "Dónde se desmiente"], cuerpo, "mapa-refutaciones"
-            )
-        ]
+        cabecera = ["Lo que suele leerse", "Dónde se desmiente"]
+        return [_tabla(cabecera, cuerpo, "mapa-refutaciones")]
 
 
 def _resolver(app, doctree: nodes.document, docname: str) -> None:

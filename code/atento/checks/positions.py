@@ -167,11 +167,15 @@ def learned(self: nn.Module, max_len: int, d_model: int) -> None:
 
 
 def looked_up(self: nn.Module, x: Tensor, positions: Tensor | None = None) -> None:
-    """Lanza si ``x`` no casa con la tabla o alguna posición no está en ella."""
+    """Lanza si ``x`` no casa con la tabla o ``positions`` no son enteros, uno por fila."""
     if positions is not None:
         require_integer(positions, name="positions")
     _require_rows(x, positions, self.d_model)
     require_same_kind(x, self.table, name="x", reference_name="table")
+
+
+def require_learned(self: nn.Module, x: Tensor, positions: Tensor | None) -> None:
+    """Lanza si alguna posición no está en la tabla, que puede pasar en cualquier paso."""
     what = f"la tabla aprendió max_len = {self.max_len} posiciones"
     if positions is not None:
         _require_range(positions, self.max_len, name="positions", what=what)

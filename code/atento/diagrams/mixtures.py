@@ -176,16 +176,16 @@ class _Mixture:
         canvas, size = self.canvas, values.shape[1]
         room = PAGE - self.left - self.number_width - 34
         side = min(42.0, 0.7 * room / size)
-        if side < 6:
+        width = min(110.0, room - side * size)
+        x = self.left + width + self.number_width + 26
+        if side < 6 or x + measure(headers[1], SMALL) > PAGE:
             raise ValueError("labels: los nombres y las filas no caben; conviene acortarlos")
         fits = (
             widest_number(values, self.spec) <= side - 3
             and widest_number(self.weights @ values, self.spec) <= side - 3
         )
         spec = self.spec if fits else None
-        width = min(110.0, room - side * size)
         self._weights(width, headers[0])
-        x = self.left + width + self.number_width + 26
         canvas.text(x, 10, headers[1], ha="left", size=SMALL, color=MUTED)
         top = np.abs(values).max()
         for index, row in enumerate(values):
@@ -195,7 +195,10 @@ class _Mixture:
         y = self.top + len(values) * _ROW + 30
         middle = x + size * side / 2
         canvas.arrow([(middle, y - 34), (middle, y - 5)], color=WEIGHT, width=1.6)
-        canvas.text(middle + 10, y - 21, "se suman", ha="left", size=SMALL, color=MUTED)
+        if middle + 10 + measure("se suman", SMALL) < PAGE:
+            canvas.text(middle + 10, y - 21, "se suman", ha="left", size=SMALL, color=MUTED)
+        else:
+            canvas.text(middle - 10, y - 21, "se suman", ha="right", size=SMALL, color=MUTED)
         self._row(x, y, self.weights @ values, side, spec, top)
         canvas.text(x - 12, y + _BAR / 2, result, ha="right", bold=True)
         return canvas.finish(y + 30)

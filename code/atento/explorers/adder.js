@@ -357,16 +357,16 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   // ---- Juntarlo todo --------------------------------------------------------------------------------------------------
   const read = reading(),
     INVITE = "Pulsa «Sumar» y mira cómo escribe el resultado, de las unidades a los millares.";
-  const move = h("div", {class: "add-move move", hidden: true}, back, player, next);
+  const move = h("div", {class: "add-move move"}, back, player, next),
+    steer = h("div", {class: "add-steer", hidden: true}, stepsBox, move);
   const told = probe(stage, "Toca una cifra y aquí se lee cuánto la mira."),
-    after = [legend, stepsBox, move, inside, told];
+    after = [legend, steer, inside, told];
   stage.append(
     form,
     problem,
     h("div", {class: "add-scene"}, h("div", {class: "add-paper"}, board, said, padded, legend)),
     h("div", {class: "add-reading"}, read.node),
-    stepsBox,
-    move,
+    steer,
     inside,
     told,
   );

@@ -325,7 +325,7 @@ def _measured(run: Mapping[str, Any], score: str, windows: int) -> _Runs:
 
 def _numbers(values: Any) -> Tensor:
     """Los números, con NaN donde hay ``None``."""
-    if isinstance(values, Sequence) and values and isinstance(values[0], Sequence):
+    if isinstance(values, Sequence) and values and isinstance(values[0], list | tuple):
         return torch.stack([_numbers(row) for row in values])
     numbers = [math.nan if value is None else float(value) for value in values]
     return torch.tensor(numbers, dtype=torch.float64)

@@ -128,8 +128,8 @@ class LanguageModel(nn.Module):
         if real is not None:  # hay relleno delante
             where = (real.cumsum(1) - 1).clamp(min=0)  # (batch, length)
             mask = combine(mask, real[:, None, None])  # (batch, 1, new, length)
-        x = self.embed(ids[:, seen:], where[..., seen:])  # (batch, new, d_model)
         with trusted(seen > 0):
+            x = self.embed(ids[:, seen:], where[..., seen:])  # (batch, new, d_model)
             x = self.encoder(x, mask, positions=where, caches=caches)
         return self.project(x[:, -1]), tuple(caches)
 

@@ -283,11 +283,11 @@ class Seq2Seq(nn.Module):
         seen, n = len(state), ids.shape[1]
         caches = tuple(cache.copy() for cache in state.caches)
         positions = self.places(ids)
-        x = self.embed_target(ids[:, seen:], positions[..., seen:])  # (batch, new, d_model)
         _, memory_mask, memory_positions = state.encoded
         mask = new_rows(n, seen, device=ids.device)  # (new, n)
         where = {"positions": positions, "memory_positions": memory_positions}
         with trusted(seen > 0):
+            x = self.embed_target(ids[:, seen:], positions[..., seen:])  # (batch, new, d_model)
             x = self.decoder(x, state.memories, mask, memory_mask, caches=caches, **where)
         return self.project(x), DecoderState(state.memories, state.encoded, caches)
 

@@ -84,6 +84,7 @@ class Learned(nn.Module):
         Errores: ``TypeError`` o ``ValueError`` si ``x`` no mide ``d_model``, si ``positions`` no
         tiene un entero por fila o si alguno no está entre 0 y ``max_len - 1``.
         """
+        checks.require_learned(self, x, positions)
         rows = self.table[: x.shape[-2]] if positions is None else self.table[positions]
         return x + rows
 

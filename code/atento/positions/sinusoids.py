@@ -5,11 +5,13 @@ import math
 import torch
 from jaxtyping import Float, Real
 from torch import Tensor, nn
+from torch._C import _functorch
 
 from atento.checks import positions as checks
 from atento.shapes import is_readable, typed
 
 BASE = 10000.0
+LONGEST = 2**13  # filas de la tabla que se guarda, como mucho
 
 
 @typed(validate=checks.frequencies)
@@ -103,15 +105,18 @@ class Sinusoidal(nn.Module):
         tiene una posición por fila.
         """
         if positions is None:
-            return x + self._rows(x)
+            return x + self._rows(x, x.shape[-2])
+        n = _counted(positions)
+        if n is not None:
+            return x + self._rows(x, n)[positions]
         return x + sinusoidal.unchecked(positions, self.d_model, self.base, dtype=x.dtype)
 
-    def _rows(self, x: Tensor) -> Tensor:
-        """Las primeras filas, guardadas de una vez para otra; si no llegan, se calculan más."""
-        n, table, kind = x.shape[-2], self._table, (x.dtype, x.device)
+    def _rows(self, x: Tensor, n: int) -> Tensor:
+        """Las ``n`` primeras filas, guardadas de una vez para otra; si no llegan, el doble."""
+        table, kind = self._table, (x.dtype, x.device)
         if table is None or table.shape[0] < n or (table.dtype, table.device) != kind:
             with torch.inference_mode(False):  # servirán también al entrenar
-                places = torch.arange(n, device=x.device)
+                places = torch.arange(n if table is None else 2 * n, device=x.device)
                 table = sinusoidal.unchecked(places, self.d_model, self.base, dtype=x.dtype)
             if is_readable(x):
                 self._table = table
@@ -119,6 +124,19 @@ class Sinusoidal(nn.Module):
 
     def extra_repr(self) -> str:
         return f"d_model={self.d_model}, base={self.base}"
+
+
+def _counted(positions: Tensor) -> int | None:
+    """Cuántas filas de tabla hacen falta, o ``None`` si no conviene mirarlo o no sirve una tabla.
+
+    No sirve si alguna posición no es entera, es negativa o está demasiado lejos.
+    """
+    if not is_readable(positions) or _functorch.is_functorch_wrapped_tensor(positions):
+        return None
+    if positions.dtype != torch.int64 or not positions.is_cpu or not positions.numel():
+        return None
+    low, high = (int(end) for end in positions.aminmax())
+    return high + 1 if low >= 0 and high < LONGEST else None
 
 
 def angles(positions: Real[Tensor, "*batch n"], d: int, base: float) -> Float[Tensor, "*batch n p"]:

@@ -191,6 +191,11 @@ def test_loss_and_extra_mask():
             "ids: se esperaban al menos dos",
             lambda: next_token_loss(model(), IDS[:, :1]),
         ),
+        (
+            ValueError,
+            "ids: se esperaban números entre 0 y 10",
+            lambda: next_token_loss(model(), torch.tensor([[3, 4, 11]])),  # el último no se lee
+        ),
         (ValueError, "ids: .* alguna columna nueva", lambda: model().step(IDS[:, :0])),
         (ValueError, r"masks\[1\]: su forma", lambda: model()(IDS, torch.ones(3, 3).bool())),
     ],
