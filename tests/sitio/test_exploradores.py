@@ -1538,7 +1538,7 @@ def test_en_papel_el_sumador_sin_usar_deja_su_tabla(sumador):
 BUSCAR = """([id, ancho, puntuacion]) => {
   const raiz = document.getElementById(id), elegir = (grupo, i) =>
     raiz.querySelector(`[aria-label="${grupo}"]`)?.children[i].click();
-  elegir("Puntuación", puntuacion); elegir("Anchura", ancho);
+  elegir("Nota", puntuacion); elegir("Anchura", ancho);
   [...raiz.querySelectorAll("button")].find((b) => b.textContent === "Hasta el final").click();
   return raiz.atento;
 }"""
