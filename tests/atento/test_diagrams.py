@@ -392,7 +392,7 @@ CASES = {
         {"a": (3, 1, 0), "b": (1, 2, 2.5), "c": (0.3, 2.5, -1), "2a": (6, 2, 0)}
     ),
     "pools": lambda: diagrams.pools(
-        [WORDS[:4], WORDS[:2]], 5, {"por capa": ["d"], "por lotes": ["batch", "n"]}, at=(0, 1, 2)
+        [WORDS[:4], WORDS[:2]], 5, {"por capa": ["d"], "por lotes": ["batch", "n"]}, cell=(0, 1, 2)
     ),
     "pools-one": lambda: diagrams.pools([["a"]], 1, {"nada": []}),
     "histograms": lambda: diagrams.histograms(
@@ -456,7 +456,7 @@ def test_every_public_function_is_tried():
 
 def test_pools_count_what_enters_in_each_mean():
     panels = {"por capa": ["d"], "por lotes": ["batch", "n"], "todo": ["batch", "n", "d"]}
-    found = diagrams.pools([["a", "b", "c"], ["d"]], 4, panels, at=(1, 0, 2))
+    found = diagrams.pools([["a", "b", "c"], ["d"]], 4, panels, cell=(1, 0, 2))
     told = [text.get_text() for text in found.findobj(Text) if "entran" in text.get_text()]
     assert told == ["entran 4 números", "entran 6 números", "entran 24 números"]
 
@@ -728,7 +728,7 @@ def test_any_room(tables, badges):
         (lambda: diagrams.recurrent_cell("mlp"), "se esperaba uno de rnn"),
         (lambda: diagrams.timeline({"a": []}), "sin pasos"),
         (lambda: diagrams.pools([["a"]], 3, {"x": ["m"]}), "«m» no es un eje"),
-        (lambda: diagrams.pools([["a"]], 3, {"x": ["d"]}, at=(0, 1, 0)), "at: llegó"),
+        (lambda: diagrams.pools([["a"]], 3, {"x": ["d"]}, cell=(0, 1, 0)), "cell: llegó"),
         (lambda: diagrams.pools([["a"]], 40, {"x": ["d"]}), "no caben"),
         (lambda: diagrams.growth(["a", "b"], [1]), "se esperaban 2 números"),
         (lambda: diagrams.growth(["a"], [1.5]), "números de 0 a 1"),

@@ -169,16 +169,16 @@ def pools(
     d: int,
     panels: Mapping[str, Collection[str]],
     *,
-    at: tuple[int, int, int] = (0, 0, 0),
+    cell: tuple[int, int, int] = (0, 0, 0),
 ) -> Figure:
     """Qué números entran en la cuenta con que se normaliza uno: un panel por manera de normalizar.
 
     sentences: las palabras de cada frase del lote; las que faltan son relleno, rayado, que también
     ocupa su sitio. d: componentes de cada palabra. panels: ``{título: ejes que se promedian}``, de
-    ``"batch"``, ``"n"`` y ``"d"``. at: (frase, palabra, componente) que se normaliza, enmarcada.
+    ``"batch"``, ``"n"`` y ``"d"``. ``cell``: (frase, palabra, componente) del marco.
 
-    Errores: ``ValueError`` si un eje no es de esos, si ``at`` se sale o si no caben.
-    Ejemplo: ``diagrams.pools([["los", "gatos"], ["él"]], 4, {"por capa": ["d"]}, at=(0, 1, 2))``.
+    Errores: ``ValueError`` si un eje no es de esos, si ``cell`` se sale o si no caben.
+    Ejemplo: ``diagrams.pools([["los", "gatos"], ["él"]], 4, {"por capa": ["d"]}, cell=(0, 1, 2))``.
     """
     rows = [as_words(words, "sentences") for words in sentences]
     n = max(map(len, rows))
@@ -189,14 +189,16 @@ def pools(
     for axes in panels.values():
         if unknown := set(axes) - set(_POOLED):
             raise ValueError(f"panels: «{min(unknown)}» no es un eje; están {', '.join(_POOLED)}")
-    if not all(0 <= i < size for i, size in zip(at, (len(rows), n, d), strict=True)):
-        raise ValueError(f"at: llegó {at}; se esperaba un sitio de {(len(rows), n, d)}")
+    if not all(0 <= i < size for i, size in zip(cell, (len(rows), n, d), strict=True)):
+        raise ValueError(f"cell: llegó {cell}; se esperaba un sitio de {(len(rows), n, d)}")
     canvas, tall = Canvas(), n * _CELL + 12
     for index, (title, axes) in enumerate(panels.items()):
         x = left + index * share
         canvas.text(x, 10, title, ha="left", bold=True)
         corners = [(x, 24 + b * tall) for b in range(len(rows))]
-        cells = [_pooled(canvas, corner, rows, b, d, axes, at) for b, corner in enumerate(corners)]
+        cells = [
+            _pooled(canvas, corner, rows, b, d, axes, cell) for b, corner in enumerate(corners)
+        ]
         told = f"entran {sum(cells)} números"
         canvas.text(x, 24 + len(rows) * tall + 2, told, ha="left", size=SMALL, color=MUTED)
     for b, words in enumerate(rows):
@@ -213,13 +215,13 @@ def _pooled(
     b: int,
     d: int,
     axes: Collection[str],
-    at: tuple[int, int, int],
+    cell: tuple[int, int, int],
 ) -> int:
     """Una frase de un panel, con las celdas que entran en la cuenta llenas; devuelve cuántas."""
     (x, y), n, count = corner, max(map(len, rows)), 0
     for i in range(n):
         for k in range(d):
-            same = zip(_POOLED, (b, i, k), at, strict=True)
+            same = zip(_POOLED, (b, i, k), cell, strict=True)
             inside = all(axis in axes or here == there for axis, here, there in same)
             count += inside
             place = (x + k * _CELL, y + i * _CELL, _CELL, _CELL)
@@ -227,7 +229,7 @@ def _pooled(
                 canvas.rect(*place, color=None, fill=WEIGHT, alpha=0.55, order=0.5)
             hatch = "////" if i >= len(rows[b]) else None
             canvas.rect(*place, color=MUTED, width=0.6, edge_alpha=0.5, hatch=hatch)
-    if b == at[0]:
-        frame = (x + at[2] * _CELL, y + at[1] * _CELL, _CELL, _CELL)
+    if b == cell[0]:
+        frame = (x + cell[2] * _CELL, y + cell[1] * _CELL, _CELL, _CELL)
         canvas.rect(*frame, color=INK, width=2.2, order=3)
     return count
