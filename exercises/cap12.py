@@ -194,3 +194,28 @@ def scaled_training(
     Enunciado: ejercicio 12.10 del capítulo.
     """
     raise NotImplementedError("Ejercicio 12.10")
+
+
+# %% [markdown]
+# ## 12.11 Seguir donde se cortó
+
+
+# %%
+def resume_run(
+    weight: Float[Tensor, " d"],
+    mean: Float[Tensor, " d"],
+    square: Float[Tensor, " d"],
+    step: int,
+    inputs: Float[Tensor, "S n d"],
+    targets: Float[Tensor, "S n"],
+    *,
+    rate: float,
+    warmup: int,
+    drop: float,
+    seed: int,
+) -> tuple[Float[Tensor, " rest"], Float[Tensor, " d"]]:
+    """Las pérdidas de los pasos que faltan y los pesos del final.
+
+    Enunciado: ejercicio 12.11 del capítulo.
+    """
+    raise NotImplementedError("Ejercicio 12.11")

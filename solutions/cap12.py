@@ -265,3 +265,41 @@ def scaled_training(
         if good == interval:
             scale, good = scale * 2, 0
     return weight, scale, skipped
+
+
+# %% [markdown]
+# ## 12.11 Seguir donde se cortó
+#
+# Los pasos siguen con su número: de él dependen el lote, la tasa y la corrección de las medias. Y
+# el azar sigue donde estaba: los sorteos de los pasos que ya se dieron se repiten y se tiran.
+
+
+# %%
+def resume_run(
+    weight: Float[Tensor, " d"],
+    mean: Float[Tensor, " d"],
+    square: Float[Tensor, " d"],
+    step: int,
+    inputs: Float[Tensor, "S n d"],
+    targets: Float[Tensor, "S n"],
+    *,
+    rate: float,
+    warmup: int,
+    drop: float,
+    seed: int,
+) -> tuple[Float[Tensor, " rest"], Float[Tensor, " d"]]:
+    """Las pérdidas de los pasos que faltan y los pesos del final."""
+    source, losses = torch.Generator().manual_seed(seed), []
+    for _ in range(step):
+        torch.rand(len(weight), generator=source, dtype=torch.float64)
+    for s in range(step + 1, len(inputs) + 1):
+        kept = torch.rand(len(weight), generator=source, dtype=torch.float64) >= drop
+        x = inputs[s - 1] * kept
+        gap = x @ weight - targets[s - 1]
+        losses.append((gap**2).mean())
+        grad = 2 * x.mT @ gap / len(gap)
+        mean = 0.9 * mean + 0.1 * grad
+        square = 0.98 * square + 0.02 * grad**2
+        move = mean / (1 - 0.9**s) / ((square / (1 - 0.98**s)).sqrt() + 1e-9)
+        weight = weight - rate * min(1, s / warmup) * move
+    return torch.stack(losses), weight

@@ -438,6 +438,10 @@ CASES = {
     "normalization-sphere": lambda: diagrams.normalization(
         {"a": (3, 1, 0), "b": (1, 2, 2.5), "c": (0.3, 2.5, -1), "2a": (6, 2, 0)}
     ),
+    "pools": lambda: diagrams.pools(
+        [WORDS[:4], WORDS[:2]], 5, {"por capa": ["d"], "por lotes": ["batch", "n"]}, cell=(0, 1, 2)
+    ),
+    "pools-one": lambda: diagrams.pools([["a"]], 1, {"nada": []}),
     "histograms": lambda: diagrams.histograms(
         {f"d = {d}": normal(500, seed=d) * d**0.5 for d in (4, 64, 1024)}
     ),
@@ -452,7 +456,8 @@ CASES = {
     "growth-short": lambda: diagrams.growth(["sí", "."], [0.25, 1], start="⟨sep⟩"),
     "filters": lambda: diagrams.filters(
         ["es", "no", "blanca"],
-        {"sin\nfiltro": [0.6, 0.3, 0.1], "τ = 2\n": [0.5, 0.3, 0.2], "núcleo\n0.5": [1, 0, 0]},
+        {"sin filtro": [0.7, 0.25, 0.05], "τ = 2": [0.5, 0.3, 0.2], "núcleo 0.5": [1, 0, 0]},
+        tail="un adjetivo",
     ),
     "filters-one": lambda: diagrams.filters(["a", "b"], {"p": [1, 0]}, spec=".1f"),
     "caching": lambda: diagrams.caching(["⟨bos⟩", *WORDS]),
@@ -494,6 +499,13 @@ def test_every_public_function_is_tried():
         and "Ejemplo:" in getattr(diagrams, name).__doc__
         for name in functions
     )
+
+
+def test_pools_count_what_enters_in_each_mean():
+    panels = {"por capa": ["d"], "por lotes": ["batch", "n"], "todo": ["batch", "n", "d"]}
+    found = diagrams.pools([["a", "b", "c"], ["d"]], 4, panels, cell=(1, 0, 2))
+    told = [text.get_text() for text in found.findobj(Text) if "entran" in text.get_text()]
+    assert told == ["entran 4 números", "entran 6 números", "entran 24 números"]
 
 
 @pytest.mark.parametrize("case", ["tensor", "arcs", "vectors-mixture", "lstm", "histograms"])
@@ -979,12 +991,17 @@ def test_a_mixture_of_rows_stays_on_the_page(size):
         (lambda: diagrams.encoder_decoder(WORDS, WORDS, one_vector=False), "ningún panel"),
         (lambda: diagrams.recurrent_cell("mlp"), "se esperaba uno de rnn"),
         (lambda: diagrams.timeline({"a": []}), "sin pasos"),
+        (lambda: diagrams.pools([["a"]], 3, {"x": ["m"]}), "«m» no es un eje"),
+        (lambda: diagrams.pools([["a"]], 3, {"x": ["d"]}, cell=(0, 1, 0)), "cell: llegó"),
+        (lambda: diagrams.pools([["a"]], 40, {"x": ["d"]}), "no caben"),
         (lambda: diagrams.growth(["a", "b"], [1]), "se esperaban 2 números"),
         (lambda: diagrams.growth(["a"], [1.5]), "números de 0 a 1"),
         (lambda: diagrams.growth(["característica"] * 6, [1] * 6), "no cabe en una línea"),
-        (lambda: diagrams.filters(["a", "b"], {"p": [1]}), "paneles de 2 números"),
-        (lambda: diagrams.filters(["a"], {"p": [1.5]}), "números de 0 a 1"),
-        (lambda: diagrams.filters(["a"], {str(i): [1] for i in range(5)}), "de uno a cuatro"),
+        (lambda: diagrams.filters(["a", "b"], {"p": [1]}), "tiras de 2 números"),
+        (lambda: diagrams.filters(["a", "b"], {"p": [-1, 2]}), "números de 0 a 1"),
+        (lambda: diagrams.filters(["a"], {"p": [0.5]}), "que suman 1"),
+        (lambda: diagrams.filters(["a"], {str(i): [1] for i in range(7)}), "de una a seis"),
+        (lambda: diagrams.filters(["a"], {"título " * 8: [1]}), "la tira no cabe"),
         (lambda: diagrams.caching(["palabra"] * 20), "20 palabras no caben"),
         (lambda: diagrams.tree([]), "nodes: llegaron 0 textos"),
         (lambda: diagrams.tree([(0, "la", -1, "sigue")]), "se esperaba uno anterior"),

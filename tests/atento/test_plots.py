@@ -33,6 +33,14 @@ def texts(root: ET.Element) -> list[str]:
 X = np.arange(6.0)
 BANDS = {"a": (X - 1, X + 2)}
 BARS = {"una barra con nombre largo": 12.5, "b": -3.0, "c": 0.0}
+
+
+def noted():
+    ax = plots.curves(X, {"a": X}, xlabel="x", ylabel="y")
+    plots.note(ax, (2, 2), "aquí", (0, 24))
+    return ax
+
+
 CASES = {
     "map": lambda: plots.attention_map(weights(), WORDS, WORDS, frame_row=2),
     "map-mask": lambda: plots.attention_map(
@@ -88,8 +96,24 @@ CASES = {
     "bars": lambda: plots.bars(BARS, xlabel="x"),
     "bars-lit": lambda: plots.bars(BARS, xlabel="x", highlight="b", spec=".1f", height=3.0),
     "bars-up": lambda: plots.bars({"a": 1.0, "b": 20000.0}, xlabel="puntos"),
+    "note": lambda: noted(),
 }
 CASES = {name: (lambda draw=draw: draw().figure) for name, draw in CASES.items()}
+RATES = np.array([0.5, 1.0, 0.75, 0.5, 0.25, 0.0])
+PATHS = {"uno": [[-4.0, 1.0], [-3.0, -0.5], [-1.0, 0.1]], "otro": [[-4.0, 1.0], [0.1, 0.0]]}
+LIMITS = {"poco": (-2.0, 0.0), "bastante": (0.0, 3.0)}
+CASES |= {
+    "silhouettes": lambda: plots.silhouettes(
+        X, {"una": RATES, "otra": RATES[::-1]}, xlabel="paso", split=1, start="subida"
+    ),
+    "silhouettes-one": lambda: plots.silhouettes(X, {"una": RATES}, xlabel="paso", spec=".1f"),
+    "valley": lambda: plots.valley(
+        PATHS, (1, 100), xlabel="suave", ylabel="empinada", end="tras dos pasos"
+    ),
+    "zones": lambda: plots.zones(
+        {"datos": np.linspace(-3, 2, 500), "más": X}, LIMITS, xlabel="x", bad=["poco"]
+    ),
+}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -291,6 +315,57 @@ def test_curves_and_bars_say_what_is_wrong():
     assert {"a", "b", "12.5", "\u22121.0"} <= set(
         texts(svg(plots.bars({"a": 12.5, "b": -1}, xlabel="x", spec=".1f")))
     )
+
+
+def test_a_silhouette_is_as_high_as_its_values_and_says_where_it_ends():
+    fig = plots.silhouettes(X, {"una": RATES, "otra": RATES[::-1]}, xlabel="paso", split=1)
+    for ax, values in zip(fig.axes, (RATES, RATES[::-1]), strict=True):
+        line = ax.lines[0].get_xydata()
+        assert np.allclose(line, np.column_stack([X, values])) and ax.get_ylim() == (0, 1)
+        assert f"{values[-1]:.2f}" in [text.get_text() for text in ax.texts]
+    dark = fig.axes[0].collections[1].get_paths()[0].vertices
+    assert dark[:, 0].max() == 1 and dark[:, 1].max() == 1
+
+
+def test_every_path_is_in_its_valley_with_the_minimum_at_zero():
+    fig = plots.valley(PATHS, (1, 100), xlabel="suave", ylabel="empinada")
+    for ax, path in zip(fig.axes, PATHS.values(), strict=True):
+        rings = [line.get_xydata() for line in ax.lines if len(line.get_xdata()) > 50]
+        for ring in rings:  # cada curva de nivel, de un solo valor
+            level = ring[:, 0] ** 2 + 100 * ring[:, 1] ** 2
+            assert np.allclose(level, level[0])
+        drawn = [line.get_xydata().tolist() for line in ax.lines]
+        assert path in drawn and [[0.0, 0.0]] in drawn
+        assert ax.get_xlim()[0] < -4 and ax.get_xlim()[1] > 0.1
+
+
+def test_zones_count_every_datum_once():
+    fig = plots.zones({"datos": [-9, -1, 0, 1, 2, 2, 3, 9]}, LIMITS, xlabel="x", bad=["poco"])
+    told = [text.get_text() for text in fig.axes[0].texts]
+    assert {"25 %", "75 %", "poco", "bastante"} == set(told)
+    first, second = (patch.get_data() for patch in fig.axes[0].patches)
+    areas = [(piece.values * np.diff(piece.edges)).sum() for piece in (first, second)]
+    assert np.allclose(areas, [2, 6])
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: plots.silhouettes(X, {"a": RATES[:2]}, xlabel="x"), "«a» no tiene 6 valores"),
+        (lambda: plots.silhouettes(X, {"a": -RATES}, xlabel="x"), "de 0 en adelante"),
+        (lambda: plots.silhouettes(X, {}, xlabel="x"), "llegó vacío"),
+        (lambda: plots.silhouettes(X, {"a": RATES}, xlabel=" "), "xlabel"),
+        (lambda: plots.valley({"a": X}, (1, 1), xlabel="x", ylabel="y"), "(pasos, 2)"),
+        (lambda: plots.valley({}, (1, 1), xlabel="x", ylabel="y"), "(pasos, 2)"),
+        (lambda: plots.valley(PATHS, (1, 0), xlabel="x", ylabel="y"), "curvatures: llegó (1, 0)"),
+        (lambda: plots.zones({}, LIMITS, xlabel="x"), "zonas seguidas"),
+        (lambda: plots.zones({"a": X}, {"u": (0, 1), "v": (2, 3)}, xlabel="x"), "zonas seguidas"),
+        (lambda: plots.zones({"a": X}, LIMITS, xlabel="x", bad=["otra"]), "«otra» no es una"),
+    ],
+)
+def test_areas_say_what_is_wrong(draw, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        draw()
 
 
 def test_stylesheet_has_every_variable_in_both_modes():

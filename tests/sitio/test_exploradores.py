@@ -1538,7 +1538,7 @@ def test_en_papel_el_sumador_sin_usar_deja_su_tabla(sumador):
 BUSCAR = """([id, ancho, puntuacion]) => {
   const raiz = document.getElementById(id), elegir = (grupo, i) =>
     raiz.querySelector(`[aria-label="${grupo}"]`)?.children[i].click();
-  elegir("Puntuación", puntuacion); elegir("Anchura", ancho);
+  elegir("Nota", puntuacion); elegir("Anchura", ancho);
   [...raiz.querySelectorAll("button")].find((b) => b.textContent === "Hasta el final").click();
   return raiz.atento;
 }"""
@@ -1756,6 +1756,22 @@ def test_el_calendario_se_maneja_con_el_teclado_y_contesta(abrir):
     otros = [v.index(x) for v, x in zip(CALENDARIO.axes.values(), peor, strict=True)]
     _elegir_calendario(pagina, CALENDARIO, otros)
     assert "acaba mejor" in pagina.locator(".verdict").inner_text()
+
+
+def test_el_calendario_recuerda_lo_probado(abrir):
+    pagina = abrir(CALENDARIO)  # empieza en la primera combinación, con 12 pasos de subida
+    assert [x for x in pagina.locator(".board tbody td").all_inner_texts() if x != "·"] == [
+        pagina.locator(".final b").inner_text()
+    ]
+    _elegir_calendario(pagina, CALENDARIO, (1, 0, 1, 1))
+    quinta = pagina.locator(".final b").inner_text()
+    sabidas = [x for x in pagina.locator(".board tbody td").all_inner_texts() if x != "·"]
+    assert len(sabidas) == 3 and sabidas[2] == quinta  # de camino pasa por otra
+    assert pagina.locator(".board td.here").inner_text() == quinta
+    _elegir_calendario(pagina, CALENDARIO, (1, 1, 1, 1))  # con otra norma, la tabla es otra
+    assert "Post-LN" in pagina.locator(".board caption").inner_text()
+    sabidas = [x for x in pagina.locator(".board tbody td").all_inner_texts() if x != "·"]
+    assert sabidas == [pagina.locator(".final b").inner_text()]
 
 
 def test_lo_que_diverge_se_dice_y_se_deja_de_dibujar(abrir):

@@ -10,11 +10,11 @@ en todas; los pesos de atención, el violeta del libro.
 ``tensor``, ``product``: tensores y productos · ``vectors``, ``mixture``: flechas y mezclas ·
 ``arcs``, ``reach``, ``shuffle``, ``triangle``: quién atiende a quién · ``blocks``, ``phases``,
 ``encoder_decoder``, ``recurrent_cell``, ``architecture``: piezas y cables · ``stream``,
-``additions``, ``position_wise``, ``normalization``: el bloque · ``timeline``, ``history``,
-``clocks``: tiempo y agujas · ``distances``, ``rotations``, ``dials``: posiciones relativas ·
-``roles``, ``room``, ``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en piezas ·
-``shifted``: lo que entra y lo que se debe decir · ``tree``, ``growth``, ``filters``, ``caching``:
-escribir palabra a palabra · ``syntax``, ``forms``, ``staircase``: expresiones ·
+``additions``, ``position_wise``, ``normalization``, ``pools``: el bloque · ``timeline``,
+``history``, ``clocks``: tiempo y agujas · ``distances``, ``rotations``, ``dials``: posiciones
+relativas · ``roles``, ``room``, ``histograms``: escenas · ``pieces``, ``lattice``: texto cortado en
+piezas · ``shifted``: lo que entra y lo que se debe decir · ``tree``, ``growth``, ``filters``,
+``caching``: escribir palabra a palabra · ``syntax``, ``forms``, ``staircase``: expresiones ·
 ``heads``, ``interventions``, ``relays``: qué mira un modelo y si lo usa.
 """
 
@@ -24,7 +24,7 @@ from atento.diagrams.heads import heads
 from atento.diagrams.interventions import Intervention, interventions
 from atento.diagrams.links import arcs, reach, shuffle, triangle
 from atento.diagrams.mixtures import mixture
-from atento.diagrams.norms import normalization
+from atento.diagrams.norms import normalization, pools
 from atento.diagrams.pieces import lattice, pieces
 from atento.diagrams.recurrent import encoder_decoder, recurrent_cell
 from atento.diagrams.relative import dials, distances, rotations
@@ -67,6 +67,7 @@ __all__ = [
     "normalization",
     "phases",
     "pieces",
+    "pools",
     "position_wise",
     "product",
     "reach",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from atento.diagrams.canvas import (
     WEIGHT,
     Canvas,
     Point,
+    as_words,
     measure,
 )
 from atento.plots.style import array
@@ -157,3 +158,78 @@ class _View:
 
 def _inside(box: tuple[float, float, float, float], dot: Point) -> bool:
     return box[0] - 4 < dot[0] < box[2] + 4 and box[1] - 3 < dot[1] < box[3] + 3
+
+
+_POOLED = ("batch", "n", "d")
+_CELL = 15.0  # lado de una celda, en puntos
+
+
+def pools(
+    sentences: Sequence[Sequence[str]],
+    d: int,
+    panels: Mapping[str, Collection[str]],
+    *,
+    cell: tuple[int, int, int] = (0, 0, 0),
+) -> Figure:
+    """Qué números entran en la cuenta con que se normaliza uno: un panel por manera de normalizar.
+
+    sentences: las palabras de cada frase del lote; las que faltan son relleno, rayado, que también
+    ocupa su sitio. d: componentes de cada palabra. panels: ``{título: ejes que se promedian}``, de
+    ``"batch"``, ``"n"`` y ``"d"``. ``cell``: (frase, palabra, componente) del marco.
+
+    Errores: ``ValueError`` si un eje no es de esos, si ``cell`` se sale o si no caben.
+    Ejemplo: ``diagrams.pools([["los", "gatos"], ["él"]], 4, {"por capa": ["d"]}, cell=(0, 1, 2))``.
+    """
+    rows = [as_words(words, "sentences") for words in sentences]
+    n = max(map(len, rows))
+    left = max(measure(word, SMALL) for words in rows for word in words) + 8
+    share = (PAGE - left) / max(len(panels), 1)
+    if not panels or d < 1 or d * _CELL > share - 8:
+        raise ValueError(f"panels: {len(panels)} paneles de {d} componentes no caben")
+    for axes in panels.values():
+        if unknown := set(axes) - set(_POOLED):
+            raise ValueError(f"panels: «{min(unknown)}» no es un eje; están {', '.join(_POOLED)}")
+    if not all(0 <= i < size for i, size in zip(cell, (len(rows), n, d), strict=True)):
+        raise ValueError(f"cell: llegó {cell}; se esperaba un sitio de {(len(rows), n, d)}")
+    canvas, tall = Canvas(), n * _CELL + 12
+    for index, (title, axes) in enumerate(panels.items()):
+        x = left + index * share
+        canvas.text(x, 10, title, ha="left", bold=True)
+        corners = [(x, 24 + b * tall) for b in range(len(rows))]
+        cells = [
+            _pooled(canvas, corner, rows, b, d, axes, cell) for b, corner in enumerate(corners)
+        ]
+        told = f"entran {sum(cells)} números"
+        canvas.text(x, 24 + len(rows) * tall + 2, told, ha="left", size=SMALL, color=MUTED)
+    for b, words in enumerate(rows):
+        for i, word in enumerate(words):
+            y = 24 + b * tall + (i + 0.5) * _CELL
+            canvas.text(left - 6, y, word, size=SMALL, ha="right")
+    return canvas.finish(24 + len(rows) * tall + 12)
+
+
+def _pooled(
+    canvas: Canvas,
+    corner: Point,
+    rows: Sequence[Sequence[str]],
+    b: int,
+    d: int,
+    axes: Collection[str],
+    cell: tuple[int, int, int],
+) -> int:
+    """Una frase de un panel, con las celdas que entran en la cuenta llenas; devuelve cuántas."""
+    (x, y), n, count = corner, max(map(len, rows)), 0
+    for i in range(n):
+        for k in range(d):
+            same = zip(_POOLED, (b, i, k), cell, strict=True)
+            inside = all(axis in axes or here == there for axis, here, there in same)
+            count += inside
+            place = (x + k * _CELL, y + i * _CELL, _CELL, _CELL)
+            if inside:
+                canvas.rect(*place, color=None, fill=WEIGHT, alpha=0.55, order=0.5)
+            hatch = "////" if i >= len(rows[b]) else None
+            canvas.rect(*place, color=MUTED, width=0.6, edge_alpha=0.5, hatch=hatch)
+    if b == cell[0]:
+        frame = (x + cell[2] * _CELL, y + cell[1] * _CELL, _CELL, _CELL)
+        canvas.rect(*frame, color=INK, width=2.2, order=3)
+    return count

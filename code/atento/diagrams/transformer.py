@@ -45,6 +45,7 @@ _STACKS = {
     "encoder": ("attention", "feed_forward"),
     "decoder": ("attention", "cross_attention", "feed_forward"),
 }
+_BEHIND, _SHEET = 2, 3.5  # hojas detrás de la que se ve y lo que asoma cada una
 _ROWS = 9  # filas como mucho en los dibujos menudos
 _BETWEEN = 251.0  # lo que no son bloques ni palabras
 
@@ -257,9 +258,7 @@ class _Map:
         names, title = _STACKS[side.stack], f"{_TITLES[side.stack]} × L"
         top = y - 8 - len(names) * _STEP - 12
         frame = (side.edge, top, _FRAME, y - top)
-        self.canvas.rect(
-            *frame, color=MUTED, fill=MUTED, alpha=0.06, radius=10, width=0.9, order=0.2
-        )
+        self._sheets(side, frame)
         self.canvas.text(side.center, top + 11, title, bold=True, size=SMALL)
         end = top - (15 + _NORM if self.pre else 6)
         self.roads.append((side, y + 58, end))
@@ -272,6 +271,17 @@ class _Map:
                 ha="left" if side.way > 0 else "right", color=MUTED,
             )  # fmt: skip
         return end
+
+    def _sheets(self, side: _Side, frame: Box) -> None:
+        """El marco del bloque que se ve, delante de las hojas de los demás."""
+        x, y, w, h = frame
+        for back in range(_BEHIND, -1, -1):
+            place, order = (x + side.way * back * _SHEET, y - back * _SHEET, w, h), 0.2 - back / 50
+            self.canvas.rect(*place, color=None, fill=PAPER, radius=10, order=order)
+            self.canvas.rect(
+                *place, color=MUTED, fill=MUTED, alpha=0.06 + 0.08 * (back > 0), radius=10,
+                width=0.9, order=order,
+            )  # fmt: skip
 
     def _sublayer(self, side: _Side, name: str, y: float) -> None:
         """Una subcapa cuyo sitio acaba abajo en ``y``: lee del camino y suma en él."""

@@ -23,6 +23,7 @@ from atento.diagrams.canvas import (
 )
 
 _ROW, _BOX, _PAD = 31.0, 20.0, 2.0  # alto de un paso, de una palabra y aire a sus lados
+_STRIP = 34.0  # alto de la tira de una distribución
 
 
 def growth(words: Sequence[str], probabilities: Any, *, start: str = "⟨bos⟩") -> Figure:
@@ -73,48 +74,76 @@ def _new(canvas: Canvas, name: str, x: float, w: float, step: int, value: float)
     canvas.text(x + w + 4, y + _BOX / 2, number(value, ".2f"), size=SMALL, ha="left", color=MUTED)
 
 
-def filters(words: Sequence[str], panels: Mapping[str, Any], *, spec: str = ".2f") -> Figure:
-    """Lo que cada filtro hace con una distribución: un panel por filtro y una barra por palabra.
+def filters(
+    words: Sequence[str], panels: Mapping[str, Any], *, tail: str = "la cola", spec: str = ".2f"
+) -> Figure:
+    """Lo que cada filtro hace con una distribución: una tira por filtro, partida entre las palabras
+    que deja. Todas miden lo mismo, porque todas suman 1.
 
-    words: (n) palabras; panels: ``{título: (n) probabilidades}``, de uno a cuatro. Las que valen 0
-    se dibujan huecas, con lo que valían en el primer panel.
+    words: (n) palabras, de la más probable a la menos; panels: ``{título: (n) probabilidades}``,
+    de una a seis. En cada trozo en el que caben van la palabra y su probabilidad, y a la derecha,
+    cuántas palabras quedan. En la primera se señala, con el nombre ``tail``, lo que no tiene
+    rótulo.
 
-    Errores: ``ValueError`` si un panel no tiene n números de 0 a 1 o si hay más de cuatro.
-    Ejemplo: ``diagrams.filters(["es", "no"], {"sin filtro": [0.9, 0.1], "núcleo": [1, 0]})``.
+    Errores: ``ValueError`` si una tira no tiene n números de 0 a 1 que suman 1 o si hay más de
+    seis. Ejemplo: ``diagrams.filters(["es", "no"], {"sin filtro": [0.9, 0.1], "k = 1": [1, 0]})``.
     """
     names = as_words(words, "words")
     tables = {title: [float(p) for p in values] for title, values in panels.items()}
     wrong = [t for t, row in tables.items() if len(row) != len(names) or not 0 <= min(row)]
-    if wrong or not 1 <= len(tables) <= 4 or any(max(row) > 1 for row in tables.values()):
+    if wrong or not 1 <= len(tables) <= 6 or any(abs(sum(r) - 1) > 1e-3 for r in tables.values()):
         raise ValueError(
-            f"panels: se esperaban de uno a cuatro paneles de {len(names)} números de 0 a 1; "
-            f"llegó {list(tables)}"
+            f"panels: se esperaban de una a seis tiras de {len(names)} números de 0 a 1 que suman "
+            f"1; llegó {list(tables)}"
         )
-    canvas, first = Canvas(), next(iter(tables.values()))
-    left = max(measure(name, SMALL) for name in names) + 12
-    share, top = (PAGE - left) / len(tables), max(title.count("\n") for title in tables) * 14 + 22
-    most = max(max(row) for row in tables.values())
-    for j, name in enumerate(names):
-        canvas.text(left - 6, top + 20 * j + 8, name, size=SMALL, ha="right")
-    for i, (title, row) in enumerate(tables.items()):
-        x, room = left + i * share, share - 12 - measure(number(most, spec), SMALL)
-        canvas.text(x, top / 2 - 2, title, size=SMALL, ha="left", bold=True)
-        for j, value in enumerate(row):
-            _bar(canvas, (x, top + 20 * j), room / most, value, first[j], spec)
-    return canvas.finish(top + 20 * len(names) + 2)
+    canvas, top = Canvas(), 22.0
+    left = max(measure(title, SMALL) for title in tables) + 11
+    wide = PAGE - left - measure(f"quedan {len(names)}", SMALL) - 8
+    if wide < 120:
+        raise ValueError("panels: un título es tan largo que la tira no cabe")
+    for index, (title, row) in enumerate(tables.items()):
+        y = top + index * (_STRIP + 9)
+        canvas.text(left - 8, y + _STRIP / 2, title, size=SMALL, ha="right")
+        told = _strip(canvas, (left, y), wide, names, row, spec)
+        kept = sum(p > 0 for p in row)
+        text = f"quedan {kept}" if index else f"hay {kept}"
+        canvas.text(left + wide + 6, y + _STRIP / 2, text, size=SMALL, ha="left", color=MUTED)
+        if index == 0 and told < 1 - 20 / wide:
+            _tail(canvas, left + told * wide, left + wide, tail)
+    return canvas.finish(top + len(tables) * (_STRIP + 9) - 5)
 
 
-def _bar(
-    canvas: Canvas, at: tuple[float, float], scale: float, value: float, before: float, spec: str
-) -> None:
-    """Una barra llena, con su número, o la hueca de una palabra que ya no puede salir."""
-    x, y = at
-    if value > 0:
-        canvas.rect(x, y + 2, max(value * scale, 1.0), 12, color=None, fill=WEIGHT, alpha=0.75)
-        text = number(value, spec)
-        canvas.text(x + value * scale + 3, y + 8, text, size=SMALL, ha="left")
-        return
-    canvas.rect(x, y + 2, max(before * scale, 2.0), 12, color=MUTED, width=0.8, dash=(0, (2, 1.5)))
+def _strip(
+    canvas: Canvas,
+    at: tuple[float, float],
+    wide: float,
+    names: Sequence[str],
+    row: Sequence[float],
+    spec: str,
+) -> float:
+    """Una tira; devuelve la probabilidad que juntan los trozos con rótulo del principio."""
+    (x, y), seen, told, room = at, 0.0, 0.0, True
+    canvas.rect(x, y, wide, _STRIP, color=None, fill=WEIGHT, alpha=TINT)
+    for name, p in zip(names, row, strict=True):
+        w = p * wide
+        lines = [name, number(p, spec)]
+        room = room and max(measure(line, SMALL) for line in lines) + 3 <= w
+        if room:
+            canvas.rect(x + seen * wide, y, w, _STRIP, color=None, fill=WEIGHT, alpha=0.2)
+            canvas.text(x + (seen + p / 2) * wide, y + _STRIP / 2, "\n".join(lines), size=SMALL)
+            told = seen + p
+        seen += p
+        if w >= 2 and seen < 1 - 1 / wide:
+            edge = [(x + seen * wide, y), (x + seen * wide, y + _STRIP)]
+            canvas.line(edge, color=WEIGHT, width=0.8)
+    canvas.rect(x, y, wide, _STRIP, color=WEIGHT, width=1.2)
+    return told
+
+
+def _tail(canvas: Canvas, start: float, stop: float, name: str) -> None:
+    """La llave de la cola, encima de la primera tira."""
+    canvas.line([(start, 20), (start, 16), (stop, 16), (stop, 20)], color=MUTED)
+    canvas.text(stop, 8, name, size=SMALL, ha="right", color=MUTED)
 
 
 def caching(

@@ -1,4 +1,4 @@
-/* La búsqueda en haz, paso a paso. Las puntuaciones tienen su gemelo en beam.py. */
+/* La búsqueda en haz, paso a paso. Las notas tienen su gemelo en beam.py. */
 window.atentoExplorers.register("beam", (stage, data, root) => {
   const {h, svg, number, choice, reading, probe} = window.atentoExplorers;
   const {words, widths, divisors} = data,
@@ -121,7 +121,7 @@ window.atentoExplorers.register("beam", (stage, data, root) => {
     }));
     done.replaceChildren(
       ended.length
-        ? table("Acabadas, con su puntuación", ["frase", "palabras", ...LABELS], rows)
+        ? table("Acabadas, con su nota", ["frase", "palabras", ...LABELS], rows)
         : h("p", {class: "hush"}, "Aún no ha acabado ninguna."),
     );
   }
@@ -135,7 +135,7 @@ window.atentoExplorers.register("beam", (stage, data, root) => {
     onchange: (i) => update({width: i, step: 0}),
   });
   const label = choice({
-    label: "Puntuación",
+    label: "Nota",
     value: 0,
     options: LABELS,
     onchange: (i) => update({label: i}),
@@ -147,7 +147,7 @@ window.atentoExplorers.register("beam", (stage, data, root) => {
     verdict = h("p", {class: "verdict"}),
     read = reading();
   stage.append(
-    h("div", {class: "controls"}, named("Anchura", width.node), LABELS.length > 1 && named("Puntuación", label.node)),
+    h("div", {class: "controls"}, named("Anchura", width.node), LABELS.length > 1 && named("Nota", label.node)),
     h("div", {class: "controls"}, back, next, end, where),
     tree,
     probe(stage, "Toca una palabra del árbol y aquí se lee su frase."),

@@ -42,7 +42,7 @@ class _Candidate(NamedTuple):
 class BeamExplorer(Explorer):
     """El explorador de la búsqueda en haz. Se construye con :func:`beam`.
 
-    ``runs`` da, a cada anchura y cada rótulo de puntuación, los candidatos por orden de llegada;
+    ``runs`` da, a cada anchura y cada rótulo de la nota, los candidatos por orden de llegada;
     ``divisors``, entre qué se divide la log-probabilidad según la longitud, desde 1.
     """
 
@@ -61,7 +61,7 @@ class BeamExplorer(Explorer):
 
     @property
     def labels(self) -> list[str]:
-        """Los rótulos de las puntuaciones."""
+        """Los rótulos de las notas."""
         return list(self.divisors)
 
     def compute(self, width: int | None = None, label: str | None = None) -> tuple[_Candidate, ...]:
@@ -73,7 +73,7 @@ class BeamExplorer(Explorer):
         return candidate.log_prob / self.divisors[label][candidate.length - 1]
 
     def finished(self, width: int | None = None, label: str | None = None) -> list[_Candidate]:
-        """Las acabadas de esa búsqueda, de mayor a menor puntuación."""
+        """Las acabadas de esa búsqueda, de mayor a menor nota."""
         label = label or self.labels[0]
         ended = [one for one in self.compute(width, label) if one.fate == "acaba"]
         return sorted(ended, key=lambda one: -self.score(one, label))
@@ -125,14 +125,14 @@ class BeamExplorer(Explorer):
         }
 
     def static(self) -> str:
-        """La frase de cada anchura con cada puntuación, y las que siguen en cada paso."""
+        """La frase de cada anchura con cada nota, y las que siguen en cada paso."""
         rows = [
             [str(width), label, one.text, str(one.length), number(one.log_prob)]
             for width in self.widths
             for label in self.labels
             for one in (self.winner(width, label),)
         ]
-        head = ["anchura", "puntuación", "frase", "palabras", "log-probabilidad"]
+        head = ["anchura", "nota", "frase", "palabras", "log-probabilidad"]
         first = static_table("Qué frase gana", head, rows)
         widest = self.widths[-1]
         steps = [
@@ -148,7 +148,7 @@ class BeamExplorer(Explorer):
     def summary(self) -> str:
         """Una línea para la terminal."""
         widths = ", ".join(map(str, self.widths))
-        return f"Búsqueda en haz: anchuras {widths}; puntuaciones: {', '.join(self.labels)}"
+        return f"Búsqueda en haz: anchuras {widths}; notas: {', '.join(self.labels)}"
 
 
 def beam(
@@ -166,7 +166,7 @@ def beam(
 ) -> BeamExplorer:
     """Devuelve el explorador de varias búsquedas en haz de la misma frase, hechas aquí.
 
-    ``search`` es :func:`atento.decoding.beam_search` a falta de su anchura y de su puntuación: por
+    ``search`` es :func:`atento.decoding.beam_search` a falta de su anchura y de su nota: por
     ejemplo, ``partial(model.generate, source, strategy=beam_search)``. Se llama con ``beams``,
     ``n_best``, ``length_penalty``, ``max_length`` y ``history``, una vez por cada anchura de
     ``widths`` (hasta cuatro, de 1 a 5) y cada divisor de ``penalties``, ``{rótulo: función}``
@@ -176,7 +176,7 @@ def beam(
     La pregunta, si no se da otra, es con qué anchura sale una frase más probable que con la menor:
     :meth:`BeamExplorer.goal` da la respuesta y la página dice cuándo se ha encontrado.
 
-    Errores: ``ValueError`` si las anchuras o las puntuaciones no son esas, si la búsqueda no es de
+    Errores: ``ValueError`` si las anchuras o las notas no son esas, si la búsqueda no es de
     una sola frase, si tiene más de 500 candidatos o si el número de una palabra no está en
     ``words``.
     """

@@ -132,7 +132,7 @@ window.atentoExplorers.register("sampling", (stage, data, root) => {
     contexts.length > 1 && h("div", {class: "controls named"}, h("span", null, "Comienzo"), start.node),
     h("div", {class: "dials"}, Object.values(dials).map((dial) => dial.node)),
     facts,
-    h("p", {class: "hush"}, "Barra: probabilidad tras los mandos. Raya: la que da el modelo."),
+    h("p", {class: "hush"}, `Barra: probabilidad tras los mandos. Raya: la que da el modelo.${truth ? " ✗: la gramática no la admite." : ""}`),
     list,
     h("div", {class: "controls"}, lottery, reset),
     read.node,

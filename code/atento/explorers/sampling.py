@@ -195,7 +195,7 @@ def _asking(explorer: SamplingExplorer) -> SamplingExplorer:
     """El mismo, con la pregunta de costumbre y su respuesta."""
     question = (
         "Con temperatura 1, ¿cuántas palabras deja top-p = 0.9 tras cada comienzo? ¿Hay un k que"
-        " deje las mismas en todos?"
+        " deje en todos las mismas que él?"
     )
     counts = [int(explorer.compute(c, top_p=0.9)["kept"]) for c in range(len(explorer.contexts))]
     told = "; ".join(

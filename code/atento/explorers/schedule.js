@@ -2,7 +2,8 @@
 window.atentoExplorers.register("schedule", (stage, data, root) => {
   const {h, svg, number, choice, reading} = window.atentoExplorers;
   const {axes, runs, steps, window: span, score, ask} = data;
-  const state = {at: [...data.start]};
+  const state = {at: [...data.start]},
+    tried = new Set(); // lo que ya se ha visto
 
   // ---- Las cuentas ----------------------------------------------------------------------------
   const place = (at) => axes.reduce((total, {values}, i) => total * values.length + at[i], 0);
@@ -72,6 +73,7 @@ window.atentoExplorers.register("schedule", (stage, data, root) => {
   const dots = h("span", {class: "track"}),
     amount = h("b"),
     verdict = h("p", {class: "verdict"}),
+    board = h("table", {class: "board"}),
     read = reading();
   const WHAT = {exact: "Frases nuevas bien traducidas", held_out: "Pérdida en frases nuevas"}[score];
   stage.append(
@@ -79,6 +81,7 @@ window.atentoExplorers.register("schedule", (stage, data, root) => {
     h("div", {class: "panels"}, above.node, below.node),
     h("p", {class: "ghosts"}, "En gris, los demás calendarios con lo demás igual."),
     h("div", {class: "final"}, h("span", null, `${WHAT}, una marca por semilla: `, amount), dots),
+    board,
     verdict,
     read.node,
   );
@@ -87,6 +90,7 @@ window.atentoExplorers.register("schedule", (stage, data, root) => {
   const told = (value) => (score === "exact" ? `${Math.round(100 * value)}\u00a0%` : number(value));
   const widest = score === "exact" ? 1 : Math.max(...runs.flatMap((run) => run.scores));
   const small = (rate) => Number(rate.toPrecision(2)).toString();
+  const ending = (rate, most) => (rate > 0 && rate < most / 1000 ? "casi 0" : small(rate));
   const named = (at) =>
     axes
       .map(({key, values, names}, i) =>
@@ -99,8 +103,24 @@ window.atentoExplorers.register("schedule", (stage, data, root) => {
     if (reached) return `✓ Conseguido: ${told(mean(run.scores))}. Ninguna otra combinación le saca ventaja de verdad.${fallen}`;
     return `Aquí, ${told(mean(run.scores))}. Hay otra combinación que acaba mejor.${fallen}`;
   }
+  const [down, across] = ["schedule", "rate"].map((key) => axes.findIndex((axis) => axis.key === key));
+  /* Lo probado con lo demás igual: calendarios por filas, tasas por columnas. */
+  function remember(at) {
+    tried.add(place(at));
+    const others = axes.map(({values, names}, i) => (i === down || i === across || values.length === 1 ? "" : `, ${names[at[i]]}`));
+    const cell = (i, j) => {
+      const there = at.map((old, k) => (k === down ? i : k === across ? j : old)),
+        here = i === at[down] && j === at[across];
+      const known = tried.has(place(there)) ? told(mean(runs[place(there)].scores)) : "·";
+      return h("td", {class: here ? "here" : ""}, known);
+    };
+    const head = h("tr", null, h("td"), axes[across].names.map((name) => h("th", {scope: "col"}, name)));
+    const rows = axes[down].names.map((name, i) => h("tr", null, h("th", {scope: "row"}, name), axes[across].names.map((_, j) => cell(i, j))));
+    board.replaceChildren(h("caption", null, `Lo que has probado, por tasa máxima${others.join("")}`), h("thead", null, head), h("tbody", null, rows));
+  }
   function update(at) {
     state.at = at;
+    remember(at);
     const run = runs[place(at)],
       band = bandOf(run),
       rate = rates(at),
@@ -126,7 +146,7 @@ window.atentoExplorers.register("schedule", (stage, data, root) => {
     const last = band[1].filter((x) => !Number.isNaN(x)).at(-1);
     const lost = last === undefined ? "la pérdida deja de ser finita enseguida" : `la pérdida pasa de ${number(band[1][0])} a ${number(last)}`;
     read.say(
-      `${named(at)}: la tasa acaba en ${small(rate.at(-1))}; ${lost}. ` +
+      `${named(at)}: la tasa acaba en ${ending(rate.at(-1), pick.rate)}; ${lost}. ` +
         `En frases nuevas, ${told(mean(run.scores))}.${ask && reached ? " Conseguido." : ""}`,
     );
     root.atento = {state: {at, ...pick}, values: {rate, band, scores: run.scores, reached}};

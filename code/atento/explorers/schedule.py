@@ -23,11 +23,11 @@ _AXES = {
     "rate": "Tasa máxima",
 }
 _NAMES = {
-    "none": "constante, sin calentar",
+    "none": "constante, sin rampa",
     "constant": "constante",
     "noam": "Noam",
     "cosine": "coseno",
-    "stable": "WSD",
+    "stable": "meseta",
     "pre": "Pre-LN",
     "post": "Post-LN",
 }

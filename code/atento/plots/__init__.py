@@ -11,6 +11,7 @@ Las letras son texto (nunca trazos) y ninguna baja de 11 px cuando la figura se 
 ancho, que es lo que queda en un teléfono de 390 px.
 """
 
+from atento.plots.areas import note, silhouettes, valley, zones
 from atento.plots.curves import bars, curves
 from atento.plots.dots import dots
 from atento.plots.fingerprint import fingerprint
@@ -56,9 +57,13 @@ __all__ = [
     "figure",
     "fingerprint",
     "format_number",
+    "note",
     "on_cell",
     "render",
     "show",
+    "silhouettes",
     "subplots",
     "use_style",
+    "valley",
+    "zones",
 ]

@@ -1093,6 +1093,135 @@ _FACTOR = Ejercicio(
     ),
 )
 
+# --- 12.11 ----------------------------------------------------------------------------------------
+
+
+def _casos_reanudar(rng: Any) -> list[Caso]:
+    def caso(propiedad: str, hechos: int, sube: int, apaga: float) -> Caso:
+        d, pasos, n = 3, hechos + entero(rng, 2, 4), entero(rng, 4, 6)
+        medias = (normal(rng, d), normal(rng, d).abs() + 0.5)
+        datos = (normal(rng, pasos, n, d), normal(rng, pasos, n))
+        ajustes = {"rate": real(rng, 0.05, 0.3), "warmup": sube, "drop": apaga}
+        ajustes["seed"] = entero(rng, 1, 10**6)
+        return Caso(propiedad, (normal(rng, d), *medias, hechos, *datos), ajustes)
+
+    return [
+        caso("sin apagar", entero(rng, 3, 5), 1, 0.0),
+        caso("sin apagar", entero(rng, 6, 8), 2, 0.0),
+        caso("calentando", entero(rng, 2, 3), 12, 0.0),
+        caso("calentando", entero(rng, 4, 5), 7, 0.0),
+        caso("con azar", entero(rng, 3, 5), 1, 0.5),
+        caso("con azar", entero(rng, 5, 7), 4, 0.4),
+        caso("con azar", entero(rng, 6, 9), 9, 0.6),
+    ]
+
+
+_REANUDAR = Ejercicio(
+    id="12.11",
+    nombre="resume_run",
+    tipo="escribir",
+    puntos=8,
+    dificultad=3,
+    minutos=30,
+    tolerancia=1e-9,
+    relativa=True,
+    aprende="saber qué hay que reponer para seguir una ejecución como si no se hubiera cortado",
+    casos=_casos_reanudar,
+    ejemplo=lambda: Caso(
+        "ejemplo",
+        (
+            tensor([1.0, 0.0]),
+            tensor([0.5, 0.0]),
+            tensor([0.25, 1.0]),
+            1,
+            tensor([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [2.0, 0.0]]]),
+            tensor([[1.0, 0.0], [0.0, 1.0]]),
+        ),
+        {"rate": 0.1, "warmup": 4, "drop": 0.0, "seed": 7},
+    ),
+    propiedades={
+        "sin apagar": (3, "El primer paso que das es el step + 1: ¿qué lote lee, qué corrige?"),
+        "calentando": (2, "La tasa sigue por donde iba la subida."),
+        "con azar": (3, "Los sorteos de los pasos ya dados están gastados."),
+    },
+    prohibido=("optim",),
+    pistas=(
+        "Escribe el bucle entero, desde el paso 1, y mira qué habría en cada nombre al llegar al"
+        " corte.",
+        "Cuatro cosas dependen del número de paso: el lote, la tasa, la corrección y el sorteo.",
+        "El generador se siembra igual y se le piden, y se tiran, los números de los pasos dados.",
+    ),
+    mutantes=(
+        cambia(
+            "azar desde el principio",
+            "El sorteo ha vuelto a empezar: faltan por gastar los números de los pasos ya dados.",
+            "    for _ in range(step):\n"
+            "        torch.rand(len(weight), generator=source, dtype=torch.float64)\n",
+            "",
+        ),
+        cambia(
+            "un solo sorteo",
+            "Cada paso dado gastó un sorteo; hay que tirarlos todos, y no uno.",
+            "for _ in range(step):",
+            "for _ in range(min(1, step)):",
+        ),
+        cambia(
+            "datos desde el principio",
+            "Los lotes han vuelto a empezar: el paso s lee el s, y los primeros ya se leyeron.",
+            "x = inputs[s - 1] * kept",
+            "x = inputs[s - 1 - step] * kept",
+            "x @ weight - targets[s - 1]",
+            "x @ weight - targets[s - 1 - step]",
+        ),
+        cambia(
+            "repite el último",
+            "El primer paso que falta es el siguiente al último que se dio.",
+            "range(step + 1, len(inputs) + 1)",
+            "range(step, len(inputs) + 1)",
+        ),
+        cambia(
+            "corrige desde el uno",
+            "La corrección de las medias usa el número de paso de toda la ejecución.",
+            "mean / (1 - 0.9**s) / ((square / (1 - 0.98**s)).sqrt() + 1e-9)",
+            "mean / (1 - 0.9 ** (s - step)) / ((square / (1 - 0.98 ** (s - step))).sqrt() + 1e-9)",
+        ),
+        cambia(
+            "calienta otra vez",
+            "La tasa ha vuelto a subir desde cero: el calentamiento no se repite.",
+            "min(1, s / warmup)",
+            "min(1, (s - step) / warmup)",
+        ),
+        cambia(
+            "medias nuevas",
+            "Las dos medias de Adam también se reponen: aquí han empezado en cero.",
+            "source, losses = torch.Generator().manual_seed(seed), []",
+            "source, losses = torch.Generator().manual_seed(seed), []\n"
+            "    mean, square = torch.zeros_like(mean), torch.zeros_like(square)",
+        ),
+        cambia(
+            "al revés",
+            "Se apagan las componentes cuyo número es menor que drop; las demás se quedan.",
+            "dtype=torch.float64) >= drop",
+            "dtype=torch.float64) < drop",
+        ),
+        cambia(
+            "agranda",
+            "Aquí lo que no se apaga no se agranda.",
+            "x = inputs[s - 1] * kept",
+            "x = inputs[s - 1] * kept / max(1 - drop, 1e-9)",
+        ),
+        cambia(
+            "pérdida de después",
+            "La pérdida de un paso es la de antes de mover los pesos.",
+            "        losses.append((gap**2).mean())\n",
+            "",
+            "        weight = weight - rate * min(1, s / warmup) * move\n",
+            "        weight = weight - rate * min(1, s / warmup) * move\n"
+            "        losses.append(((x @ weight - targets[s - 1]) ** 2).mean())\n",
+        ),
+    ),
+)
+
 EJERCICIOS = [
     _PAREJAS,
     _A_MANO,
@@ -1104,4 +1233,5 @@ EJERCICIOS = [
     _LOTE,
     _PERPLEJIDAD,
     _FACTOR,
+    _REANUDAR,
 ]

@@ -186,3 +186,35 @@ def _(caso, valor, funcion):
         and valor[1] == escala.get_scale()
         and valor[2] == saltos
     )
+
+
+@verdad("12.11")
+def _(caso, valor, funcion):
+    """Adam de PyTorch, con el estado repuesto, y los sorteos de todos los pasos de una vez."""
+    peso, media, cuadrado, hechos, entradas, metas = caso.args
+    ajustes = caso.kwargs
+    parametro = nn.Parameter(peso.clone())
+    adam = torch.optim.Adam([parametro], lr=1.0, betas=(0.9, 0.98), eps=1e-9)
+    estado = {"step": torch.tensor(float(hechos)), "exp_avg": media, "exp_avg_sq": cuadrado}
+    adam.load_state_dict({"state": {0: {k: v.clone() for k, v in estado.items()}}, **_grupos(adam)})
+    azar = torch.Generator().manual_seed(ajustes["seed"])
+    sorteos = torch.stack(
+        [torch.rand(len(peso), generator=azar, dtype=torch.float64) for _ in entradas]
+    )
+    perdidas = []
+    for s in range(hechos, len(entradas)):
+        adam.param_groups[0]["lr"] = ajustes["rate"] * min(1.0, (s + 1) / ajustes["warmup"])
+        dentro = entradas[s].masked_fill(sorteos[s] < ajustes["drop"], 0.0)
+        perdida = F.mse_loss(dentro @ parametro, metas[s])
+        adam.zero_grad()
+        perdida.backward()
+        adam.step()
+        perdidas.append(perdida.item())
+    return cerca(valor[0], torch.tensor(perdidas, dtype=peso.dtype), 1e-6) and cerca(
+        valor[1], parametro.detach(), 1e-6
+    )
+
+
+def _grupos(optimizador):
+    """Los grupos de un optimizador, como los pide ``load_state_dict``."""
+    return {"param_groups": optimizador.state_dict()["param_groups"]}

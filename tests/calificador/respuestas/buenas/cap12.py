@@ -260,3 +260,40 @@ def scaled_training(weight, gradients, scale, rate, interval, good=0):
     if good + 1 == interval:
         return scaled_training(weight, rest, scale * 2, rate, interval, 0)
     return scaled_training(weight, rest, scale, rate, interval, good + 1)
+
+# %% 12.11 | con los sorteos hechos antes
+def resume_run(weight, mean, square, step, inputs, targets, *, rate, warmup, drop, seed):
+    dice = torch.Generator().manual_seed(seed)
+    rolls = [torch.rand(weight.numel(), generator=dice, dtype=torch.float64) for _ in range(inputs.shape[0])]
+    losses, b1, b2 = [], 0.9, 0.98
+    for i in range(step, inputs.shape[0]):
+        x = inputs[i].masked_fill(rolls[i] < drop, 0)
+        error = x.matmul(weight) - targets[i]
+        losses.append(error.square().mean())
+        grad = 2 / error.numel() * (error[:, None] * x).sum(0)
+        mean = mean.lerp(grad, 1 - b1)
+        square = b2 * square + (1 - b2) * grad * grad
+        first, second = mean / (1 - b1 ** (i + 1)), square / (1 - b2 ** (i + 1))
+        now = rate if i + 1 >= warmup else rate * (i + 1) / warmup
+        weight = weight - now * first / (second.sqrt() + 1e-9)
+    return torch.stack(losses), weight
+
+# %% 12.11 | con autograd
+def resume_run(weight, mean, square, step, inputs, targets, *, rate, warmup, drop, seed):
+    state = torch.Generator()
+    state.manual_seed(seed)
+    theta = weight.clone().requires_grad_(True)
+    losses = torch.empty(len(inputs) - step, dtype=weight.dtype)
+    for s, (x, y) in enumerate(zip(inputs, targets), start=1):
+        off = torch.rand(len(theta), generator=state, dtype=torch.float64) < drop
+        if s <= step:
+            continue
+        loss = (((x * ~off) @ theta - y) ** 2).mean()
+        (g,) = torch.autograd.grad(loss, theta)
+        losses[s - step - 1] = loss.item()
+        mean = 0.9 * mean + (1 - 0.9) * g
+        square = 0.98 * square + (1 - 0.98) * g.pow(2)
+        size = (square / (1 - 0.98**s)).sqrt() + 1e-9
+        with torch.no_grad():
+            theta -= rate * min(s / warmup, 1.0) * (mean / (1 - 0.9**s)) / size
+    return losses, theta.detach()

@@ -357,3 +357,135 @@ def scaled_training(weight, gradients, scale, rate, interval):
         if good == interval:
             scale, good = scale * 2, 0
     return weight, scale, skipped
+
+# %% 12.11 | siembra con el paso
+def resume_run(weight, mean, square, step, inputs, targets, *, rate, warmup, drop, seed):
+    dice, losses = torch.Generator().manual_seed(seed + step), []
+    for s in range(step + 1, len(inputs) + 1):
+        x = inputs[s - 1] * (torch.rand(len(weight), generator=dice, dtype=torch.float64) >= drop)
+        gap = x @ weight - targets[s - 1]
+        losses.append((gap**2).mean())
+        grad = 2 * x.mT @ gap / len(gap)
+        mean, square = 0.9 * mean + 0.1 * grad, 0.98 * square + 0.02 * grad**2
+        move = mean / (1 - 0.9**s) / ((square / (1 - 0.98**s)).sqrt() + 1e-9)
+        weight = weight - rate * min(1, s / warmup) * move
+    return torch.stack(losses), weight
+
+# %% 12.11 | un sorteo de menos
+def resume_run(weight, mean, square, step, inputs, targets, *, rate, warmup, drop, seed):
+    dice, losses = torch.Generator().manual_seed(seed), []
+    for _ in range(step - 1):
+        torch.rand(len(weight), generator=dice, dtype=torch.float64)
+    for s in range(step + 1, len(inputs) + 1):
+        x = inputs[s - 1] * (torch.rand(len(weight), generator=dice, dtype=torch.float64) >= drop)
+        gap = x @ weight - targets[s - 1]
+        losses.append((gap**2).mean())
+        grad = 2 * x.mT @ gap / len(gap)
+        mean, square = 0.9 * mean + 0.1 * grad, 0.98 * square + 0.02 * grad**2
+        move = mean / (1 - 0.9**s) / ((square / (1 - 0.98**s)).sqrt() + 1e-9)
+        weight = weight - rate * min(1, s / warmup) * move
+    return torch.stack(losses), weight
+
+# %% 12.11 | sorteo de todos los números de golpe y de más
+def resume_run(weight, mean, square, step, inputs, targets, *, rate, warmup, drop, seed):
+    dice, losses = torch.Generator().manual_seed(seed), []
+    torch.rand(step, 2 * len(weight), generator=dice, dtype=torch.float64)
+    for s in range(step + 1, len(inputs) + 1):
+        x = inputs[s - 1] * (torch.rand(len(weight), generator=dice, dtype=torch.float64) >= drop)
+        gap = x @ weight - targets[s - 1]
+        losses.append((gap**2).mean())
+        grad = 2 * x.mT @ gap / len(gap)
+        mean, square = 0.9 * mean + 0.1 * grad, 0.98 * square + 0.02 * grad**2
+        move = mean / (1 - 0.9**s) / ((square / (1 - 0.98**s)).sqrt() + 1e-9)
+        weight = weight - rate * min(1, s / warmup) * move
+    return torch.stack(losses), weight
+
+# %% 12.11 | sin corregir las medias
+def resume_run(weight, mean, square, step, inputs, targets, *, rate, warmup, drop, seed):
+    dice, losses = torch.Generator().manual_seed(seed), []
+    for _ in range(step):
+        torch.rand(len(weight), generator=dice, dtype=torch.float64)
+    for s in range(step + 1, len(inputs) + 1):
+        x = inputs[s - 1] * (torch.rand(len(weight), generator=dice, dtype=torch.float64) >= drop)
+        gap = x @ weight - targets[s - 1]
+        losses.append((gap**2).mean())
+        grad = 2 * x.mT @ gap / len(gap)
+        mean, square = 0.9 * mean + 0.1 * grad, 0.98 * square + 0.02 * grad**2
+        move = mean / (square.sqrt() + 1e-9)
+        weight = weight - rate * min(1, s / warmup) * move
+    return torch.stack(losses), weight
+
+# %% 12.11 | ε dentro de la raíz
+def resume_run(weight, mean, square, step, inputs, targets, *, rate, warmup, drop, seed):
+    dice, losses = torch.Generator().manual_seed(seed), []
+    for _ in range(step):
+        torch.rand(len(weight), generator=dice, dtype=torch.float64)
+    for s in range(step + 1, len(inputs) + 1):
+        x = inputs[s - 1] * (torch.rand(len(weight), generator=dice, dtype=torch.float64) >= drop)
+        gap = x @ weight - targets[s - 1]
+        losses.append((gap**2).mean())
+        grad = 2 * x.mT @ gap / len(gap)
+        mean, square = 0.9 * mean + 0.1 * grad, 0.98 * square + 0.02 * grad**2
+        move = mean / (1 - 0.9**s) / (square / (1 - 0.98**s) + 1e-2).sqrt()
+        weight = weight - rate * min(1, s / warmup) * move
+    return torch.stack(losses), weight
+
+# %% 12.11 | se salta un paso
+def resume_run(weight, mean, square, step, inputs, targets, *, rate, warmup, drop, seed):
+    dice, losses = torch.Generator().manual_seed(seed), []
+    for _ in range(step + 1):
+        torch.rand(len(weight), generator=dice, dtype=torch.float64)
+    for s in range(step + 2, len(inputs) + 1):
+        x = inputs[s - 1] * (torch.rand(len(weight), generator=dice, dtype=torch.float64) >= drop)
+        gap = x @ weight - targets[s - 1]
+        losses.append((gap**2).mean())
+        grad = 2 * x.mT @ gap / len(gap)
+        mean, square = 0.9 * mean + 0.1 * grad, 0.98 * square + 0.02 * grad**2
+        move = mean / (1 - 0.9**s) / ((square / (1 - 0.98**s)).sqrt() + 1e-9)
+        weight = weight - rate * min(1, s / warmup) * move
+    return torch.stack(losses), weight
+
+# %% 12.11 | sin calentar
+def resume_run(weight, mean, square, step, inputs, targets, *, rate, warmup, drop, seed):
+    dice, losses = torch.Generator().manual_seed(seed), []
+    for _ in range(step):
+        torch.rand(len(weight), generator=dice, dtype=torch.float64)
+    for s in range(step + 1, len(inputs) + 1):
+        x = inputs[s - 1] * (torch.rand(len(weight), generator=dice, dtype=torch.float64) >= drop)
+        gap = x @ weight - targets[s - 1]
+        losses.append((gap**2).mean())
+        grad = 2 * x.mT @ gap / len(gap)
+        mean, square = 0.9 * mean + 0.1 * grad, 0.98 * square + 0.02 * grad**2
+        move = mean / (1 - 0.9**s) / ((square / (1 - 0.98**s)).sqrt() + 1e-9)
+        weight = weight - rate * move
+    return torch.stack(losses), weight
+
+# %% 12.11 | la suma de los cuadrados
+def resume_run(weight, mean, square, step, inputs, targets, *, rate, warmup, drop, seed):
+    dice, losses = torch.Generator().manual_seed(seed), []
+    for _ in range(step):
+        torch.rand(len(weight), generator=dice, dtype=torch.float64)
+    for s in range(step + 1, len(inputs) + 1):
+        x = inputs[s - 1] * (torch.rand(len(weight), generator=dice, dtype=torch.float64) >= drop)
+        gap = x @ weight - targets[s - 1]
+        losses.append((gap**2).sum())
+        grad = 2 * x.mT @ gap / len(gap)
+        mean, square = 0.9 * mean + 0.1 * grad, 0.98 * square + 0.02 * grad**2
+        move = mean / (1 - 0.9**s) / ((square / (1 - 0.98**s)).sqrt() + 1e-9)
+        weight = weight - rate * min(1, s / warmup) * move
+    return torch.stack(losses), weight
+
+# %% 12.11 | calienta un paso tarde
+def resume_run(weight, mean, square, step, inputs, targets, *, rate, warmup, drop, seed):
+    dice, losses = torch.Generator().manual_seed(seed), []
+    for _ in range(step):
+        torch.rand(len(weight), generator=dice, dtype=torch.float64)
+    for s in range(step + 1, len(inputs) + 1):
+        x = inputs[s - 1] * (torch.rand(len(weight), generator=dice, dtype=torch.float64) >= drop)
+        gap = x @ weight - targets[s - 1]
+        losses.append((gap**2).mean())
+        grad = 2 * x.mT @ gap / len(gap)
+        mean, square = 0.9 * mean + 0.1 * grad, 0.98 * square + 0.02 * grad**2
+        move = mean / (1 - 0.9**s) / ((square / (1 - 0.98**s)).sqrt() + 1e-9)
+        weight = weight - rate * min(1, (s - 1) / warmup) * move
+    return torch.stack(losses), weight
