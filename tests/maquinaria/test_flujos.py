@@ -74,7 +74,7 @@ def test_solo_publica_quien_publica_y_lo_que_prueba_solo_lee():
         assert trabajos[nombre]["needs"] == antes and "refs/heads/main" in trabajos[nombre]["if"]
 
 
-def test_en_la_rama_principal_no_se_cancela_y_cada_semana_se_prueba_de_tres_maneras():
+def test_en_la_rama_principal_no_se_cancela_y_cada_semana_se_prueba_de_cuatro_maneras():
     principal, semanal = (leido(RAIZ / f".github/workflows/{n}.yml") for n in ("libro", "semanal"))
     assert (
         principal["concurrency"]["cancel-in-progress"] == "${{ github.ref != 'refs/heads/main' }}"
@@ -83,5 +83,6 @@ def test_en_la_rama_principal_no_se_cancela_y_cada_semana_se_prueba_de_tres_mane
     assert {(c["python"], c["capacidad"]) for c in casos} == {
         ("3.11", ""),
         ("3.11", "avx2"),
+        ("3.12", ""),
         ("3.13", ""),
     }
