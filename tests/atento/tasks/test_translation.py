@@ -452,6 +452,9 @@ def test_opposed_adjectives_may_be_held_out_only_when_they_are_asked_for():
             subject = grammar.noun_subject(draft, grammar.DESCRIBABLE, "", grammar.DEFINITE)
             if subject is not None and not subject.groups:
                 noun = subject.noun.key
-                pairs |= {(noun, key) for key in keys if grammar._fits(draft, subject, key)}
+                fit = {key for key in keys if grammar._fits(draft, subject, key)}
+                said = grammar.adjectives_of(subject.kind, noun, "copula", None)
+                assert fit <= {adjective.key for adjective in said}
+                pairs |= {(noun, key) for key in fit}
     assert found[False] and not any(tr.is_held_out(*pair) for pair in found[False])
     assert {tr.is_held_out(*pair) for pair in found[True]} == {True, False}
