@@ -262,3 +262,13 @@ def test_a_causal_stepper_and_a_stream_without_question():
     assert make_stepper(mask="causal").masks() == ("none", "causal")
     assert make_stream(ask=None).goal() == []
     assert explorers.paths(WORDS).goal is None
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_the_map_keeps_each_embedding_scaled_and_before_its_position(side):
+    model = make_machine().double()
+    explorer = make_architecture(model=model)
+    rows = getattr(model, f"embed_{side}").tokens.weight[list(explorer.ids[side])].detach()
+    kept = explorer.tables[f"{side}.embedding"]
+    torch.testing.assert_close(kept, rows * model.config.d_model**0.5, rtol=0, atol=1e-6)
+    assert not torch.allclose(kept, explorer.tables[f"{side}.entry"])

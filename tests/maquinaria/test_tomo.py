@@ -110,6 +110,17 @@ def test_el_documento_lleva_indice_y_todas_las_paginas(tomo):
     assert len(arbol.xpath("//main/article")) == 3
 
 
+def test_con_una_pagina_ademas_de_la_portada_ya_hay_libro(tmp_path):
+    indice = (
+        '<nav class="bd-docs-nav"><ul><li class="toctree-l1"><a href="a.html">A</a></li></ul></nav>'
+    )
+    for nombre in ("intro", "a"):
+        (tmp_path / f"{nombre}.html").write_text(
+            f"<html><body>{indice}<article><h1>{nombre}</h1></article></body></html>", "utf-8"
+        )
+    assert [p.titulo for p in Tomo(tmp_path, "").paginas] == ["intro", "a"]
+
+
 def test_sin_indice_se_dice_que_hacer(tmp_path):
     (tmp_path / "intro.html").write_text("<html><body><article></article></body></html>", "utf-8")
     with pytest.raises(SystemExit, match="make libro"):
@@ -158,9 +169,9 @@ def test_el_paquete_deja_fuera_lo_que_no_se_usa(sitio, tmp_path_factory):
     for sobra in ("objects.inv", "a/x.css.map", "llevar/libro.pdf"):
         (sitio / sobra).parent.mkdir(exist_ok=True)
         (sitio / sobra).write_text("x", "utf-8")
-    with zipfile.ZipFile(
-        empaqueta(sitio, tmp_path_factory.mktemp("fuera") / "libro.zip")
-    ) as paquete:
+    salida = tmp_path_factory.mktemp("fuera") / "nueva/honda/libro.zip"
+    assert empaqueta(sitio, salida) == salida
+    with zipfile.ZipFile(empaqueta(sitio, salida)) as paquete:
         assert sorted(paquete.namelist()) == [
             "libro/a/uno.html",
             "libro/dos.html",

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from atento import rng, stored
 from atento.tasks import translation as tr
+from atento.tasks.translation import clauses as grammar
 from atento.tasks.translation import lexicon
 from atento.tasks.translation.clauses import description
 from atento.tasks.translation.phrases import Draft
@@ -439,3 +440,21 @@ def test_descriptions_are_translated_like_the_drawn_ones():
             drawn.alignment,
             drawn.inversions,
         )
+
+
+def test_opposed_adjectives_may_be_held_out_only_when_they_are_asked_for():
+    """«Es largo, pero no es caro»: al entrenar, con parejas no reservadas; al probar, con todas."""
+    found = {False: set(), True: set()}
+    keys = {key for pair in grammar.OPPOSED_ADJECTIVES for key in pair}
+    for unseen, pairs in found.items():
+        for seed in range(300):
+            draft = grammar.Draft(random.Random(seed), unseen)
+            subject = grammar.noun_subject(draft, grammar.DESCRIBABLE, "", grammar.DEFINITE)
+            if subject is not None and not subject.groups:
+                noun = subject.noun.key
+                fit = {key for key in keys if grammar._fits(draft, subject, key)}
+                said = grammar.adjectives_of(subject.kind, noun, "copula", None)
+                assert fit <= {adjective.key for adjective in said}
+                pairs |= {(noun, key) for key in fit}
+    assert found[False] and not any(tr.is_held_out(*pair) for pair in found[False])
+    assert {tr.is_held_out(*pair) for pair in found[True]} == {True, False}
