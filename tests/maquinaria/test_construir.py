@@ -210,3 +210,24 @@ def test_la_orden_elige_entre_el_libro_y_una_pagina(taller, monkeypatch):
         monkeypatch.setattr(sys, "argv", ["construir.py", *argumentos])
         construir.main()
     assert hechas == ["04", None, Path("x")]
+
+
+def test_lo_que_dice_sphinx_se_guarda_aunque_no_haya_carpeta(tmp_path, consola, monkeypatch):
+    dichos = []
+
+    def corre(orden, plazo, *, stdout, env, **_):
+        stdout.write(f"{orden[0]} {len(dichos)}")
+        dichos.append((env["PYTHONUTF8"], env["OTRA"]))
+        return 3
+
+    monkeypatch.setattr(construir, "corre", corre)
+    registro = tmp_path / "nueva" / "honda" / "x.log"
+    for vez in range(2):  # la segunda, con la carpeta ya hecha
+        assert construir.sphinx(["orden"], registro, consola, OTRA="sí") == (3, f"orden {vez}")
+    assert dichos == [("1", "sí")] * 2
+
+
+def test_a_medias_y_sin_obra_se_empieza_igual(taller, consola):
+    (taller / ".estado").write_text("en curso")
+    limpia_lo_anterior(consola)
+    assert construir.QUE_PASO["en curso"][:20] in consola.export_text()
