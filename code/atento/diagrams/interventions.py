@@ -56,8 +56,8 @@ def interventions(
     escrito que no es lo que se lee en su mismo sitio va en violeta.
 
     Errores: ``ValueError`` si no hay viñetas, las listas no casan o no caben.
-    Ejemplo: ``diagrams.interventions([Intervention("tapar", "un sitio", "sí", "?í", [None, 1],
-    "falla", hidden=[0])])``.
+    Ejemplo: ``one = Intervention("tapar", "la s", "sí", "?í", [None, 1], "falla")`` y
+    ``diagrams.interventions([one])``.
     """
     if not panels:
         raise ValueError("panels: no llegó ninguna viñeta; se esperaba al menos una")

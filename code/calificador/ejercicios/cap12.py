@@ -1137,7 +1137,7 @@ _REANUDAR = Ejercicio(
             tensor([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [2.0, 0.0]]]),
             tensor([[1.0, 0.0], [0.0, 1.0]]),
         ),
-        {"rate": 0.1, "warmup": 4, "drop": 0.0, "seed": 7},
+        {"rate": 1.0, "warmup": 4, "drop": 0.0, "seed": 7},
     ),
     propiedades={
         "sin apagar": (3, "El primer paso que das es el step + 1: ¿qué lote lee, qué corrige?"),
