@@ -420,6 +420,11 @@ def test_bad_input_is_named_at_the_door(make, changes, names):
         make(**changes)
 
 
+def test_the_beam_asks_for_something_to_call():
+    with pytest.raises(TypeError, match="^search: se esperaba una función; llegó int"):
+        make_beam(search=3)
+
+
 # --- El paso a paso -------------------------------------------------------------------------------
 
 

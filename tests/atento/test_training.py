@@ -294,6 +294,7 @@ def test_clip_must_be_positive(clip):
         ({"loss": None}, TypeError, "loss: se esperaba una función"),
         ({"batches": 3}, TypeError, "batches: se esperaba una lista"),
         ({"optimizer": 3}, TypeError, "optimizer: se esperaba un optimizador"),
+        ({"schedule": 3}, TypeError, "schedule: se esperaba una función del paso, o None; lleg"),
         (
             {"loss": lambda m, b: squared(m, b).detach()},
             ValueError,

@@ -558,22 +558,21 @@ def faltas_de_cabecera(texto: str) -> list[str]:
     return faltas
 
 
+LARGOS = {3: 120, 9: 120, 14: 120}
+"""Los segundos de procesador, con un hilo, de los capítulos que pueden pasar de ``SEGUNDOS``."""
+SEGUNDOS = 45
+
+
 def faltas_de_tiempos(tiempos: dict, numeros: list[int]) -> list[str]:
-    """Cada capítulo tiene su tiempo de ejecución medido."""
-
-    def medido(n: int) -> bool:
-        dato = tiempos.get(f"{n:02d}", tiempos.get(str(n)))
-        if isinstance(dato, dict):
-            dato = next((v for v in dato.values() if isinstance(v, int | float)), None)
-        return isinstance(dato, int | float) and dato > 0
-
-    llanos = tiempos.get("capitulos", tiempos)
-    tiempos = llanos if isinstance(llanos, dict) else tiempos
-    return [
-        f"capítulo {n}: falta su tiempo medido en book/tiempos.json"
-        for n in numeros
-        if not medido(n)
-    ]
+    """Cada capítulo tiene su tiempo de ejecución medido, y no pasa del suyo."""
+    faltas = []
+    for n in numeros:
+        dato, tope = tiempos.get(f"{n:02d}"), LARGOS.get(n, SEGUNDOS)
+        if not isinstance(dato, int | float) or dato <= 0:
+            faltas.append(f"capítulo {n}: falta su tiempo medido en book/tiempos.json")
+        elif dato > tope:
+            faltas.append(f"capítulo {n}: tarda {dato} segundos de procesador; el tope es {tope}")
+    return faltas
 
 
 REGLAS = [
@@ -886,6 +885,7 @@ def test_caza_cabecera_y_tiempos() -> None:
     assert faltas_de_cabecera(bien.replace("format_name: myst", ""))
     assert faltas_de_cabecera(bien.replace("seed=4", ""))
     assert faltas_de_cabecera(bien.replace("Primera frase.", "Sea $x$ un número."))
-    assert not faltas_de_tiempos({"04": {"segundos": 3.1}}, [4])
-    assert not faltas_de_tiempos({"04": 3.1}, [4])
+    assert not faltas_de_tiempos({"04": 45, "09": 120}, [4, 9])
+    assert faltas_de_tiempos({"04": 45.1}, [4]) and faltas_de_tiempos({"09": 120.1}, [9])
+    assert faltas_de_tiempos({"04": {"segundos": 3.1}}, [4]) and faltas_de_tiempos({"04": 0}, [4])
     assert faltas_de_tiempos({"04": 3.1}, [4, 5]) and faltas_de_tiempos({}, [4])

@@ -24,6 +24,17 @@ def require_function(value: Callable, *, name: str) -> None:
         raise TypeError(f"{name}: se esperaba una función; llegó {type(value).__name__}.")
 
 
+def require_writing(strategy: Callable, cache: bool) -> None:
+    """Lanza ``TypeError`` si no son una estrategia y un sí o un no."""
+    if not callable(strategy):
+        raise TypeError(
+            "strategy: se esperaba una función de atento.decoding, como greedy o beam_search; llegó "
+            f"{strategy!r}."
+        )
+    if not isinstance(cache, bool):
+        raise TypeError(f"cache: se esperaba True o False; llegó {cache!r}.")
+
+
 def require_step(result: Any, rows: int) -> None:
     """Lanza si ``result`` no es la pareja (logits, state) con unas puntuaciones que sirvan."""
     if not isinstance(result, tuple) or len(result) != 2:

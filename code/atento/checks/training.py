@@ -67,6 +67,7 @@ def fit(
     accumulate: int,
     weight: Callable | None,
     generators: Sequence[torch.Generator],
+    schedule: Callable | None,
 ) -> None:
     """Lanza si algo de lo que se da a ``fit`` no es lo que su nombre dice."""
     _require_module(model)
@@ -75,6 +76,10 @@ def fit(
             f"loss: se esperaba una función de (model, batch); llegó {type(loss).__name__}."
         )
     require_size(steps, name="steps")
+    if schedule is not None and not callable(schedule):
+        raise TypeError(
+            f"schedule: se esperaba una función del paso, o None; llegó {type(schedule).__name__}."
+        )
     for name, value in (("seconds", seconds), ("clip", clip)):
         if value is not None:
             require_positive(value, name=name)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from atento.checks.decoding import require_function
 from atento.decoding import Hypotheses, by_length, by_total, tree
 from atento.explorers.base import Explorer, check_name, number, static_table
 
@@ -176,11 +177,12 @@ def beam(
     La pregunta, si no se da otra, es con qué anchura sale una frase más probable que con la menor:
     :meth:`BeamExplorer.goal` da la respuesta y la página dice cuándo se ha encontrado.
 
-    Errores: ``ValueError`` si las anchuras o las notas no son esas, si la búsqueda no es de
-    una sola frase, si tiene más de 500 candidatos o si el número de una palabra no está en
-    ``words``.
+    Errores: ``TypeError`` si ``search`` no se puede llamar; ``ValueError`` si las anchuras o las
+    notas no son esas, si la búsqueda no es de una sola frase, si tiene más de 500 candidatos o si
+    el número de una palabra no está en ``words``.
     """
     penalties = {"suma": by_total, "media": by_length(1.0)} if penalties is None else penalties
+    require_function(search, name="search")
     _check(widths, penalties, max_length)
     runs = {}
     for width in sorted(widths):

@@ -17,6 +17,7 @@ from atento.attention import MultiHeadAttention
 from atento.blocks import Encoder, EncoderBlock
 from atento.cache import KVCache
 from atento.checks import language as checks
+from atento.checks.decoding import require_writing
 from atento.decoding import greedy, kept, recomputing
 from atento.layers import NORMALIZATIONS, FeedForward, TokenEmbedding
 from atento.masks import causal_mask, combine, new_rows, padding_mask
@@ -150,9 +151,11 @@ class LanguageModel(nn.Module):
         relleno a un lado, y el resultado es el de cada uno solo. Sin ``cache``, cada paso lo
         recalcula todo, para comparar.
 
-        Errores: los de :meth:`step` y los de la estrategia, y ``ValueError`` si un comienzo no
-        tiene palabras o lleva relleno en medio.
+        Errores: los de :meth:`step` y los de la estrategia; ``TypeError`` si ``strategy`` no se
+        puede llamar o ``cache`` no es un sí o un no, y ``ValueError`` si un comienzo no tiene
+        palabras o lleva relleno en medio.
         """
+        require_writing(strategy, cache)
         checks.generate(self, start)
         pad_id = eos_id if self.config.pad_id is None else self.config.pad_id
         step = self.step if cache else recomputing(self.step)

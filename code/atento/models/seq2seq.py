@@ -17,6 +17,7 @@ from atento.attention import MultiHeadAttention
 from atento.blocks import Decoder, DecoderBlock, Encoder, EncoderBlock
 from atento.cache import KVCache, Memory
 from atento.checks import seq2seq as checks
+from atento.checks.decoding import require_writing
 from atento.decoding import greedy, kept, recomputing
 from atento.layers import NORMALIZATIONS, FeedForward, TokenEmbedding
 from atento.masks import new_rows, padding_mask
@@ -266,8 +267,10 @@ class Seq2Seq(nn.Module):
         comienzo y con fin y relleno. Sin ``cache``, cada paso vuelve a leer todo lo escrito, para
         comparar. Deja cada módulo en su modo.
 
-        Errores: los de :meth:`encode` y los de la estrategia.
+        Errores: los de :meth:`encode` y los de la estrategia, y ``TypeError`` si ``strategy`` no
+        se puede llamar o ``cache`` no es un sí o un no.
         """
+        require_writing(strategy, cache)
         checks.encode(self, source)
         config = self.config
         start = source.new_full((source.shape[0], 1), config.bos_id)

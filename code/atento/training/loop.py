@@ -83,7 +83,7 @@ def fit(
     :class:`TrainingDiverged` si la pérdida deja de ser finita (dice el paso y deja los últimos
     pesos sanos); :class:`TrainingTimeout` si se pasan ``seconds`` segundos de procesador.
     """
-    checks.fit(model, loss, steps, seconds, clip, accumulate, weight, generators)
+    checks.fit(model, loss, steps, seconds, clip, accumulate, weight, generators, schedule)
     run = _begin(model, batches, optimizer, accumulate, precision, generators)
     if resume is not None:
         run.load(Path(resume))

@@ -237,6 +237,22 @@ def test_bad_starts_are_named(message, start):
         language().generate(torch.tensor(start), eos_id=2)
 
 
+@pytest.mark.parametrize("name", ["language", "seq2seq"])
+@pytest.mark.parametrize(
+    ("message", "options"),
+    [
+        ("strategy: se esperaba una función .* llegó 'beam'", {"strategy": "beam"}),
+        ("strategy: se esperaba una función .* llegó None", {"strategy": None}),
+        ("cache: se esperaba True o False; llegó 'no'", {"cache": "no"}),
+    ],
+)
+def test_bad_ways_of_writing_are_named(name, message, options):
+    call = partial(language().generate, STARTS, eos_id=2)
+    call = call if name == "language" else partial(seq2seq().generate, SOURCES)
+    with pytest.raises(TypeError, match="^" + message):
+        call(**options)
+
+
 # --- Las recurrentes también ----------------------------------------------------------------------
 
 
