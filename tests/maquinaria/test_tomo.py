@@ -356,6 +356,39 @@ def test_el_pdf_lleva_el_titulo_del_libro_y_los_numeros_de_pagina(tomo, tmp_path
     assert [m.title for m in hecho.outline] == ["Dos palabras"]
 
 
+PIDE = """async direcciones => Promise.all(direcciones.map(async una => {
+    try {
+        const r = await fetch(una);
+        return [r.headers.get("content-type"), await r.text()];
+    } catch (error) { return null; }
+}))"""
+
+
+@pytest.mark.navegador
+def test_la_pestana_del_pdf_solo_ve_la_carpeta_del_sitio(tmp_path):
+    raiz = tmp_path / "sitio"
+    raiz.mkdir()
+    (raiz / "intro.html").write_text(
+        f"<html><body>{INDICE}<article><h1>Portada</h1></article></body></html>", "utf-8"
+    )
+    for nombre in ("a/uno.html", "dos.html"):
+        (raiz / nombre).parent.mkdir(exist_ok=True)
+        (raiz / nombre).write_text(
+            "<html><body><article><h1>Otra</h1></article></body></html>", "utf-8"
+        )
+    for nombre, texto in {"con ñ.svg": "<svg/>", "letra.rara": "letra"}.items():
+        (raiz / nombre).write_text(texto, "utf-8")
+    (tmp_path / "fuera.txt").write_text("fuera", "utf-8")
+    pedidos = ["con%20%C3%B1.svg", "letra.rara", "no-esta.css", "..%2Ffuera.txt"]
+    with tomo_pdf.abierto(Tomo(raiz, ""), "h1 { color: red }") as pestana:
+        dado = pestana.evaluate(PIDE, [f"{tomo_pdf.ORIGEN}{x}" for x in pedidos])
+        de_fuera = pestana.evaluate(PIDE, ["https://ejemplo.org/dos.html"])
+        impreso = pestana.evaluate("() => [innerWidth, matchMedia('print').matches]")
+        assert pestana.locator("h1").all_inner_texts() == ["Portada", "Índice", "Otra", "Otra"]
+    assert dado == [["image/svg+xml", "<svg/>"], ["font/woff2", "letra"], None, None]
+    assert de_fuera == [None] and impreso == [tomo_pdf.ANCHO, True]
+
+
 def test_cada_cosa_la_hace_quien_sabe(sitio, tmp_path, monkeypatch):
     hechas = []
     for modulo in (tomo_epub, tomo_pdf):
