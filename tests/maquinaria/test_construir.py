@@ -117,6 +117,25 @@ def test_publicar_conserva_las_fechas_y_no_deja_restos(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["html", "obra"]
 
 
+def test_lo_que_se_publica_va_aligerado_y_con_sus_avances(tmp_path):
+    """Y lo construido queda como estaba: Sphinx lo compara la próxima vez."""
+    obra, html = tmp_path / "obra", tmp_path / "html"
+    (obra / "_static").mkdir(parents=True)
+    hoja = ".a{x:1}.sobra{x:2}"
+    enlace = '<a class="reference internal" href="dos.html#teo">T</a>'
+    una = f'<html><body><article><p class="a">{enlace}</p></article></body></html>'
+    dos = '<body><div class="proof theorem" id="teo"><p>Enunciado.</p></div></body>'
+    for nombre, texto in {"_static/h.css": hoja, "una.html": una, "dos.html": dos}.items():
+        (obra / nombre).write_text(texto, "utf-8")
+    publica(obra, html)
+    assert (html / "_static/h.css").read_text("utf-8") == ".a{x:1}"
+    publicada = (html / "una.html").read_text("utf-8")
+    assert 'id="avances">{"dos.html#teo"' in publicada and "Enunciado." in publicada
+    assert (html / "dos.html").read_text("utf-8") == dos
+    assert (obra / "_static/h.css").read_text("utf-8") == hoja
+    assert (obra / "una.html").read_text("utf-8") == una
+
+
 def test_los_avisos_son_errores_salvo_en_una_pagina_suelta():
     entero, suelta = orden_de_sphinx(Path("a")), orden_de_sphinx(Path("a"), indice=Path("b"))
     assert "-W" in entero and "-n" in entero and "--keep-going" in entero and "--toc" not in entero
@@ -210,6 +229,14 @@ def test_la_orden_elige_entre_el_libro_y_una_pagina(taller, monkeypatch):
         monkeypatch.setattr(sys, "argv", ["construir.py", *argumentos])
         construir.main()
     assert hechas == ["04", None, Path("x")]
+
+
+def test_la_ayuda_empieza_por_lo_que_hace(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["construir.py", "--help"])
+    with pytest.raises(SystemExit) as salida:
+        construir.main()
+    ayuda = " ".join(capsys.readouterr().out.split())
+    assert salida.value.code == 0 and construir.__doc__.splitlines()[0] in ayuda
 
 
 def test_lo_que_dice_sphinx_se_guarda_aunque_no_haya_carpeta(tmp_path, consola, monkeypatch):

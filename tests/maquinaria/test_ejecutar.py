@@ -61,6 +61,27 @@ def test_se_dicen_todos_los_fallos_y_lo_ejecutado(tmp_path, cache, callada):
     assert ejecuta_pendientes([capitulo(tmp_path / "otro", "print(2)")], callada) == ["01-prueba"]
 
 
+@pytest.mark.parametrize(("nucleos", "a_la_vez"), [(3, 3), (1, 1), (None, 1)])
+def test_se_ejecutan_tantos_a_la_vez_como_nucleos(
+    tmp_path, cache, callada, monkeypatch, nucleos, a_la_vez
+):
+    """Cada uno espera a los que tienen que estar a la vez que él, y se cuenta cuántos hay."""
+    juntos, dentro, vistos = threading.Barrier(a_la_vez), [], []
+
+    def ejecuta(capitulo, avanza, corte):
+        dentro.append(capitulo)
+        vistos.append(len(dentro))
+        juntos.wait(30)
+        time.sleep(0.05)
+        dentro.remove(capitulo)
+
+    monkeypatch.setattr(ejecutar.os, "cpu_count", lambda: nucleos)
+    monkeypatch.setattr(ejecutar, "ejecuta", ejecuta)
+    monkeypatch.setattr(ejecutar, "_recoge", lambda futuro, capitulo: futuro.result())
+    assert len(ejecuta_pendientes(dos(tmp_path, "1", "2", "3"), callada)) == 3
+    assert len(vistos) == 3 and max(vistos) == a_la_vez
+
+
 def test_una_celda_que_no_termina_se_corta(tmp_path, monkeypatch):
     monkeypatch.setattr(ejecutar, "LIMITE_CELDA", 1)
     inicio = time.monotonic()

@@ -70,6 +70,14 @@ def test_lo_que_se_crea_y_cuantos_ficheros_son(raiz):
     assert not any("$" in (raiz / x).read_text() for x in tocados)
 
 
+def test_el_segundo_va_en_las_carpetas_del_primero(raiz):
+    crea(raiz)
+    tocados = crea(raiz, 8)
+    assert "book/2-dos/08-varias-cabezas.md" in tocados and "solutions/cap08.py" in tocados
+    assert all((raiz / x).is_file() for x in tocados)
+    assert (raiz / "exercises/cap06.py").is_file()
+
+
 @pytest.mark.parametrize(
     ("fichero", "despues"), [("02-x", "03-a"), ("05-x", "07-c"), ("08-x", None)]
 )
