@@ -24,6 +24,18 @@ mixed_word = "niñas"
 # %% 6.2 | el artículo en plural
 mixed_word = "las"
 
+# %% 6.2 | la última palabra, como si se hubiera traspuesto
+mixed_word = "corren"
+
+# %% 6.2 | la hoja anterior
+mixed_word = "que"
+
+# %% 6.2 | la que viene después
+mixed_word = "perro"
+
+# %% 6.2 | una fila de menos
+mixed_word = "vio"
+
 # %% 6.3 | los sesgos de tres
 def layer_cost(n, d_model, n_heads):
     return 4 * d_model**2 + 3 * d_model, 4 * n * d_model**2 + 2 * n**2 * d_model, n_heads * n**2
@@ -170,6 +182,62 @@ class BrokenHeads(nn.Module):
         q, k, v = cut(self.query(x)), cut(self.key(x)), cut(self.value(x))
         out = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
         return self.output(out.transpose(0, 1).flatten(1))
+
+# %% 6.7 | no escala
+class BrokenHeads(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.h = n_heads
+        self.query, self.key = nn.Linear(d_model, d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+        self.value, self.output = nn.Linear(d_model, d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x):
+        cut = lambda y: y.unflatten(-1, (self.h, -1)).transpose(-2, -3)
+        q, k, v = cut(self.query(x)), cut(self.key(x)), cut(self.value(x))
+        return self.output(((q @ k.mT).softmax(-1) @ v).transpose(-2, -3).flatten(-2))
+
+# %% 6.7 | reparte las columnas salteadas
+class BrokenHeads(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.h = n_heads
+        self.query, self.key = nn.Linear(d_model, d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+        self.value, self.output = nn.Linear(d_model, d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x):
+        heads = []
+        for i in range(self.h):
+            q, k, v = (layer(x)[..., i :: self.h] for layer in (self.query, self.key, self.value))
+            heads.append((q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v)
+        return self.output(torch.cat(heads, -1))
+
+# %% 6.7 | suma las cabezas en lugar de unirlas
+class BrokenHeads(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.h = n_heads
+        self.query, self.key = nn.Linear(d_model, d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+        self.value, self.output = nn.Linear(d_model, d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x):
+        cut = lambda y: y.unflatten(-1, (self.h, -1)).transpose(-2, -3)
+        q, k, v = cut(self.query(x)), cut(self.key(x)), cut(self.value(x))
+        total = ((q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v).sum(-3)
+        return self.output(total.repeat(*[1] * (total.dim() - 1), self.h))
+
+# %% 6.7 | mezcla también las capas: la clave hace de consulta
+class BrokenHeads(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.h = n_heads
+        self.query, self.key = nn.Linear(d_model, d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+        self.value, self.output = nn.Linear(d_model, d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x):
+        cut = lambda y: y.unflatten(-1, (self.h, -1)).transpose(-2, -3)
+        q, k, v = cut(self.query(x)), cut(self.key(x)), cut(self.value(x))
+        mixed = (k @ q.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
+        return self.output(mixed.transpose(-2, -3).flatten(-2))
 
 # %% 6.8 | pone a cero, sin encoger
 def prune_heads(w_query, w_key, w_value, w_output, n_heads, keep):

@@ -3,6 +3,18 @@
 # %% 8.1 | las dos cosas
 shift_effect = "las filas y los productos"
 
+# %% 8.1 | solo los productos
+shift_effect = "los productos entre filas"
+
+# %% 8.1 | nada, porque las agujas dan la vuelta
+shift_effect = "nada"
+
+# %% 8.1 | contesta con las columnas
+shift_effect = "las columnas"
+
+# %% 8.1 | una frase
+shift_effect = "todo menos los productos"
+
 # %% 8.2 | todos senos
 def sinusoidal_encoding(positions, d_model, base=10000.0):
     component = torch.arange(d_model, dtype=torch.float64)

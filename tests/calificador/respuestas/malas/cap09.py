@@ -124,6 +124,15 @@ values_turned_too = "nada"
 # %% 9.4 | las dos cosas
 values_turned_too = "los pesos y las salidas"
 
+# %% 9.4 | los pesos
+values_turned_too = "los pesos"
+
+# %% 9.4 | todo
+values_turned_too = "todo"
+
+# %% 9.4 | contesta por los valores
+values_turned_too = "los valores"
+
 # %% 9.5 | sin el cubo de la frontera
 def t5_bucket(relative, n_buckets=32, max_distance=128):
     m = n_buckets // 2

@@ -48,6 +48,18 @@ later_rate = "igual"
 # %% 12.3 | un número
 later_rate = 1.0
 
+# %% 12.3 | calienta el doble, así que llega al doble
+later_rate = "el doble"
+
+# %% 12.3 | con el máximo de la segunda, que es menor
+later_rate = "√2 veces menos"
+
+# %% 12.3 | al revés que el máximo
+later_rate = "√2 veces más"
+
+# %% 12.3 | la mitad, como al principio
+later_rate = "la mitad"
+
 # %% 12.4 | pesa los lotes por sus frases
 def train_step(weight, lots, rate, clip, pad=0):
     table, loss = weight.clone().requires_grad_(), 0.0

@@ -490,3 +490,51 @@ def hits_by_view(scores, values, labels, place):
                 hits.append(float((weights @ values[i]).argmax() == labels[i, t]))
         rates.append(sum(hits) / len(hits))
     return torch.tensor(rates, dtype=torch.float64)
+
+# %% 14.12 | cuenta también los pasos en que no se dice ninguno
+def hits_by_view(scores, values, labels, place):
+    own = torch.arange(scores.shape[-1]) == place[..., None]
+    rates = []
+    for hidden in (torch.zeros_like(own), own, ~own & (place >= 0)[..., None]):
+        right = (scores.masked_fill(hidden, -torch.inf).softmax(-1) @ values).argmax(-1) == labels
+        rates.append(right.double().mean())
+    return torch.stack(rates)
+
+# %% 14.12 | escribe lo que aporta el sitio más mirado
+def hits_by_view(scores, values, labels, place):
+    own = torch.arange(scores.shape[-1]) == place[..., None]
+    written = values.argmax(-1)
+    rates = []
+    for hidden in (torch.zeros_like(own), own, ~own):
+        top = scores.masked_fill(hidden, -torch.inf).argmax(-1)
+        rates.append((written.gather(1, top) == labels)[place >= 0].double().mean())
+    return torch.stack(rates)
+
+# %% 14.12 | tapa con un cero
+def hits_by_view(scores, values, labels, place):
+    own = torch.arange(scores.shape[-1]) == place[..., None]
+    rates = []
+    for hidden in (torch.zeros_like(own), own, ~own):
+        right = (scores.masked_fill(hidden, 0.0).softmax(-1) @ values).argmax(-1) == labels
+        rates.append(right[place >= 0].double().mean())
+    return torch.stack(rates)
+
+# %% 14.12 | la media de las medias de cada ejemplo
+def hits_by_view(scores, values, labels, place):
+    own = torch.arange(scores.shape[-1]) == place[..., None]
+    rates = []
+    for hidden in (torch.zeros_like(own), own, ~own):
+        right = (scores.masked_fill(hidden, -torch.inf).softmax(-1) @ values).argmax(-1) == labels
+        rows = [r[p >= 0].double().mean() for r, p in zip(right, place) if (p >= 0).any()]
+        rates.append(torch.stack(rows).mean())
+    return torch.stack(rates)
+
+# %% 14.12 | la media de los valores que se ven, sin pesos
+def hits_by_view(scores, values, labels, place):
+    own = torch.arange(scores.shape[-1]) == place[..., None]
+    rates = []
+    for hidden in (torch.zeros_like(own), own, ~own):
+        seen = (~hidden & (scores > -torch.inf)).double()
+        right = (seen @ values).argmax(-1) == labels
+        rates.append(right[place >= 0].double().mean())
+    return torch.stack(rates)
