@@ -185,6 +185,11 @@ def first_failures(lengths, fidelity=0.99, threshold=0.5):
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     return [i for i in order if fidelity ** (lengths[i] - 1) < threshold]
 
+# %% 3.2 | la última palabra también pierde
+def first_failures(lengths, fidelity=0.99, threshold=0.5):
+    p = [fidelity ** (n * (n + 1) / 2) for n in lengths]
+    return [i for i in sorted(range(len(p)), key=lambda i: p[i]) if p[i] < threshold]
+
 # %% 3.8 | no mira la última pareja
 def inverted_pairs(weights, valid):
     b = weights.masked_fill(~valid, -1.0).argmax(-1).tolist()
@@ -230,6 +235,16 @@ def inverted_pairs(weights, valid):
 def inverted_pairs(weights, valid):
     b = weights.masked_fill(~valid, -1.0).argmax(-1).tolist()
     return [t for t in range(1, len(b)) if b[t - 1] == b[t] + 1]
+
+# %% 3.8 | mira a qué fila manda más cada columna
+def inverted_pairs(weights, valid):
+    b = weights.argmax(0)[valid].tolist()
+    return [t for t in range(len(b) - 1) if b[t] == b[t + 1] + 1]
+
+# %% 3.8 | no mira lo no válido, pero lo deja ganar con su fila entera a cero
+def inverted_pairs(weights, valid):
+    b = (weights * valid.flip(0)).argmax(-1).tolist()
+    return [t for t in range(len(b) - 1) if b[t] == b[t + 1] + 1]
 
 # %% 3.9 | corta a ocho pasos
 def gradient_norms(inputs, w_x, w_h, direction):

@@ -40,6 +40,17 @@ def attention_shapes(query_shape, key_shape, value_shape):
     s = [*b, query_shape[-2], key_shape[-2]]
     return [s, s, [*o, key_shape[-2], value_shape[-1]]]
 
+# %% 4.4 | sin ejes de lote
+def attention_shapes(query_shape, key_shape, value_shape):
+    s = [query_shape[-2], key_shape[-2]]
+    return [s, s, [query_shape[-2], value_shape[-1]]]
+
+# %% 4.4 | suma los ejes de lote de cada uno
+def attention_shapes(query_shape, key_shape, value_shape):
+    b = [*query_shape[:-2], *key_shape[:-2]]
+    s = [*b, query_shape[-2], key_shape[-2]]
+    return [s, s, [*b, query_shape[-2], value_shape[-1]]]
+
 # %% 4.1 | la nula compite con el valor absoluto
 def softmax_with_null(scores, null_score):
     e = torch.cat([scores, torch.full_like(scores[..., :1], abs(null_score))], -1)
@@ -66,6 +77,11 @@ def softmax_with_null(scores, null_score):
 # %% 4.1 | las claves por debajo de la nula, a cero
 def softmax_with_null(scores, null_score):
     return scores.softmax(-1) * (scores > null_score)
+
+# %% 4.1 | la nula compite una vez por cada clave
+def softmax_with_null(scores, null_score):
+    n = scores.shape[-1]
+    return torch.cat([scores, torch.full_like(scores, null_score)], -1).softmax(-1)[..., :n]
 
 # %% 4.3 | otra palabra para lo mismo no es una de las opciones
 shift_effect = "no cambia"
@@ -137,6 +153,12 @@ attention_by_hand = {"score": 2.828, "weight": 0.768, "output": 1.159}
 # %% 4.2 | promedia los valores sin pesos
 attention_by_hand = {"score": 2.828, "weight": 0.704, "output": 0.68}
 
+# %% 4.2 | la raíz de la norma de la consulta
+attention_by_hand = {"score": 2.0, "weight": 0.704, "output": 1.063}
+
+# %% 4.2 | la otra componente de la salida
+attention_by_hand = {"score": 2.828, "weight": 0.704, "output": 0.780}
+
 # %% 4.6 | la primera temperatura de cada fila del lote
 def attention_with_temperature(query, key, value, temperature):
     return (query @ key.mT / temperature[:, :1, None]).softmax(-1) @ value
@@ -163,6 +185,11 @@ def attention_with_temperature(query, key, value, temperature):
 # %% 4.6 | la temperatura, sin gradiente
 def attention_with_temperature(query, key, value, temperature):
     return (query @ key.mT / temperature.detach()[..., None]).softmax(-1) @ value
+
+# %% 4.6 | la temperatura, por la raíz de la anchura
+def attention_with_temperature(query, key, value, temperature):
+    s = query @ key.mT / (temperature[..., None] * math.sqrt(query.shape[-1]))
+    return s.softmax(-1) @ value
 
 # %% 4.7 | tapa con −1e4 y multiplica después por la máscara
 def gaussian_attention(query, key, value, bandwidth, mask):
@@ -194,6 +221,11 @@ def gaussian_attention(query, key, value, bandwidth, mask):
     s = -(query[:, None] - key).square().sum(-1) / (2 * bandwidth**2)
     return s.masked_fill(~mask, -1e30).softmax(-1) @ value
 
+# %% 4.7 | una anchura por componente, como si la norma se dividiera entre d
+def gaussian_attention(query, key, value, bandwidth, mask):
+    s = -(query[:, None] - key).square().mean(-1) / (2 * bandwidth**2)
+    return s.masked_fill(~mask, -math.inf).softmax(-1).nan_to_num(0.0) @ value
+
 # %% 4.8 | arregla solo las matrices cuadradas
 def column_attention(query, key, value):
     w = (key.T @ query / math.sqrt(key.shape[0])).softmax(0)
@@ -218,6 +250,16 @@ def column_attention(query, key, value):
 # %% 4.8 | pasa a filas y devuelve filas
 def column_attention(query, key, value):
     return (query.T @ key / math.sqrt(key.shape[0])).softmax(-1) @ value.T
+
+# %% 4.8 | traspone los pesos y también los valores de sitio
+def column_attention(query, key, value):
+    w = (query.T @ key / math.sqrt(key.shape[0])).softmax(1)
+    return value @ w if w.shape[0] == w.shape[1] else value @ w.T
+
+# %% 4.8 | reparte entre todas las casillas
+def column_attention(query, key, value):
+    s = key.T @ query / math.sqrt(key.shape[0])
+    return value @ s.flatten().softmax(0).reshape(s.shape)
 
 # %% 4.9 | resta las medias y contesta a otra pregunta
 def score_scale(queries, keys):
@@ -246,6 +288,22 @@ def score_scale(queries, keys):
     a, b = torch.cov(queries.T, correction=0), torch.cov(keys.T, correction=0)
     m = queries.mean(0)
     return float(((a * b).sum() + m @ b @ m).sqrt())
+
+# %% 4.9 | la varianza, sin la raíz
+def score_scale(queries, keys):
+    a, b = torch.cov(queries.T, correction=0), torch.cov(keys.T, correction=0)
+    m, n = queries.mean(0), keys.mean(0)
+    return float((a * b).sum() + m @ b @ m + n @ a @ n)
+
+# %% 4.9 | las covarianzas, componente a componente
+def score_scale(queries, keys):
+    a, b = queries.var(0, correction=0), keys.var(0, correction=0)
+    m, n = queries.mean(0), keys.mean(0)
+    return float((a * b + m**2 * b + n**2 * a).sum().sqrt())
+
+# %% 4.9 | la raíz de la dimensión
+def score_scale(queries, keys):
+    return math.sqrt(queries.shape[1]) * float(queries.std(correction=0) * keys.std(correction=0))
 
 # %% 4.10 | construye la matriz
 def softmax_jvp(scores, tangent, beta):
@@ -276,6 +334,16 @@ def softmax_jvp(scores, tangent, beta):
 def softmax_jvp(scores, tangent, beta):
     p = (beta * scores).softmax(-1)
     return beta * p * (tangent - tangent.mean(-1, keepdim=True))
+
+# %% 4.10 | olvida la beta de fuera
+def softmax_jvp(scores, tangent, beta):
+    p = (beta * scores).softmax(-1)
+    return p * (tangent - (p * tangent).sum(-1, keepdim=True))
+
+# %% 4.10 | la softmax de la tangente
+def softmax_jvp(scores, tangent, beta):
+    p, t = (beta * scores).softmax(-1), (beta * tangent).softmax(-1)
+    return p * (t - (p * t).sum(-1, keepdim=True))
 
 # %% 4.12 | cuarenta pasos lineales
 def beta_for_entropy(scores, entropy):
@@ -331,6 +399,25 @@ def beta_for_entropy(scores, entropy):
         low, high = (mid, high) if up else (low, mid)
     return torch.full_like(entropy, math.exp(low))
 
+# %% 4.12 | la entropía que falta y no la que hay
+def beta_for_entropy(scores, entropy):
+    low, high = torch.full_like(entropy, -30.0), torch.full_like(entropy, math.log(1e4))
+    goal = math.log(scores.shape[-1]) - entropy
+    for _ in range(90):
+        mid = (low + high) / 2
+        up = torch.special.entr((mid.exp()[:, None] * scores).softmax(-1)).sum(-1) > goal
+        low, high = torch.where(up, mid, low), torch.where(up, high, mid)
+    return low.exp()
+
+# %% 4.12 | pocas vueltas
+def beta_for_entropy(scores, entropy):
+    low, high = torch.full_like(entropy, -30.0), torch.full_like(entropy, math.log(1e4))
+    for _ in range(20):
+        mid = (low + high) / 2
+        up = torch.special.entr((mid.exp()[:, None] * scores).softmax(-1)).sum(-1) > entropy
+        low, high = torch.where(up, mid, low), torch.where(up, high, mid)
+    return low.exp()
+
 # %% 4.13 | recalcula con el último bloque nada más
 def absorb_block(state, query, key, value):
     s = query @ key.T / math.sqrt(query.shape[-1])
@@ -379,6 +466,14 @@ def absorb_block(state, query, key, value):
     e, old = ((s - new) / math.sqrt(query.shape[-1])).exp(), ((top - new) / math.sqrt(query.shape[-1])).exp()
     return new, total * old + e.sum(-1, keepdim=True), weighted * old + e @ value
 
+# %% 4.13 | corrige la suma y olvida la suma ponderada
+def absorb_block(state, query, key, value):
+    top, total, weighted = state
+    s = query @ key.T / math.sqrt(query.shape[-1])
+    new = torch.maximum(top, s.amax(-1, keepdim=True))
+    e = (s - new).exp()
+    return new, total * (top - new).exp() + e.sum(-1, keepdim=True), weighted + e @ value
+
 # %% 4.11 | ignora keep y power
 def top_attention(query, key, value, keep=3, power=0.5):
     s = query @ key.T / query.shape[-1] ** 0.5
@@ -413,3 +508,11 @@ def top_attention(query, key, value, keep=3, power=0.5):
     best = (query @ key.T).topk(keep, -1)
     w = best.values.softmax(-1) / query.shape[-1] ** power
     return (w[..., None] * value[best.indices]).sum(1)
+
+# %% 4.11 | las de mayor peso acumulado hasta llegar a la mitad
+def top_attention(query, key, value, keep=3, power=0.5):
+    w = (query @ key.T / query.shape[-1] ** power).softmax(-1)
+    order = w.sort(-1, descending=True)
+    kept = (order.values.cumsum(-1) - order.values < 0.5).double() * order.values
+    w = torch.zeros_like(w).scatter(-1, order.indices, kept)
+    return w / w.sum(-1, keepdim=True) @ value

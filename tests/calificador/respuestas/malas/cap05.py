@@ -30,6 +30,21 @@ def attention_shapes(n_query, n_key, d_model, d_k, d_v):
     return ((n_query, d_k), (n_key, d_k), (n_key, d_v), (n_query, d_k), (n_key, d_k), (n_key, d_v),
             (n_query, n_key), (n_query, d_v))
 
+# %% 5.3 | las claves, con una columna por clave
+def attention_shapes(n_query, n_key, d_model, d_k, d_v):
+    return ((d_model, d_k), (d_model, d_k), (d_model, d_v), (n_query, d_k), (d_k, n_key), (n_key, d_v),
+            (n_query, n_key), (n_query, d_v))
+
+# %% 5.3 | todo con la longitud de las consultas
+def attention_shapes(n_query, n_key, d_model, d_k, d_v):
+    n = n_query
+    return (d_model, d_k), (d_model, d_k), (d_model, d_v), (n, d_k), (n, d_k), (n, d_v), (n, n), (n, d_v)
+
+# %% 5.3 | la salida, una fila por clave
+def attention_shapes(n_query, n_key, d_model, d_k, d_v):
+    return ((d_model, d_k), (d_model, d_k), (d_model, d_v), (n_query, d_k), (n_key, d_k), (n_key, d_v),
+            (n_query, n_key), (n_key, d_v))
+
 # %% 5.1 | tapa la diagonal solo sin lote
 def no_mirror_attention(x, w_similarity, w_content):
     a = x @ w_similarity
@@ -69,6 +84,13 @@ def no_mirror_attention(x, w_similarity, w_content):
     w = (a @ a.mT / math.sqrt(a.shape[-1])).softmax(-1)
     w = w.masked_fill(torch.eye(x.shape[-2]).bool(), -math.inf).softmax(-1)
     return w @ (x @ w_content)
+
+# %% 5.1 | escala con la anchura del contenido
+def no_mirror_attention(x, w_similarity, w_content):
+    a = x @ w_similarity
+    s = a @ a.mT / math.sqrt(w_content.shape[-1])
+    s = s.masked_fill(torch.eye(x.shape[-2]).bool(), -math.inf)
+    return s.softmax(-1) @ (x @ w_content)
 
 # %% 5.6 | solo vale para piedra, tijera y papel
 def program_head(bits, beats, colours, bonus=2.0):
@@ -126,6 +148,34 @@ def program_head(bits, beats, colours, bonus=2.0):
     for winner, loser in enumerate(beats):
         q[bits + winner, bits + loser] = bonus
     return bonus * q, eye[:, : bits + r], eye[:, bits + r :]
+
+# %% 5.6 | divide entre la raíz, aunque se pide sin escalar
+def program_head(bits, beats, colours, bonus=2.0):
+    r, d = len(beats), bits + len(beats) + colours
+    eye = torch.eye(d, dtype=torch.float64)
+    q = eye[:, : bits + r].clone()
+    q[bits : bits + r, bits:] = 0
+    for winner, loser in enumerate(beats):
+        q[bits + winner, bits + loser] = bonus
+    return q / math.sqrt(bits + r), eye[:, : bits + r], eye[:, bits + r :]
+
+# %% 5.6 | cree que gana quien viene detrás en la lista
+def program_head(bits, beats, colours, bonus=2.0):
+    r, d = len(beats), bits + len(beats) + colours
+    eye = torch.eye(d, dtype=torch.float64)
+    q = eye[:, : bits + r].clone()
+    q[bits : bits + r, bits:] = bonus * torch.eye(r, dtype=torch.float64).roll(-1, 1)
+    return q, eye[:, : bits + r], eye[:, bits + r :]
+
+# %% 5.6 | entrega también la jugada
+def program_head(bits, beats, colours, bonus=2.0):
+    r, d = len(beats), bits + len(beats) + colours
+    eye = torch.eye(d, dtype=torch.float64)
+    q = eye[:, : bits + r].clone()
+    q[bits : bits + r, bits:] = 0
+    for winner, loser in enumerate(beats):
+        q[bits + winner, bits + loser] = bonus
+    return q, eye[:, : bits + r], eye[:, bits:]
 
 # %% 5.7 | con un contexto tan largo como x, toma los valores de x
 class FusedSelfAttention(nn.Module):
@@ -233,6 +283,16 @@ def cross_attention(x, z, w_query, w_key, w_value):
     s = (x @ w_query) @ (z @ w_key).mT / math.sqrt(z.shape[-2])
     return s.softmax(-1) @ (z @ w_value)
 
+# %% 5.8 | también los valores, de las consultas
+def cross_attention(x, z, w_query, w_key, w_value):
+    s = (x @ w_query) @ (z @ w_key).mT / math.sqrt(w_key.shape[-1])
+    return s.softmax(-1) @ (z @ w_key)
+
+# %% 5.8 | promedia antes de proyectar, con las consultas
+def cross_attention(x, z, w_query, w_key, w_value):
+    w = ((x @ w_query) @ (z @ w_key).mT / math.sqrt(w_key.shape[-1])).softmax(-1)
+    return w @ z.mean(-2, keepdim=True).expand_as(z) @ w_value
+
 # %% 5.9 | quita el signo
 def cycle_flow(weights, cycle):
     a = torch.tensor(cycle)
@@ -263,6 +323,11 @@ def cycle_flow(weights, cycle):
     a = torch.tensor(sorted(cycle))
     return float((weights[a, a.roll(-1)] / weights[a.roll(-1), a]).log().sum())
 
+# %% 5.9 | logaritmo en base dos
+def cycle_flow(weights, cycle):
+    a = torch.tensor(cycle)
+    return float((weights[a, a.roll(-1)] / weights[a.roll(-1), a]).log2().sum())
+
 # %% 5.10 | PCA centrado por columnas
 def smallest_width(scores, tolerance):
     e = torch.linalg.svdvals(scores - scores.mean(0)) ** 2
@@ -292,6 +357,16 @@ def smallest_width(scores, tolerance):
 def smallest_width(scores, tolerance):
     e = scores.square().sum(0).sort(descending=True).values
     return int((e.flip(0).cumsum(0).flip(0) > tolerance**2 * e.sum()).sum())
+
+# %% 5.10 | la mitad de las dimensiones que hacen falta, por repartirlas entre Q y K
+def smallest_width(scores, tolerance):
+    e = torch.linalg.svdvals(scores) ** 2
+    return (int((e.flip(0).cumsum(0).flip(0) > tolerance**2 * e.sum()).sum()) + 1) // 2
+
+# %% 5.10 | las que explican esa parte, y no las que dejan fuera esa parte
+def smallest_width(scores, tolerance):
+    e = torch.linalg.svdvals(scores) ** 2
+    return int((e.cumsum(0) < tolerance**2 * e.sum()).sum()) + 1
 
 # %% 5.11 | el producto es bueno, pero la base no es ortogonal
 def compress_head(w_query, w_key, width):
@@ -327,6 +402,22 @@ def compress_head(w_query, w_key, width):
     k = w_query.shape[1]
     root = s[k - width : k].sqrt()
     return u[:, k - width : k] * root, v[k - width : k].T * root
+
+# %% 5.11 | los valores singulares enteros, en la consulta
+def compress_head(w_query, w_key, width):
+    u, s, v = torch.linalg.svd(w_query @ w_key.T, full_matrices=False)
+    return u[:, :width] * s[:width], v[:width].T
+
+# %% 5.11 | los valores singulares enteros, en las dos
+def compress_head(w_query, w_key, width):
+    u, s, v = torch.linalg.svd(w_query @ w_key.T, full_matrices=False)
+    return u[:, :width] * s[:width], v[:width].T * s[:width]
+
+# %% 5.11 | el circuito, al revés
+def compress_head(w_query, w_key, width):
+    u, s, v = torch.linalg.svd(w_key @ w_query.T, full_matrices=False)
+    root = s[:width].sqrt()
+    return u[:, :width] * root, v[:width].T * root
 
 # %% 5.4 | consultas del contexto
 class AttentionHead(nn.Module):
@@ -408,6 +499,9 @@ subject_by_hand = {"subject": 3, "other": -1, "back": 2, "times": 2.7}
 
 # %% 5.2 | sin signo
 subject_by_hand = {"subject": 3, "other": 1, "back": 2, "times": 2.72}
+
+# %% 5.2 | cuenta el cociente con las puntuaciones y no con sus exponenciales
+subject_by_hand = {"subject": 3, "other": -1, "back": 2, "times": 1.5}
 
 # %% 5.5 | dice «niñas»
 swapped_look = "niñas"
