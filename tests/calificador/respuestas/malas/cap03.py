@@ -190,6 +190,11 @@ def first_failures(lengths, fidelity=0.99, threshold=0.5):
     p = [fidelity ** (n * (n + 1) / 2) for n in lengths]
     return [i for i in sorted(range(len(p)), key=lambda i: p[i]) if p[i] < threshold]
 
+# %% 3.2 | calcula con la probabilidad de que salga mal
+def first_failures(lengths, fidelity=0.99, threshold=0.5):
+    p = [1 - fidelity ** (n * (n - 1) / 2) for n in lengths]
+    return [i for i in sorted(range(len(p)), key=lambda i: p[i]) if p[i] < threshold]
+
 # %% 3.8 | no mira la última pareja
 def inverted_pairs(weights, valid):
     b = weights.masked_fill(~valid, -1.0).argmax(-1).tolist()
@@ -245,6 +250,15 @@ def inverted_pairs(weights, valid):
 def inverted_pairs(weights, valid):
     b = (weights * valid.flip(0)).argmax(-1).tolist()
     return [t for t in range(len(b) - 1) if b[t] == b[t + 1] + 1]
+
+# %% 3.8 | cuenta cada cruce una vez por palabra del origen
+def inverted_pairs(weights, valid):
+    b, seen, out = weights.masked_fill(~valid, -1.0).argmax(-1).tolist(), set(), []
+    for t in range(len(b) - 1):
+        if b[t] == b[t + 1] + 1 and b[t] not in seen and b[t + 1] not in seen:
+            out.append(t)
+        seen.add(b[t])
+    return out
 
 # %% 3.9 | corta a ocho pasos
 def gradient_norms(inputs, w_x, w_h, direction):

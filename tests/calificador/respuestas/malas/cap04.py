@@ -159,6 +159,9 @@ attention_by_hand = {"score": 2.0, "weight": 0.704, "output": 1.063}
 # %% 4.2 | la otra componente de la salida
 attention_by_hand = {"score": 2.828, "weight": 0.704, "output": 0.780}
 
+# %% 4.2 | se queda con la mayor y no promedia
+attention_by_hand = {"score": 2.828, "weight": 0.704, "output": 1.0}
+
 # %% 4.6 | la primera temperatura de cada fila del lote
 def attention_with_temperature(query, key, value, temperature):
     return (query @ key.mT / temperature[:, :1, None]).softmax(-1) @ value
@@ -190,6 +193,15 @@ def attention_with_temperature(query, key, value, temperature):
 def attention_with_temperature(query, key, value, temperature):
     s = query @ key.mT / (temperature[..., None] * math.sqrt(query.shape[-1]))
     return s.softmax(-1) @ value
+
+# %% 4.6 | multiplica por la temperatura
+def attention_with_temperature(query, key, value, temperature):
+    return (query @ key.mT * temperature[..., None]).softmax(-1) @ value
+
+# %% 4.6 | la temperatura de cada consulta, normalizada dentro de su lote
+def attention_with_temperature(query, key, value, temperature):
+    t = temperature / temperature.sum(-1, keepdim=True)
+    return (query @ key.mT / t[..., None]).softmax(-1) @ value
 
 # %% 4.7 | tapa con −1e4 y multiplica después por la máscara
 def gaussian_attention(query, key, value, bandwidth, mask):
@@ -305,6 +317,10 @@ def score_scale(queries, keys):
 def score_scale(queries, keys):
     return math.sqrt(queries.shape[1]) * float(queries.std(correction=0) * keys.std(correction=0))
 
+# %% 4.9 | el producto de las desviaciones típicas de cada componente
+def score_scale(queries, keys):
+    return float((queries.std(0, correction=0) * keys.std(0, correction=0)).sum())
+
 # %% 4.10 | construye la matriz
 def softmax_jvp(scores, tangent, beta):
     p = (beta * scores).softmax(-1)
@@ -344,6 +360,11 @@ def softmax_jvp(scores, tangent, beta):
 def softmax_jvp(scores, tangent, beta):
     p, t = (beta * scores).softmax(-1), (beta * tangent).softmax(-1)
     return p * (t - (p * t).sum(-1, keepdim=True))
+
+# %% 4.10 | el producto por la tangente, fuera de la jacobiana
+def softmax_jvp(scores, tangent, beta):
+    p = (beta * scores).softmax(-1)
+    return beta * p * (1 - p).sum(-1, keepdim=True) * tangent
 
 # %% 4.12 | cuarenta pasos lineales
 def beta_for_entropy(scores, entropy):
@@ -473,6 +494,14 @@ def absorb_block(state, query, key, value):
     new = torch.maximum(top, s.amax(-1, keepdim=True))
     e = (s - new).exp()
     return new, total * (top - new).exp() + e.sum(-1, keepdim=True), weighted + e @ value
+
+# %% 4.13 | el peso viejo, al revés
+def absorb_block(state, query, key, value):
+    top, total, weighted = state
+    s = query @ key.T / math.sqrt(query.shape[-1])
+    new = torch.maximum(top, s.amax(-1, keepdim=True))
+    e, old = (s - new).exp(), (new - top).clamp(max=50).exp()
+    return new, total * old + e.sum(-1, keepdim=True), weighted * old + e @ value
 
 # %% 4.11 | ignora keep y power
 def top_attention(query, key, value, keep=3, power=0.5):

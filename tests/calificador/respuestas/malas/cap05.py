@@ -92,6 +92,12 @@ def no_mirror_attention(x, w_similarity, w_content):
     s = s.masked_fill(torch.eye(x.shape[-2]).bool(), -math.inf)
     return s.softmax(-1) @ (x @ w_content)
 
+# %% 5.1 | compara el contenido
+def no_mirror_attention(x, w_similarity, w_content):
+    c = x @ w_content
+    s = (c @ c.mT / math.sqrt(c.shape[-1])).masked_fill(torch.eye(x.shape[-2]).bool(), -math.inf)
+    return s.softmax(-1) @ c
+
 # %% 5.6 | solo vale para piedra, tijera y papel
 def program_head(bits, beats, colours, bonus=2.0):
     r = len(beats)
@@ -368,6 +374,10 @@ def smallest_width(scores, tolerance):
     e = torch.linalg.svdvals(scores) ** 2
     return int((e.cumsum(0) < tolerance**2 * e.sum()).sum()) + 1
 
+# %% 5.10 | el rango con la tolerancia de PyTorch
+def smallest_width(scores, tolerance):
+    return int(torch.linalg.matrix_rank(scores, rtol=tolerance / 2))
+
 # %% 5.11 | el producto es bueno, pero la base no es ortogonal
 def compress_head(w_query, w_key, width):
     u, s, v = torch.linalg.svd(w_query @ w_key.T)
@@ -418,6 +428,13 @@ def compress_head(w_query, w_key, width):
     u, s, v = torch.linalg.svd(w_key @ w_query.T, full_matrices=False)
     root = s[:width].sqrt()
     return u[:, :width] * root, v[:width].T * root
+
+# %% 5.11 | una base de las consultas y otra de las claves, sin casar
+def compress_head(w_query, w_key, width):
+    u1, s1, _ = torch.linalg.svd(w_query, full_matrices=False)
+    u2, s2, _ = torch.linalg.svd(w_key, full_matrices=False)
+    root = (s1[:width] * s2[:width]).sqrt()
+    return u1[:, :width] * root, u2[:, :width] * root
 
 # %% 5.4 | consultas del contexto
 class AttentionHead(nn.Module):

@@ -104,6 +104,26 @@ def halves_to_pairs(code):
     out[0] = torch.stack((sin, cos), dim=-1).flatten(-2)[0]
     return out
 
+# %% 8.4 | los cosenos delante
+def halves_to_pairs(code):
+    sin, cos = code.chunk(2, dim=-1)
+    return torch.stack([cos, sin], -1).flatten(-2)
+
+# %% 8.4 | de parejas a mitades, que es la vuelta
+def halves_to_pairs(code):
+    return torch.cat([code[..., 0::2], code[..., 1::2]], -1)
+
+# %% 8.4 | los cosenos, del último al primero
+def halves_to_pairs(code):
+    sin, cos = code.chunk(2, dim=-1)
+    return torch.stack([sin, cos.flip(-1)], -1).flatten(-2)
+
+# %% 8.4 | aplana todos los ejes
+def halves_to_pairs(code):
+    flat = code.reshape(-1)
+    sin, cos = flat.chunk(2)
+    return torch.stack([sin, cos], -1).reshape(code.shape)
+
 # %% 8.5 | el relleno recibe la primera fila
 def add_positions(x, table, mask):
     return x + table[(mask.cumsum(1) - 1).clamp(min=0) * mask]

@@ -50,6 +50,12 @@ turned_by_hand = {"first": 1, "score": 4.598, "shifted": 4.598, "swapped": -0.59
 # %% 9.2 | todo ceros
 turned_by_hand = {"first": 0, "score": 0, "shifted": 0, "swapped": 0}
 
+# %% 9.2 | la puntuación sin girar
+turned_by_hand = {"first": -1, "score": 4, "shifted": 4, "swapped": 4}
+
+# %% 9.2 | la segunda componente
+turned_by_hand = {"first": 2, "score": 4.598, "shifted": 4.598, "swapped": -0.598}
+
 # %% 9.3 | seno y coseno cambiados
 def apply_rope(x, positions, base=10000.0, layout="interleaved"):
     d = x.shape[-1]
