@@ -38,6 +38,12 @@ def examen_de(ejercicio_id, semilla):
     return prepara(LIBRO, LIBRO.ejercicios[ejercicio_id], semilla)
 
 
+@cache
+def en_la_practica(ejercicio_id, codigo):
+    ejercicio = LIBRO.ejercicios[ejercicio_id]
+    return verifica(ejercicio, codigo, "practica", examen=examen_de(ejercicio_id, "practica"))
+
+
 def _nombre(terna):
     return f"{terna[0]}-{terna[1]}"
 
@@ -122,8 +128,11 @@ def test_ninguna_propiedad_se_cumple_con_lo_que_valia_en_otra_semilla(ejercicio)
 @pytest.mark.parametrize(("id_", "que", "codigo"), MALAS, ids=map(_nombre, MALAS))
 def test_una_respuesta_equivocada_no_tiene_todo(id_, que, codigo):
     ejercicio = LIBRO.ejercicios[id_]
-    for semilla in ("practica", *POCAS):
-        resultado = verifica(ejercicio, codigo, semilla, examen=examen_de(id_, semilla))
+    resultados = {"practica": en_la_practica(id_, codigo)}
+    for semilla in POCAS:
+        examen = examen_de(id_, semilla)
+        resultados[semilla] = verifica(ejercicio, codigo, semilla, examen=examen)
+    for semilla, resultado in resultados.items():
         assert resultado.puntos < ejercicio.puntos, f"semilla {semilla}: pasa"
         assert resultado.pista or resultado.propiedades[0].mensaje.startswith("usa "), resultado
 
@@ -150,12 +159,17 @@ def test_hay_bastantes_respuestas_de_fuera_del_registro(ejercicio):
 
     De las tres buenas se libran los ejercicios en que se entrega un valor y no una función (los
     de ``lapiz`` y los ``predecir`` sin casos): de los números se piden dos, los redondeados como
-    dice el enunciado y los calculados, y de las opciones, la que vale. Las cinco malas se piden
-    de todos.
+    dice el enunciado y los calculados, y de las opciones, la que vale.
+
+    Las cinco malas se piden de todos, y ninguna de las cinco puede dar en todos los casos lo mismo
+    que un error del registro; donde se elige entre opciones sí, porque el registro las tiene todas.
     """
-    buenas, malas = ([q for id_, q, _ in b if id_ == ejercicio.id] for b in (BUENAS, MALAS))
-    assert len(set(malas)) == len(malas) >= 5, malas
-    assert len(set(buenas)) == len(buenas) >= buenas_exigidas(ejercicio), buenas
+    buenas = [c for id_, _, c in BUENAS if id_ == ejercicio.id]
+    malas = [c for id_, _, c in MALAS if id_ == ejercicio.id]
+    assert len(set(buenas)) == len(buenas) >= buenas_exigidas(ejercicio)
+    assert len(set(malas)) == len(malas) >= 5
+    nuevas = [c for c in malas if not en_la_practica(ejercicio.id, c).mutante]
+    assert len(nuevas) >= 5 or ejercicio.opciones, f"{len(nuevas)} malas de fuera del registro"
 
 
 # --- Pistas ---------------------------------------------------------------------------------------

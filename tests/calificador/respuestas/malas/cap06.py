@@ -56,6 +56,10 @@ def layer_cost(n, d_model, n_heads):
 def layer_cost(n, d_model, n_heads):
     return 4 * d_model**2 * n_heads + 4 * d_model, 4 * n * d_model**2 + 2 * n**2 * d_model, n_heads * n**2
 
+# %% 6.3 | multiplica por las cabezas también las proyecciones
+def layer_cost(n, d_model, n_heads):
+    return 4 * d_model**2 + 4 * d_model, n_heads * 4 * n * d_model**2 + 2 * n**2 * d_model, n_heads * n**2
+
 # %% 6.4 | la máscara solo en la primera cabeza
 def multi_head_attention(x, z, w_query, w_key, w_value, w_output, n_heads, mask=None):
     heads = []
@@ -265,6 +269,15 @@ def prune_heads(w_query, w_key, w_value, w_output, n_heads, keep):
     rest = ([i for i in range(n_heads) if i not in keep] * n_heads)[: len(keep)]
     pick = lambda w, dim: torch.cat([w.chunk(n_heads, dim)[i] for i in rest], dim)
     return (*(pick(w, 1) for w in (w_query, w_key, w_value)), pick(w_output, 0))
+
+# %% 6.8 | suma a la primera que se queda lo que unían las que se van
+def prune_heads(w_query, w_key, w_value, w_output, n_heads, keep):
+    pick = lambda w, dim: torch.cat([w.chunk(n_heads, dim)[i] for i in keep], dim)
+    out, rows = pick(w_output, 0).clone(), w_output.chunk(n_heads, 0)
+    for i in range(n_heads):
+        if i not in keep:
+            out[: len(rows[i])] += rows[i]
+    return pick(w_query, 1), pick(w_key, 1), pick(w_value, 1), out
 
 # %% 6.9 | la última de cada grupo
 def group_heads(w, n_heads, n_kv_heads):

@@ -307,6 +307,13 @@ def packed_mask(document):
     ok = (document[:, :, None] == document[:, None]) & (document != -1)[:, None] & torch.ones(n, n).bool().tril()
     return (ok | torch.eye(n).bool())[:, None]
 
+# %% 7.10 | empieza una frase nueva cada vez que baja el número
+def packed_mask(document):
+    n = document.shape[1]
+    new = torch.cat([torch.zeros_like(document[:, :1]), (document.diff(dim=1) < 0).long()], 1).cumsum(1)
+    ok = (new[:, :, None] == new[:, None]) & (document != -1)[:, None] & torch.ones(n, n).bool().tril()
+    return (ok & (document != -1)[:, :, None])[:, None]
+
 # %% 7.2 | dos letras
 leaky_line = "cd"
 

@@ -56,6 +56,9 @@ turned_by_hand = {"first": -1, "score": 4, "shifted": 4, "swapped": 4}
 # %% 9.2 | la segunda componente
 turned_by_hand = {"first": 2, "score": 4.598, "shifted": 4.598, "swapped": -0.598}
 
+# %% 9.2 | las claves no giran
+turned_by_hand = {"first": -1, "score": 3, "shifted": -3.330, "swapped": 4.964}
+
 # %% 9.3 | seno y coseno cambiados
 def apply_rope(x, positions, base=10000.0, layout="interleaved"):
     d = x.shape[-1]

@@ -51,6 +51,12 @@ def forced_pairs(sentences, bos, eos, pad):
     rows = [s + [pad] * (m - len(s)) for s in sentences]
     return torch.tensor([[bos, *r] for r in rows]), torch.tensor([[*r, eos] for r in rows])
 
+# %% 12.1 | las frases, ordenadas por su longitud
+def forced_pairs(sentences, bos, eos, pad):
+    sentences, m = sorted(sentences, key=len), max(map(len, sentences)) + 1
+    put = lambda row: row + [pad] * (m - len(row))
+    return torch.tensor([put([bos, *s]) for s in sentences]), torch.tensor([put([*s, eos]) for s in sentences])
+
 # %% 12.2 | logaritmo decimal
 loss_by_hand = {"words": 0.79, "sentences": 0.68, "slots": 0.53, "perplexity": 2.2}
 

@@ -193,9 +193,6 @@ temperature_by_hand = {"cold": 1.6, "hot": 0.4, "tau": 0.33, "twice": 0.2}
 # %% 13.4 | la temperatura, con logaritmos de la probabilidad y no de la razón
 temperature_by_hand = {"cold": 0.94, "hot": 0.67, "tau": 0.05, "twice": 0.59}
 
-# %% 13.4 | las dos temperaturas se compensan
-temperature_by_hand = {"cold": 0.94, "hot": 0.67, "tau": 0.33, "twice": 0.8}
-
 # %% 13.5 | un número
 nucleus_size = 3
 

@@ -198,14 +198,10 @@ def leaked(train, test):
     seen = {key(text) for text in train}
     return [i for i, text in enumerate(test) if key(text) in seen]
 
-# %% 14.5 | cada una, una sola vez
+# %% 14.5 | solo el primer sumando
 def leaked(train, test):
-    key = lambda text: tuple(sorted(map(int, text.split("+"))))
-    seen, out = {key(text) for text in train}, {}
-    for i, text in enumerate(test):
-        if key(text) in seen:
-            out.setdefault(key(text), i)
-    return list(out.values())
+    seen = {int(text.split("+")[0]) for text in train}
+    return [i for i, text in enumerate(test) if int(text.split("+")[0]) in seen]
 
 # %% 14.6 | corta por la primera operación y no por la última
 def to_prefix(text):
@@ -350,6 +346,19 @@ def to_prefix(text):
     if best is None:
         return text
     return text[best] + to_prefix(text[:best]) + to_prefix(text[best + 1 :])
+
+# %% 14.6 | todas las operaciones de multiplicar, agrupadas de izquierda a derecha antes que los paréntesis
+def to_prefix(text):
+    values = [s for s in text if s not in "+-*/()"]
+    signs = [s for s in text if s in "+-*/"]
+    for kind in ("*/", "+-"):
+        i = 0
+        while i < len(signs):
+            if signs[i] in kind:
+                values[i : i + 2] = [signs.pop(i) + values[i] + values[i + 1]]
+            else:
+                i += 1
+    return values[0]
 
 # %% 14.7 | los dos lados iguales, sin asociar
 def to_infix(text):
