@@ -260,6 +260,7 @@ def _casos_encaje(rng: Any) -> list[Caso]:
     return [
         Caso("la más larga", (a + b + c, trozos)),
         Caso("la más larga", (a + b + c + a + b, trozos)),
+        Caso("la más larga", (a + b + c + a, [a, a + b, "##" + b + c + a, "##" + c + a])),
         Caso("almohadillas", (a + a + a, [a, a + a, "##" + a + a, "##" + a])),
         Caso("almohadillas", (a + b, [a, b, "##" + c])),
         Caso("almohadillas", (a + b, ["##" + a, "##" + b, b])),
@@ -481,6 +482,9 @@ def _casos_aplicar(rng: Any) -> list[Caso]:
         Caso("por orden", (x + y + z + x + y, base)),
         Caso("por orden", (x + y + z, [(x, y), (y, z)])),
         Caso("por orden", (x + y + z, [(y, z), (x, y)])),
+        Caso("por orden", (x + y + z + y + z, [(x, y), (y, z)])),
+        Caso("por orden", (x + y + z, [(y, z), (x + y, z)])),
+        Caso("por orden", (z + x + z + x + y, [(x, y), (z, x)])),
         Caso("por orden", (larga + x + y + z, base)),
         Caso("repetidas", (x * entero(rng, 5, 9), [(x, x), (x + x, x + x)])),
         Caso("repetidas", (x * 3, [(x, x)])),
@@ -556,7 +560,10 @@ def _casos_corte(rng: Any) -> list[Caso]:
             dadas.append(word[start : start + size])
         dadas = list(dict.fromkeys([*dadas, word[::-1][:2]]))
         dadas = [dadas[i] for i in permutacion(rng, len(dadas))]
-        return Caso(propiedad, (word, dadas, (-uniforme(rng, 1.0, 9.0, len(dadas))).tolist()))
+        precios = uniforme(rng, 1.0, 9.0, len(dadas)).tolist()
+        # En proporción al largo: así el corte de menos piezas no es casi siempre el mejor.
+        log_p = [-p * len(pieza) for p, pieza in zip(precios, dadas, strict=True)]
+        return Caso(propiedad, (word, dadas, log_p))
 
     suelta = elige(rng, "xyz")
     base = real(rng, 0.5, 1.5)

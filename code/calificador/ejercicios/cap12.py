@@ -33,11 +33,12 @@ def _casos_parejas(rng: Any) -> list[Caso]:
         frases = [_palabras(rng, m) for m in longitudes]
         return Caso(propiedad, (frases, bos, eos, relleno))
 
+    corta, media, larga = sorted(distintos(rng, 1, 6, 3))
     return [
         caso("una frase", entero(rng, 2, 5)),
         caso("una frase", entero(rng, 3, 6)),
         caso("con relleno", *distintos(rng, 1, 6, 2)),
-        caso("con relleno", *distintos(rng, 1, 6, 3)),
+        caso("con relleno", media, corta, larga),  # ni de menor a mayor ni al revés
     ]
 
 
@@ -53,7 +54,10 @@ _PAREJAS = Ejercicio(
     ejemplo=lambda: Caso("ejemplo", ([[7, 8], [9]], 1, 2, 0)),
     propiedades={
         "una frase": (2, "Escribe las dos filas una debajo de otra: ¿qué va delante de qué?"),
-        "con relleno": (3, "Todas las filas miden lo que la más larga, más uno."),
+        "con relleno": (
+            3,
+            "Todas las filas miden lo que la más larga, más uno, y van en el orden en que llegan.",
+        ),
     },
     pistas=(
         "En cada posición, la etiqueta es lo que entra en la posición siguiente.",

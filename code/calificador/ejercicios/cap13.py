@@ -435,9 +435,9 @@ _TEMPERATURA = Ejercicio(
             '"hot": share(0.5)',
         ),
         cambia(
-            "suma de temperaturas",
-            "Dos temperaturas seguidas se multiplican, no se suman… y aquí da lo mismo; lo que no"
-            " vale es aplicarla una sola vez.",
+            "una sola vez",
+            "Esa es la de aplicarla una vez. La segunda parte de lo que dejó la primera, y vuelve a"
+            " repartir.",
             "share(2.0 * 2.0)",
             "share(2.0)",
         ),

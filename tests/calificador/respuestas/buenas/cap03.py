@@ -1,5 +1,14 @@
 """Respuestas buenas, escritas de otra manera. Cada celda «# %% ejercicio | cómo está escrita» es una entrega entera."""
 
+# %% 3.1 | tal cual
+chance_by_hand = {"five_words": 0.349, "longest": 4}
+
+# %% 3.1 | palabra a palabra, y buscando la longitud
+def chance(n):
+    return math.prod(0.9 ** (n - 1 - i) for i in range(n))
+
+chance_by_hand = {"five_words": chance(5), "longest": max(n for n in range(1, 50) if chance(n) >= 0.5)}
+
 # %% 3.6 | fila a fila, sin máscara
 def additive_attention(query, keys, w_q, w_k, v, valid):
     rows = []
@@ -94,6 +103,14 @@ def first_failures(lengths, fidelity=0.99, threshold=0.5):
 def first_failures(lengths, fidelity=0.99, threshold=0.5):
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     return [i for i in order if fidelity ** (lengths[i] * (lengths[i] - 1) / 2) < threshold]
+
+# %% 3.4 | tal cual
+weights_by_hand = {"la": 0.182, "casa": 0.409, "context": 0.591}
+
+# %% 3.4 | con las tangentes redondeadas del enunciado
+la, other = math.exp(-4 * 2 * 0.964), math.exp(-4 * (0.964 + 0.762))
+weights_by_hand = {"la": la / (la + 2 * other), "casa": other / (la + 2 * other),
+                   "context": (la + other) / (la + 2 * other)}
 
 # %% 3.8 | bucle sobre las filas
 def inverted_pairs(weights, valid):

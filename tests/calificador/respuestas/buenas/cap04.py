@@ -17,6 +17,12 @@ def attention_shapes(query_shape, key_shape, value_shape):
     s = (*batch, query_shape[-2], key_shape[-2])
     return s, s, (*both(batch, value_shape[:-2]), query_shape[-2], value_shape[-1])
 
+# %% 4.4 | con tensores sin datos
+def attention_shapes(query_shape, key_shape, value_shape):
+    q, k, v = (torch.empty(s, device="meta") for s in (query_shape, key_shape, value_shape))
+    scores = q @ k.transpose(-2, -1)
+    return [list(scores.shape), list(scores.shape), list((scores @ v).shape)]
+
 # %% 4.1 | con el máximo a mano
 def softmax_with_null(scores, null_score):
     top = scores.amax(-1, keepdim=True).clamp(min=null_score)
@@ -117,6 +123,14 @@ def column_attention(query, key, value):
 def column_attention(query, key, value):
     w = torch.softmax(query.T @ key / math.sqrt(query.shape[0]), dim=1)
     return (w @ value.T).T
+
+# %% 4.8 | columna a columna
+def column_attention(query, key, value):
+    out = []
+    for q in query.T:
+        w = (q @ key * len(q) ** -0.5).softmax(0)
+        out.append((value * w).sum(1))
+    return torch.stack(out, dim=1)
 
 # %% 4.9 | segundos momentos menos el cuadrado de la media
 def score_scale(queries, keys):

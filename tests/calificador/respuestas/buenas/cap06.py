@@ -98,6 +98,14 @@ def heads_needed(targets):
 def heads_needed(targets):
     return sorted(map(len, targets), reverse=True)[0] or 1
 
+# %% 6.6 | quitando una posición de cada lista en cada cabeza
+def heads_needed(targets):
+    left, heads = [list(wanted) for wanted in targets], 0
+    while any(left):
+        left = [wanted[1:] for wanted in left if wanted]
+        heads += 1
+    return max(heads, 1)
+
 # %% 6.7 | con bucle de cabezas
 class BrokenHeads(nn.Module):
     def __init__(self, d_model, n_heads):
@@ -125,6 +133,21 @@ class BrokenHeads(nn.Module):
         weights = torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(self.width), dim=-1)
         return self.output((weights @ v).movedim(-3, -2).reshape(*x.shape))
 
+# %% 6.7 | einsum, sin trasponer
+class BrokenHeads(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.query = nn.Linear(d_model, d_model, bias=False)
+        self.key = nn.Linear(d_model, d_model, bias=False)
+        self.value = nn.Linear(d_model, d_model, bias=False)
+        self.output = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x):
+        q, k, v = (layer(x).unflatten(-1, (self.n_heads, -1)) for layer in (self.query, self.key, self.value))
+        s = torch.einsum("...ihc,...jhc->...hij", q, k) * q.shape[-1] ** -0.5
+        return self.output(torch.einsum("...hij,...jhc->...ihc", s.softmax(-1), v).flatten(-2))
+
 # %% 6.8 | unflatten e índices de cabeza
 def prune_heads(w_query, w_key, w_value, w_output, n_heads, keep):
     cut = [w.unflatten(1, (n_heads, -1))[:, keep].flatten(1) for w in (w_query, w_key, w_value)]
@@ -150,6 +173,15 @@ def group_heads(w, n_heads, n_kv_heads):
     size, d_head = n_heads // n_kv_heads, w.shape[1] // n_heads
     mean = torch.eye(n_kv_heads, dtype=w.dtype).repeat_interleave(size, 0) / size
     return w @ torch.kron(mean, torch.eye(d_head, dtype=w.dtype))
+
+# %% 6.9 | columna a columna
+def group_heads(w, n_heads, n_kv_heads):
+    d_head, size, columns = w.shape[1] // n_heads, n_heads // n_kv_heads, []
+    for g in range(n_kv_heads):
+        for c in range(d_head):
+            mine = [(g * size + h) * d_head + c for h in range(size)]
+            columns.append(w[:, mine].mean(1))
+    return torch.stack(columns, 1)
 
 # %% 6.10 | costes en un bucle
 def match_heads(first, second):

@@ -32,6 +32,11 @@ clock_by_hand = {"first": 0.141, "last": 0.540, "norm": 2, "product": 0.010}
 # %% 8.3 | más decimales
 clock_by_hand = {"first": 0.14112, "last": 0.540302, "norm": 2.0, "product": 0.009558}
 
+# %% 8.3 | con las dos filas escritas
+row = lambda p: torch.tensor([math.sin(p), math.cos(p), math.sin(p / 100), math.cos(p / 100)])
+clock_by_hand = {"first": row(3)[0].item(), "last": row(100)[3].item(),
+                 "norm": float(row(7) @ row(7)), "product": float(row(5) @ row(8))}
+
 # %% 8.4 | índices
 def halves_to_pairs(code):
     d = code.shape[-1]
@@ -88,6 +93,17 @@ def shift_matrix(delta, d_model, base=10000.0):
         a[i, i + 1], a[i + 1, i] = -w * delta, w * delta
     return torch.linalg.matrix_exp(a)
 
+# %% 8.6 | multiplicando números complejos
+def shift_matrix(delta, d_model, base=10000.0):
+    turn = torch.exp(1j * delta * base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model))
+    out = torch.zeros(d_model, d_model, dtype=torch.float64)
+    for row in range(d_model):
+        one = torch.zeros(d_model, dtype=torch.float64)
+        one[row] = 1
+        code = torch.complex(one[1::2], one[0::2]) * turn  # coseno y seno de cada aguja
+        out[row] = torch.stack([code.imag, code.real], -1).flatten()
+    return out
+
 # %% 8.7 | por columnas
 def add_sinusoids(x):
     n, d = x.shape[1:]
@@ -102,6 +118,13 @@ def add_sinusoids(x):
     places = torch.arange(x.shape[-2], dtype=x.dtype)
     angle = torch.einsum("n,p->np", places, 10000.0 ** (-torch.arange(0, d, 2, dtype=x.dtype) / d))
     return x + torch.stack([angle.sin(), angle.cos()], -1).reshape(1, -1, d)
+
+# %% 8.7 | número a número
+def add_sinusoids(x):
+    batch, n, d = x.shape
+    code = [[(math.cos if c % 2 else math.sin)(p / 10000.0 ** ((c - c % 2) / d)) for c in range(d)]
+            for p in range(n)]
+    return x + torch.tensor(code, dtype=x.dtype).expand(batch, n, d)
 
 # %% 8.8 | distancia tras normalizar
 def read_clock(code, limit, base=10000.0):
@@ -144,3 +167,13 @@ def offset_head(offset, d_model, sharpness, base=10000.0):
             m[i, i + 1], m[i + 1, i] = -math.sin(t), math.sin(t)
         return sharpness**0.5 * m
     return half(offset / 2), half(-offset / 2)
+
+# %% 8.9 | con los códigos de dos sitios y la inversa
+def offset_head(offset, d_model, sharpness, base=10000.0):
+    speed = base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    def code(places):
+        angle = places[:, None] * speed
+        return torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)
+    places = torch.arange(8 * d_model, dtype=torch.float64) * 1.7 * base / 100
+    shift = torch.linalg.lstsq(code(places), code(places + offset)).solution
+    return shift * sharpness, torch.eye(d_model, dtype=torch.float64)

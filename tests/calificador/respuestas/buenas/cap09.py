@@ -30,6 +30,12 @@ turned_by_hand = {"first": -1, "score": 4.598, "shifted": 4.598, "swapped": -0.5
 # %% 9.2 | más decimales
 turned_by_hand = {"first": -1.0, "score": 4.59808, "shifted": 4.59808, "swapped": -0.59808}
 
+# %% 9.2 | con números complejos
+turn = complex(math.cos(math.pi / 6), math.sin(math.pi / 6))
+score = lambda i, j: ((2 + 1j) * turn**i * ((1 + 2j) * turn**j).conjugate()).real
+turned_by_hand = {"first": ((2 + 1j) * turn**3).real, "score": score(3, 1), "shifted": score(10, 8),
+                  "swapped": score(1, 3)}
+
 # %% 9.3 | números complejos
 def apply_rope(x, positions, base=10000.0, layout="interleaved"):
     d = x.shape[-1]

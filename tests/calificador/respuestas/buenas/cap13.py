@@ -33,6 +33,15 @@ def write(logits, prefix, *, eos_id, max_length, stop=()):
         return go(word, done)
     return go(prefix[-1], [])
 
+# %% 13.2 | con dos decimales
+tree_by_hand = {"greedy": 0.22, "best": 0.36, "tie": 0.33}
+
+# %% 13.2 | con fracciones
+from fractions import Fraction
+
+tie = Fraction(2, 5) / (Fraction(2, 5) + Fraction(4, 5))
+tree_by_hand = {"greedy": 0.55 * 0.4, "best": 0.45 * 0.8, "tie": float(tie)}
+
 # %% 13.3 | con una lista de parejas
 def beam_step(totals, log_probs, *, beams, eos_id):
     pairs = [(float(totals[i] + log_probs[i, j]), i, j) for i in range(len(totals)) for j in range(log_probs.shape[1])]
@@ -59,6 +68,20 @@ def beam_step(totals, log_probs, *, beams, eos_id):
     keep = words != eos_id
     closed = [int(p) for p, w in list(zip(parents, words))[:beams] if w == eos_id]
     return parents[keep][:beams], words[keep][:beams], total[parents, words][keep][:beams], closed
+
+# %% 13.4 | con dos decimales
+temperature_by_hand = {"cold": 0.94, "hot": 0.67, "tau": 0.33, "twice": 0.59}
+
+# %% 13.4 | con potencias de las probabilidades
+def heat(probs, tau):
+    powers = [p ** (1 / tau) for p in probs]
+    return [p / sum(powers) for p in powers]
+
+temperature_by_hand = {"cold": heat([0.8, 0.2], 0.5)[0], "hot": heat([0.8, 0.2], 2)[0],
+                       "tau": 1 / 3, "twice": heat(heat([0.8, 0.2], 2), 2)[0]}
+
+# %% 13.5 | tal cual
+nucleus_size = "tres"
 
 # %% 13.6 | deshaciendo la ordenación
 def nucleus(logits, p, temperature=1.0):

@@ -390,3 +390,14 @@ def hits_by_view(scores, values, labels, place):
     views = torch.stack([raw, raw * (1 - own), raw * own])
     right = torch.einsum("vbts,bsk->vbtk", views, values).argmax(-1) == labels
     return (right & marked).double().sum((1, 2)) / marked.sum()
+
+# %% 14.12 | lo que aporta el sitio, sumado y restado
+def hits_by_view(scores, values, labels, place):
+    batch, step = torch.where(place >= 0)
+    chosen, wanted = place[batch, step], labels[batch, step]
+    weights = scores.softmax(-1)[batch, step]  # (pasos, source)
+    every = torch.einsum("ps,psk->pk", weights, values[batch])
+    line = torch.arange(len(batch))
+    only = weights[line, chosen][:, None] * values[batch, chosen]
+    written = torch.stack([every, every - only, only]).argmax(-1)
+    return (written == wanted).double().mean(-1)

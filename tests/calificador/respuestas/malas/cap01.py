@@ -1,5 +1,23 @@
 """Respuestas equivocadas que no salen del registro. Cada celda «# %% ejercicio | qué hace mal» es una entrega entera."""
 
+# %% 1.1 | los pesos de la pregunta del capítulo
+weights_by_hand = {"llave": 0.610, "cajon": 0.224, "gender": 0.387}
+
+# %% 1.1 | la que gana se lo lleva todo
+weights_by_hand = {"llave": 1.0, "cajon": 0.0, "gender": 1.0}
+
+# %% 1.1 | el primer número de lo que se lleva
+weights_by_hand = {"llave": 0.831, "cajon": 0.041, "gender": 1.703}
+
+# %% 1.1 | olvida las palabras que no son de metal
+weights_by_hand = {"llave": 0.953, "cajon": 0.047, "gender": 0.905}
+
+# %% 1.1 | divide los parecidos entre la raíz de dos, como en el Transformer
+weights_by_hand = {"llave": 0.703, "cajon": 0.084, "gender": 0.749}
+
+# %% 1.1 | solo suma lo de las femeninas
+weights_by_hand = {"llave": 0.831, "cajon": 0.041, "gender": 0.943}
+
 # %% 1.2 | sin lote, con transpuesta de todos los ejes
 def look_at_all(askers, words):
     if words.dim() > 2:

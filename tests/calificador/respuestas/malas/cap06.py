@@ -24,6 +24,18 @@ mixed_word = "niñas"
 # %% 6.2 | el artículo en plural
 mixed_word = "las"
 
+# %% 6.2 | la última palabra, como si se hubiera traspuesto
+mixed_word = "corren"
+
+# %% 6.2 | la hoja anterior
+mixed_word = "que"
+
+# %% 6.2 | la que viene después
+mixed_word = "perro"
+
+# %% 6.2 | una fila de menos
+mixed_word = "vio"
+
 # %% 6.3 | los sesgos de tres
 def layer_cost(n, d_model, n_heads):
     return 4 * d_model**2 + 3 * d_model, 4 * n * d_model**2 + 2 * n**2 * d_model, n_heads * n**2
@@ -43,6 +55,10 @@ def layer_cost(n, d_model, n_heads):
 # %% 6.3 | proyecta cada cabeza desde d entero
 def layer_cost(n, d_model, n_heads):
     return 4 * d_model**2 * n_heads + 4 * d_model, 4 * n * d_model**2 + 2 * n**2 * d_model, n_heads * n**2
+
+# %% 6.3 | multiplica por las cabezas también las proyecciones
+def layer_cost(n, d_model, n_heads):
+    return 4 * d_model**2 + 4 * d_model, n_heads * 4 * n * d_model**2 + 2 * n**2 * d_model, n_heads * n**2
 
 # %% 6.4 | la máscara solo en la primera cabeza
 def multi_head_attention(x, z, w_query, w_key, w_value, w_output, n_heads, mask=None):
@@ -171,6 +187,62 @@ class BrokenHeads(nn.Module):
         out = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
         return self.output(out.transpose(0, 1).flatten(1))
 
+# %% 6.7 | no escala
+class BrokenHeads(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.h = n_heads
+        self.query, self.key = nn.Linear(d_model, d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+        self.value, self.output = nn.Linear(d_model, d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x):
+        cut = lambda y: y.unflatten(-1, (self.h, -1)).transpose(-2, -3)
+        q, k, v = cut(self.query(x)), cut(self.key(x)), cut(self.value(x))
+        return self.output(((q @ k.mT).softmax(-1) @ v).transpose(-2, -3).flatten(-2))
+
+# %% 6.7 | reparte las columnas salteadas
+class BrokenHeads(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.h = n_heads
+        self.query, self.key = nn.Linear(d_model, d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+        self.value, self.output = nn.Linear(d_model, d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x):
+        heads = []
+        for i in range(self.h):
+            q, k, v = (layer(x)[..., i :: self.h] for layer in (self.query, self.key, self.value))
+            heads.append((q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v)
+        return self.output(torch.cat(heads, -1))
+
+# %% 6.7 | suma las cabezas en lugar de unirlas
+class BrokenHeads(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.h = n_heads
+        self.query, self.key = nn.Linear(d_model, d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+        self.value, self.output = nn.Linear(d_model, d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x):
+        cut = lambda y: y.unflatten(-1, (self.h, -1)).transpose(-2, -3)
+        q, k, v = cut(self.query(x)), cut(self.key(x)), cut(self.value(x))
+        total = ((q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v).sum(-3)
+        return self.output(total.repeat(*[1] * (total.dim() - 1), self.h))
+
+# %% 6.7 | mezcla también las capas: la clave hace de consulta
+class BrokenHeads(nn.Module):
+    def __init__(self, d_model, n_heads):
+        super().__init__()
+        self.h = n_heads
+        self.query, self.key = nn.Linear(d_model, d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+        self.value, self.output = nn.Linear(d_model, d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x):
+        cut = lambda y: y.unflatten(-1, (self.h, -1)).transpose(-2, -3)
+        q, k, v = cut(self.query(x)), cut(self.key(x)), cut(self.value(x))
+        mixed = (k @ q.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
+        return self.output(mixed.transpose(-2, -3).flatten(-2))
+
 # %% 6.8 | pone a cero, sin encoger
 def prune_heads(w_query, w_key, w_value, w_output, n_heads, keep):
     small = w_output.clone().unflatten(0, (n_heads, -1))
@@ -197,6 +269,15 @@ def prune_heads(w_query, w_key, w_value, w_output, n_heads, keep):
     rest = ([i for i in range(n_heads) if i not in keep] * n_heads)[: len(keep)]
     pick = lambda w, dim: torch.cat([w.chunk(n_heads, dim)[i] for i in rest], dim)
     return (*(pick(w, 1) for w in (w_query, w_key, w_value)), pick(w_output, 0))
+
+# %% 6.8 | suma a la primera que se queda lo que unían las que se van
+def prune_heads(w_query, w_key, w_value, w_output, n_heads, keep):
+    pick = lambda w, dim: torch.cat([w.chunk(n_heads, dim)[i] for i in keep], dim)
+    out, rows = pick(w_output, 0).clone(), w_output.chunk(n_heads, 0)
+    for i in range(n_heads):
+        if i not in keep:
+            out[: len(rows[i])] += rows[i]
+    return pick(w_query, 1), pick(w_key, 1), pick(w_value, 1), out
 
 # %% 6.9 | la última de cada grupo
 def group_heads(w, n_heads, n_kv_heads):

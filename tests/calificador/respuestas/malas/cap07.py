@@ -137,6 +137,24 @@ def leaks(layer_masks):
         known = (m.float() + torch.eye(n)) @ known
     return [(i, j) for i, j in known.triu(1).nonzero().tolist() if j == i + 1]
 
+# %% 7.6 | sin las conexiones residuales
+def leaks(layer_masks):
+    known = torch.eye(layer_masks.shape[-1], dtype=torch.float64)
+    for m in layer_masks:
+        known = ((m.double() @ known) > 0).double()
+    return [(i, j) for i, j in known.triu(1).nonzero().tolist()]
+
+# %% 7.6 | basta con que alguna capa lo deje ver directamente
+def leaks(layer_masks):
+    return [(i, j) for i, j in layer_masks.any(0).triu(1).nonzero().tolist()]
+
+# %% 7.6 | repite la primera capa
+def leaks(layer_masks):
+    n = layer_masks.shape[-1]
+    step = (layer_masks[0] | torch.eye(n).bool()).double()
+    known = torch.linalg.matrix_power(step, len(layer_masks)) > 0
+    return [(i, j) for i, j in known.triu(1).nonzero().tolist()]
+
 # %% 7.7 | divide entre las frases
 def padded_loss(scores, target, pad_id=0):
     p = -scores.log_softmax(-1).gather(-1, target[..., None])[..., 0]
@@ -228,6 +246,20 @@ def masked_attention(query, key, value, valid):
     ok = torch.ones(n, n).tril().bool() & valid[:1, None, None]
     return (query @ key.mT / math.sqrt(d)).masked_fill(~ok, float("-inf")).softmax(-1) @ value
 
+# %% 7.9 | el relleno no pregunta, y su fila sale con ceros
+def masked_attention(query, key, value, valid):
+    n, d = query.shape[-2:]
+    ok = torch.ones(n, n).tril().bool() & valid[:, None, None]
+    out = (query @ key.mT / math.sqrt(d)).masked_fill(~ok, -math.inf).softmax(-1) @ value
+    return out * valid[:, None, :, None]
+
+# %% 7.9 | la causal deja fuera a la propia palabra, menos a la primera
+def masked_attention(query, key, value, valid):
+    n, d = query.shape[-2:]
+    ok = torch.ones(n, n).tril(-1).bool() & valid[:, None, None]
+    ok[..., 0, 0] = True
+    return (query @ key.mT / math.sqrt(d)).masked_fill(~ok, -math.inf).softmax(-1) @ value
+
 # %% 7.10 | números mayores o iguales
 def packed_mask(document):
     n = document.shape[1]
@@ -254,6 +286,33 @@ def packed_mask(document):
     n = document.shape[1]
     same = (document[:, :, None] == document[:, None]) & torch.ones(n, n).bool().tril()
     return (same & (document != document[:, :1])[:, :, None])[:, None]
+
+# %% 7.10 | solo ve las que van seguidas, y un relleno en medio corta la frase
+def packed_mask(document):
+    n = document.shape[1]
+    new = torch.cat([torch.ones_like(document[:, :1]), (document.diff(dim=1) != 0).long()], 1)
+    piece = new.cumsum(1)
+    ok = (piece[:, :, None] == piece[:, None]) & (document != -1)[:, None] & torch.ones(n, n).bool().tril()
+    return ok[:, None]
+
+# %% 7.10 | las mismas frases para todo el lote
+def packed_mask(document):
+    first, n = document[:1], document.shape[1]
+    ok = (first[:, :, None] == first[:, None]) & (first != -1)[:, None] & torch.ones(n, n).bool().tril()
+    return ok[:, None].expand(len(document), -1, -1, -1)
+
+# %% 7.10 | el relleno se mira a sí mismo
+def packed_mask(document):
+    n = document.shape[1]
+    ok = (document[:, :, None] == document[:, None]) & (document != -1)[:, None] & torch.ones(n, n).bool().tril()
+    return (ok | torch.eye(n).bool())[:, None]
+
+# %% 7.10 | empieza una frase nueva cada vez que baja el número
+def packed_mask(document):
+    n = document.shape[1]
+    new = torch.cat([torch.zeros_like(document[:, :1]), (document.diff(dim=1) < 0).long()], 1).cumsum(1)
+    ok = (new[:, :, None] == new[:, None]) & (document != -1)[:, None] & torch.ones(n, n).bool().tril()
+    return (ok & (document != -1)[:, :, None])[:, None]
 
 # %% 7.2 | dos letras
 leaky_line = "cd"
@@ -303,3 +362,12 @@ def translate_mask(mask, target):
 def translate_mask(mask, target):
     table = {"sdpa": mask, "nn": ~mask, "int": mask.long()}
     return table[target] if target in table else (~mask).float() * -math.inf
+
+# %% 7.8 | aditiva con un uno donde se puede
+def translate_mask(mask, target):
+    table = {"sdpa": mask, "nn": ~mask, "int": mask.long()}
+    return table[target] if target in table else torch.where(mask, 1.0, -math.inf)
+
+# %% 7.8 | tapar es multiplicar por cero, también en la aditiva
+def translate_mask(mask, target):
+    return {"sdpa": mask, "nn": ~mask, "int": mask.long(), "additive": mask.double()}[target]

@@ -3,6 +3,18 @@
 # %% 8.1 | las dos cosas
 shift_effect = "las filas y los productos"
 
+# %% 8.1 | solo los productos
+shift_effect = "los productos entre filas"
+
+# %% 8.1 | nada, porque las agujas dan la vuelta
+shift_effect = "nada"
+
+# %% 8.1 | contesta con las columnas
+shift_effect = "las columnas"
+
+# %% 8.1 | una frase
+shift_effect = "todo menos los productos"
+
 # %% 8.2 | todos senos
 def sinusoidal_encoding(positions, d_model, base=10000.0):
     component = torch.arange(d_model, dtype=torch.float64)
@@ -91,6 +103,26 @@ def halves_to_pairs(code):
         return torch.stack((sin, cos), dim=-1).flatten(-2)
     out[0] = torch.stack((sin, cos), dim=-1).flatten(-2)[0]
     return out
+
+# %% 8.4 | los cosenos delante
+def halves_to_pairs(code):
+    sin, cos = code.chunk(2, dim=-1)
+    return torch.stack([cos, sin], -1).flatten(-2)
+
+# %% 8.4 | de parejas a mitades, que es la vuelta
+def halves_to_pairs(code):
+    return torch.cat([code[..., 0::2], code[..., 1::2]], -1)
+
+# %% 8.4 | los cosenos, del último al primero
+def halves_to_pairs(code):
+    sin, cos = code.chunk(2, dim=-1)
+    return torch.stack([sin, cos.flip(-1)], -1).flatten(-2)
+
+# %% 8.4 | aplana todos los ejes
+def halves_to_pairs(code):
+    flat = code.reshape(-1)
+    sin, cos = flat.chunk(2)
+    return torch.stack([sin, cos], -1).reshape(code.shape)
 
 # %% 8.5 | el relleno recibe la primera fila
 def add_positions(x, table, mask):

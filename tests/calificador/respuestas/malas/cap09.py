@@ -50,6 +50,15 @@ turned_by_hand = {"first": 1, "score": 4.598, "shifted": 4.598, "swapped": -0.59
 # %% 9.2 | todo ceros
 turned_by_hand = {"first": 0, "score": 0, "shifted": 0, "swapped": 0}
 
+# %% 9.2 | la puntuación sin girar
+turned_by_hand = {"first": -1, "score": 4, "shifted": 4, "swapped": 4}
+
+# %% 9.2 | la segunda componente
+turned_by_hand = {"first": 2, "score": 4.598, "shifted": 4.598, "swapped": -0.598}
+
+# %% 9.2 | las claves no giran
+turned_by_hand = {"first": -1, "score": 3, "shifted": -3.330, "swapped": 4.964}
+
 # %% 9.3 | seno y coseno cambiados
 def apply_rope(x, positions, base=10000.0, layout="interleaved"):
     d = x.shape[-1]
@@ -123,6 +132,15 @@ values_turned_too = "nada"
 
 # %% 9.4 | las dos cosas
 values_turned_too = "los pesos y las salidas"
+
+# %% 9.4 | los pesos
+values_turned_too = "los pesos"
+
+# %% 9.4 | todo
+values_turned_too = "todo"
+
+# %% 9.4 | contesta por los valores
+values_turned_too = "los valores"
 
 # %% 9.5 | sin el cubo de la frontera
 def t5_bucket(relative, n_buckets=32, max_distance=128):

@@ -36,6 +36,15 @@ scaled_gradient = "diez veces mayor"
 # %% 10.3 | un número
 scaled_gradient = 0.1
 
+# %% 10.3 | lo añadido no cambia, y su derivada tampoco
+scaled_gradient = "lo mismo"
+
+# %% 10.3 | la regla de la cadena, con el factor a favor
+scaled_gradient = "diez veces más"
+
+# %% 10.3 | cuenta el factor dos veces
+scaled_gradient = "cien veces menos"
+
 # %% 10.4 | normaliza solo la entrada de la red densa
 import torch.nn.functional as F
 

@@ -660,3 +660,13 @@ def influence(source_mask, target_mask, memory_mask, n_encoder, n_decoder):
     for _ in range(n_decoder):
         state = step @ state + cross
     return state > 0
+
+# %% 11.8 | la máscara de la cruzada, traspuesta al cuadrado de la última capa
+def influence(source_mask, target_mask, memory_mask, n_encoder, n_decoder):
+    n, m = memory_mask.shape
+    state = torch.cat([torch.zeros(n, m), torch.eye(n)], dim=1).double()
+    cross = torch.cat([memory_mask.double() @ source_mask.double(), torch.zeros(n, n)], dim=1)
+    step = (target_mask | torch.eye(n).bool()).double()
+    for _ in range(n_decoder):
+        state = step @ state + cross
+    return state > 0

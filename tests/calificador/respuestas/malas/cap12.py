@@ -27,6 +27,36 @@ def forced_pairs(sentences, bos, eos, pad):
     stack = lambda rows: nn.utils.rnn.pad_sequence([torch.tensor(r) for r in rows], batch_first=True)
     return stack([[bos, *s] for s in sentences]), stack([[*s, eos] for s in sentences])
 
+# %% 12.1 | el relleno, delante
+def forced_pairs(sentences, bos, eos, pad):
+    m = max(map(len, sentences)) + 1
+    put = lambda row: [pad] * (m - len(row)) + row
+    return (torch.tensor([put([bos, *s]) for s in sentences]), torch.tensor([put([*s, eos]) for s in sentences]))
+
+# %% 12.1 | las etiquetas son las entradas
+def forced_pairs(sentences, bos, eos, pad):
+    m = max(map(len, sentences)) + 1
+    rows = torch.tensor([[bos, *s] + [pad] * (m - len(s) - 1) for s in sentences])
+    return rows, rows.clone()
+
+# %% 12.1 | la entrada de las cortas lleva también el fin
+def forced_pairs(sentences, bos, eos, pad):
+    m = max(map(len, sentences)) + 1
+    whole = torch.tensor([([bos, *s, eos] + [pad] * m)[: m + 1] for s in sentences])
+    return whole[:, :-1], torch.where(whole[:, 1:] == bos, pad, whole[:, 1:])
+
+# %% 12.1 | el fin, en la última columna de todas
+def forced_pairs(sentences, bos, eos, pad):
+    m = max(map(len, sentences))
+    rows = [s + [pad] * (m - len(s)) for s in sentences]
+    return torch.tensor([[bos, *r] for r in rows]), torch.tensor([[*r, eos] for r in rows])
+
+# %% 12.1 | las frases, ordenadas por su longitud
+def forced_pairs(sentences, bos, eos, pad):
+    sentences, m = sorted(sentences, key=len), max(map(len, sentences)) + 1
+    put = lambda row: row + [pad] * (m - len(row))
+    return torch.tensor([put([bos, *s]) for s in sentences]), torch.tensor([put([*s, eos]) for s in sentences])
+
 # %% 12.2 | logaritmo decimal
 loss_by_hand = {"words": 0.79, "sentences": 0.68, "slots": 0.53, "perplexity": 2.2}
 
@@ -47,6 +77,18 @@ later_rate = "igual"
 
 # %% 12.3 | un número
 later_rate = 1.0
+
+# %% 12.3 | calienta el doble, así que llega al doble
+later_rate = "el doble"
+
+# %% 12.3 | con el máximo de la segunda, que es menor
+later_rate = "√2 veces menos"
+
+# %% 12.3 | al revés que el máximo
+later_rate = "√2 veces más"
+
+# %% 12.3 | la mitad, como al principio
+later_rate = "la mitad"
 
 # %% 12.4 | pesa los lotes por sus frases
 def train_step(weight, lots, rate, clip, pad=0):

@@ -95,6 +95,12 @@ tree_by_hand = {"greedy": 0.22, "best": 0.36, "tie": 0.5}
 # %% 13.2 | barco
 tree_by_hand = {"greedy": 0.19, "best": 0.36, "tie": 0.33}
 
+# %% 13.2 | el empate, con la voraz y no con «mañana .»
+tree_by_hand = {"greedy": 0.22, "best": 0.36, "tie": 0.28}
+
+# %% 13.2 | el empate, con la que no lleva «.»
+tree_by_hand = {"greedy": 0.22, "best": 0.36, "tie": 0.67}
+
 # %% 13.3 | probabilidades sumadas
 def beam_step(totals, log_probs, *, beams, eos_id):
     pairs = [(float(totals[i].exp() + log_probs[i, j].exp()), i, j) for i in range(len(totals)) for j in range(log_probs.shape[1])]
@@ -177,6 +183,15 @@ temperature_by_hand = {"cold": 0.94, "hot": 0.67, "tau": 0.33, "twice": 0.67}
 
 # %% 13.4 | dos veces deshace
 temperature_by_hand = {"cold": 0.94, "hot": 0.67, "tau": 0.33, "twice": 0.8}
+
+# %% 13.4 | reparte el exponente entre las dos sin volver a sumar 1
+temperature_by_hand = {"cold": 0.64, "hot": 0.89, "tau": 0.33, "twice": 0.95}
+
+# %% 13.4 | divide las probabilidades entre la temperatura
+temperature_by_hand = {"cold": 1.6, "hot": 0.4, "tau": 0.33, "twice": 0.2}
+
+# %% 13.4 | la temperatura, con logaritmos de la probabilidad y no de la razón
+temperature_by_hand = {"cold": 0.94, "hot": 0.67, "tau": 0.05, "twice": 0.59}
 
 # %% 13.5 | un número
 nucleus_size = 3
@@ -612,6 +627,24 @@ def write_batch(logits, prompts, *, eos_id, pad_id, max_length):
         rows.append(row)
     longest = max(map(len, rows))
     return torch.tensor([row + [pad_id] * (longest - len(row)) for row in rows])
+
+# %% 13.10 | las que acaban siguen escribiendo
+def write_batch(logits, prompts, *, eos_id, pad_id, max_length):
+    last = torch.tensor([[w for w in p if w != pad_id][-1] for p in prompts.tolist()])
+    columns, done = [], last == eos_id
+    while len(columns) < max_length and not done.all():
+        last = logits[last].argmax(-1)
+        columns.append(last)
+        done = done | (last == eos_id)
+    return torch.stack(columns, 1) if columns else prompts[:, :0]
+
+# %% 13.10 | todas siguen desde la palabra de la primera
+def write_batch(logits, prompts, *, eos_id, pad_id, max_length):
+    last, row = [w for w in prompts[0].tolist() if w != pad_id][-1], []
+    while len(row) < max_length and last != eos_id:
+        last = int(logits[last].argmax())
+        row.append(last)
+    return torch.tensor([row] * len(prompts))
 
 # %% 13.11 | la media de cada una, sin α
 def winners_by_alpha(log_probs, lengths):

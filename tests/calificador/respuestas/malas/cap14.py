@@ -133,6 +133,29 @@ def errors_by_chain(pairs, written, digits):
             chain = chain + 1 if a % 10 ** (k + 1) + b % 10 ** (k + 1) >= 10 ** (k + 1) else 0
     return torch.stack([table[:, 0], table[:, 1] / table[:, 0].clamp(min=1)], 1)
 
+# %% 14.4 | lleva también lo que escribió el modelo
+def errors_by_chain(pairs, written, digits):
+    table = torch.zeros(digits + 1, 2, dtype=torch.int64)
+    for (a, b), result in zip(pairs.tolist(), written.tolist()):
+        chain = 0
+        for k in range(digits + 1):
+            table[chain, 0] += 1
+            table[chain, 1] += (a + b) // 10**k % 10 != result // 10**k % 10
+            carries = (a // 10**k % 10 + b // 10**k % 10) > result // 10**k % 10
+            chain = chain + 1 if carries else 0
+    return table
+
+# %% 14.4 | solo lleva si las dos cifras suman diez, sin la que llega
+def errors_by_chain(pairs, written, digits):
+    table = torch.zeros(digits + 1, 2, dtype=torch.int64)
+    for (a, b), result in zip(pairs.tolist(), written.tolist()):
+        chain = 0
+        for k in range(digits + 1):
+            table[chain, 0] += 1
+            table[chain, 1] += (a + b) // 10**k % 10 != result // 10**k % 10
+            chain = chain + 1 if a // 10**k % 10 + b // 10**k % 10 >= 10 else 0
+    return table
+
 # %% 14.5 | ordena los textos sin quitar los ceros
 def leaked(train, test):
     seen = {tuple(sorted(text.split("+"))) for text in train}
@@ -157,6 +180,28 @@ def leaked(train, test):
 def leaked(train, test):
     seen = {"".join(sorted(text.replace("+", ""))) for text in train}
     return [i for i, text in enumerate(test) if "".join(sorted(text.replace("+", ""))) in seen]
+
+# %% 14.5 | basta con que uno de los dos sumandos esté
+def leaked(train, test):
+    seen = {n for text in train for n in map(int, text.split("+"))}
+    return [i for i, text in enumerate(test) if seen & set(map(int, text.split("+")))]
+
+# %% 14.5 | las que no estaban
+def leaked(train, test):
+    key = lambda text: tuple(sorted(map(int, text.split("+"))))
+    seen = {key(text) for text in train}
+    return [i for i, text in enumerate(test) if key(text) not in seen]
+
+# %% 14.5 | los dos sumandos, como un conjunto de cifras cada uno
+def leaked(train, test):
+    key = lambda text: frozenset(frozenset(part) for part in text.split("+"))
+    seen = {key(text) for text in train}
+    return [i for i, text in enumerate(test) if key(text) in seen]
+
+# %% 14.5 | solo el primer sumando
+def leaked(train, test):
+    seen = {int(text.split("+")[0]) for text in train}
+    return [i for i, text in enumerate(test) if int(text.split("+")[0]) in seen]
 
 # %% 14.6 | corta por la primera operación y no por la última
 def to_prefix(text):
@@ -198,6 +243,122 @@ def to_prefix(text):
 # %% 14.6 | quita los paréntesis y ordena lo demás
 def to_prefix(text):
     return "".join(s for s in text if s in "+-*/") + "".join(s for s in text if s not in "+-*/()")
+
+# %% 14.6 | la pila no saca las de la misma clase
+def to_prefix(text):
+    level, values, signs = {"+": 0, "-": 0, "*": 1, "/": 1}, [], []
+
+    def join():
+        right, left = values.pop(), values.pop()
+        values.append(signs.pop() + left + right)
+
+    for s in text:
+        if s == "(":
+            signs.append(s)
+        elif s == ")":
+            while signs[-1] != "(":
+                join()
+            signs.pop()
+        elif s in level:
+            while signs and signs[-1] != "(" and level[signs[-1]] > level[s]:
+                join()
+            signs.append(s)
+        else:
+            values.append(s)
+    while signs:
+        join()
+    return values[0]
+
+# %% 14.6 | el orden posfijo
+def to_prefix(text):
+    level, out, signs = {"+": 0, "-": 0, "*": 1, "/": 1}, "", []
+    for s in text:
+        if s == "(":
+            signs.append(s)
+        elif s == ")":
+            while signs[-1] != "(":
+                out += signs.pop()
+            signs.pop()
+        elif s in level:
+            while signs and signs[-1] != "(" and level[signs[-1]] >= level[s]:
+                out += signs.pop()
+            signs.append(s)
+        else:
+            out += s
+    return out + "".join(reversed(signs))
+
+# %% 14.6 | los operandos, cambiados de lado
+def to_prefix(text):
+    level, values, signs = {"+": 0, "-": 0, "*": 1, "/": 1}, [], []
+
+    def join():
+        values.append(signs.pop() + values.pop() + values.pop())
+
+    for s in text:
+        if s == "(":
+            signs.append(s)
+        elif s == ")":
+            while signs[-1] != "(":
+                join()
+            signs.pop()
+        elif s in level:
+            while signs and signs[-1] != "(" and level[signs[-1]] >= level[s]:
+                join()
+            signs.append(s)
+        else:
+            values.append(s)
+    while signs:
+        join()
+    return values[0]
+
+# %% 14.6 | la multiplicación, después de la suma
+def to_prefix(text):
+    level, values, signs = {"+": 1, "-": 1, "*": 0, "/": 0}, [], []
+
+    def join():
+        right, left = values.pop(), values.pop()
+        values.append(signs.pop() + left + right)
+
+    for s in text:
+        if s == "(":
+            signs.append(s)
+        elif s == ")":
+            while signs[-1] != "(":
+                join()
+            signs.pop()
+        elif s in level:
+            while signs and signs[-1] != "(" and level[signs[-1]] >= level[s]:
+                join()
+            signs.append(s)
+        else:
+            values.append(s)
+    while signs:
+        join()
+    return values[0]
+
+# %% 14.6 | deja los paréntesis de más en el prefijo
+def to_prefix(text):
+    best, depth = None, 0
+    for i, s in enumerate(text):
+        depth += (s == "(") - (s == ")")
+        if depth == 0 and s in "+-*/" and (best is None or s in "+-" or text[best] in "*/"):
+            best = i
+    if best is None:
+        return text
+    return text[best] + to_prefix(text[:best]) + to_prefix(text[best + 1 :])
+
+# %% 14.6 | todas las operaciones de multiplicar, agrupadas de izquierda a derecha antes que los paréntesis
+def to_prefix(text):
+    values = [s for s in text if s not in "+-*/()"]
+    signs = [s for s in text if s in "+-*/"]
+    for kind in ("*/", "+-"):
+        i = 0
+        while i < len(signs):
+            if signs[i] in kind:
+                values[i : i + 2] = [signs.pop(i) + values[i] + values[i + 1]]
+            else:
+                i += 1
+    return values[0]
 
 # %% 14.7 | los dos lados iguales, sin asociar
 def to_infix(text):
@@ -251,6 +412,39 @@ def to_infix(text):
 def to_infix(text):
     signs, leaves = [s for s in text if s in "+-*/"], [s for s in text if s not in "+-*/"]
     return leaves[0] + "".join(s + x for s, x in zip(signs, leaves[1:]))
+
+# %% 14.7 | quita los de la derecha si el valor es el mismo
+def to_infix(text):
+    level, stack = {"+": 0, "-": 0, "*": 1, "/": 1}, []
+    for s in reversed(text):
+        if s not in level:
+            stack.append((s, 2))
+            continue
+        (left, a), (right, b) = stack.pop(), stack.pop()
+        left = f"({left})" if a < level[s] else left
+        right = f"({right})" if b < level[s] or (b == level[s] and s in "-/") else right
+        stack.append((left + s + right, level[s]))
+    return stack[0][0]
+
+# %% 14.7 | todos los paréntesis
+def to_infix(text):
+    stack = []
+    for s in reversed(text):
+        stack.append(f"({stack.pop()}{s}{stack.pop()})" if s in "+-*/" else s)
+    return stack[0][1:-1] if len(stack[0]) > 1 else stack[0]
+
+# %% 14.7 | el de dentro, sin paréntesis si es una resta
+def to_infix(text):
+    level, stack = {"+": 0, "-": 0, "*": 1, "/": 1}, []
+    for s in reversed(text):
+        if s not in level:
+            stack.append((s, 2))
+            continue
+        (left, a), (right, b) = stack.pop(), stack.pop()
+        left = f"({left})" if a <= level[s] else left
+        right = f"({right})" if b < level[s] else right
+        stack.append((left + s + right, level[s]))
+    return stack[0][0]
 
 # %% 14.8 | el siguiente que cierra
 def bracket_excess(weights, text):
@@ -309,6 +503,39 @@ def bracket_excess(weights, text):
     out = [weights[:, o, c] - weights[:, o, [x for x in closes if x != c]].mean(1) for o, c in pairs]
     return torch.stack(out).mean().expand(len(weights))
 
+# %% 14.8 | el control cuenta también el suyo
+def bracket_excess(weights, text):
+    stack, pairs = [], []
+    for j, s in enumerate(text):
+        if s == "(":
+            stack.append(j)
+        elif s == ")":
+            pairs.append((stack.pop(), j))
+    closes = [c for _, c in pairs]
+    return torch.stack([weights[:, o, c] - weights[:, o, closes].mean(1) for o, c in pairs]).mean(0)
+
+# %% 14.8 | las parejas, la primera que abre con la primera que cierra
+def bracket_excess(weights, text):
+    opens = [j for j, s in enumerate(text) if s == "("]
+    closes = [j for j, s in enumerate(text) if s == ")"]
+    out = []
+    for o, c in zip(opens, closes):
+        rest = [x for x in closes if x != c]
+        out.append(weights[:, o, c] - weights[:, o, rest].mean(1))
+    return torch.stack(out).mean(0)
+
+# %% 14.8 | reparte entre las filas de todos los signos y no entre las de los que abren
+def bracket_excess(weights, text):
+    stack, pairs = [], []
+    for j, s in enumerate(text):
+        if s == "(":
+            stack.append(j)
+        elif s == ")":
+            pairs.append((stack.pop(), j))
+    closes = [c for _, c in pairs]
+    out = [weights[:, o, c] - weights[:, o, [x for x in closes if x != c]].mean(1) for o, c in pairs]
+    return torch.stack(out).sum(0) / len(text)
+
 # %% 14.9 | el de la tasa medida, recortado
 def rate_interval(hits, n, z=1.96):
     rate = hits / n
@@ -336,6 +563,19 @@ def rate_interval(hits, n, z=1.96):
 def rate_interval(hits, n, z=1.96):
     rate = hits / n
     return rate - 3 / n, min(1.0, rate + 3 / n)
+
+# %% 14.9 | la desviación con n − 1
+def rate_interval(hits, n, z=1.96):
+    m = n - 1
+    rate = hits / n
+    middle = (rate + z * z / (2 * m)) / (1 + z * z / m)
+    half = z * math.sqrt(rate * (1 - rate) / m + z * z / (4 * m * m)) / (1 + z * z / m)
+    return middle - half, middle + half
+
+# %% 14.9 | prueba las tasas de milésima en milésima
+def rate_interval(hits, n, z=1.96):
+    good = [p / 1000 for p in range(1001) if abs(hits / n - p / 1000) <= z * math.sqrt(p / 1000 * (1 - p / 1000) / n)]
+    return (min(good), max(good)) if good else (hits / n, hits / n)
 
 # %% 14.10 | lee lo que otros ya han escrito en esa ronda
 def carry_rounds(sums):
@@ -466,6 +706,26 @@ def exact_and_token(written, wanted, eos_id=2):
         hits, places = hits + sum(x == y for x, y in zip(a, b)), places + len(b)
     return exact / len(written), hits / places
 
+# %% 14.2 | la media de las proporciones de cada fila
+def exact_and_token(written, wanted, eos_id=2):
+    exact, rates = 0, []
+    for a, b in zip(written.tolist(), wanted.tolist()):
+        b = b[: b.index(eos_id) + 1]
+        a = a[: a.index(eos_id) + 1] if eos_id in a else a
+        exact += a == b
+        rates.append(sum(x == y for x, y in zip(a, b)) / len(b))
+    return exact / len(written), sum(rates) / len(rates)
+
+# %% 14.2 | no cuenta el fin
+def exact_and_token(written, wanted, eos_id=2):
+    exact = hits = places = 0
+    for a, b in zip(written.tolist(), wanted.tolist()):
+        b = b[: b.index(eos_id)]
+        a = a[: a.index(eos_id)] if eos_id in a else a
+        exact += a == b
+        hits, places = hits + sum(x == y for x, y in zip(a, b)), places + len(b)
+    return exact / len(written), hits / max(places, 1)
+
 # %% 14.12 | da lo que cae y no lo que acierta
 def hits_by_view(scores, values, labels, place):
     own = torch.arange(scores.shape[-1]) == place[..., None]
@@ -490,3 +750,51 @@ def hits_by_view(scores, values, labels, place):
                 hits.append(float((weights @ values[i]).argmax() == labels[i, t]))
         rates.append(sum(hits) / len(hits))
     return torch.tensor(rates, dtype=torch.float64)
+
+# %% 14.12 | cuenta también los pasos en que no se dice ninguno
+def hits_by_view(scores, values, labels, place):
+    own = torch.arange(scores.shape[-1]) == place[..., None]
+    rates = []
+    for hidden in (torch.zeros_like(own), own, ~own & (place >= 0)[..., None]):
+        right = (scores.masked_fill(hidden, -torch.inf).softmax(-1) @ values).argmax(-1) == labels
+        rates.append(right.double().mean())
+    return torch.stack(rates)
+
+# %% 14.12 | escribe lo que aporta el sitio más mirado
+def hits_by_view(scores, values, labels, place):
+    own = torch.arange(scores.shape[-1]) == place[..., None]
+    written = values.argmax(-1)
+    rates = []
+    for hidden in (torch.zeros_like(own), own, ~own):
+        top = scores.masked_fill(hidden, -torch.inf).argmax(-1)
+        rates.append((written.gather(1, top) == labels)[place >= 0].double().mean())
+    return torch.stack(rates)
+
+# %% 14.12 | tapa con un cero
+def hits_by_view(scores, values, labels, place):
+    own = torch.arange(scores.shape[-1]) == place[..., None]
+    rates = []
+    for hidden in (torch.zeros_like(own), own, ~own):
+        right = (scores.masked_fill(hidden, 0.0).softmax(-1) @ values).argmax(-1) == labels
+        rates.append(right[place >= 0].double().mean())
+    return torch.stack(rates)
+
+# %% 14.12 | la media de las medias de cada ejemplo
+def hits_by_view(scores, values, labels, place):
+    own = torch.arange(scores.shape[-1]) == place[..., None]
+    rates = []
+    for hidden in (torch.zeros_like(own), own, ~own):
+        right = (scores.masked_fill(hidden, -torch.inf).softmax(-1) @ values).argmax(-1) == labels
+        rows = [r[p >= 0].double().mean() for r, p in zip(right, place) if (p >= 0).any()]
+        rates.append(torch.stack(rows).mean())
+    return torch.stack(rates)
+
+# %% 14.12 | la media de los valores que se ven, sin pesos
+def hits_by_view(scores, values, labels, place):
+    own = torch.arange(scores.shape[-1]) == place[..., None]
+    rates = []
+    for hidden in (torch.zeros_like(own), own, ~own):
+        seen = (~hidden & (scores > -torch.inf)).double()
+        right = (seen @ values).argmax(-1) == labels
+        rates.append(right[place >= 0].double().mean())
+    return torch.stack(rates)
