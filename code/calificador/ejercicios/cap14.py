@@ -1259,6 +1259,18 @@ _VISTAS = Ejercicio(
             ".any()]).mean()",
         ),
         cambia(
+            "el más mirado",
+            "Se escribe según la media de los valores, y no según el del sitio que más pesa.",
+            "(weights @ values).argmax",
+            "values[torch.arange(len(values))[:, None], weights.argmax(dim=-1)].argmax",
+        ),
+        cambia(
+            "por el otro eje",
+            "En cada paso los pesos suman uno entre los sitios de la entrada, y no entre los pasos.",
+            "masked_fill(hidden, -torch.inf).softmax(dim=-1)",
+            "masked_fill(hidden, -torch.inf).softmax(dim=1)",
+        ),
+        cambia(
             "destapa el relleno",
             "El relleno no se ve nunca, tampoco en la segunda y la tercera.",
             "scores.masked_fill(hidden, -torch.inf)",
