@@ -1266,7 +1266,7 @@ _VISTAS = Ejercicio(
         ),
         cambia(
             "por el otro eje",
-            "En cada paso los pesos suman uno entre los sitios de la entrada, y no entre los pasos.",
+            "En cada paso los pesos suman uno entre los sitios de la entrada, no entre los pasos.",
             "masked_fill(hidden, -torch.inf).softmax(dim=-1)",
             "masked_fill(hidden, -torch.inf).softmax(dim=1)",
         ),
