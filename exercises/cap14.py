@@ -77,7 +77,7 @@ def errors_by_chain(
 
 # %%
 def leaked(train: list[str], test: list[str]) -> list[int]:
-    """Los índices de las sumas de ``test`` que ya estaban en ``train``.
+    """Los índices de las sumas de ``test`` que, columna a columna, ya estaban en ``train``.
 
     Enunciado: ejercicio 14.5 del capítulo.
     """

@@ -15,6 +15,7 @@
 
 # %%
 import math
+from itertools import zip_longest
 
 import torch
 from jaxtyping import Float, Int
@@ -120,16 +121,19 @@ def errors_by_chain(
 # %% [markdown]
 # ## 14.5 Buscar la fuga
 #
-# Cada suma se lleva a una forma canónica, la pareja de números ordenada, y se mira si está en el
-# conjunto de las de entrenar. Como conjunto, cada consulta cuesta lo mismo sea cual sea su tamaño.
+# Cada suma se lleva a una forma canónica, las dos cifras de cada columna ordenadas y sin ceros
+# delante, y se mira si está en el conjunto de las de entrenar. Como conjunto, cada consulta cuesta
+# lo mismo sea cual sea su tamaño.
 
 
 # %%
 def leaked(train: list[str], test: list[str]) -> list[int]:
-    """Los índices de las sumas de ``test`` que ya estaban en ``train``."""
+    """Los índices de las sumas de ``test`` que, columna a columna, ya estaban en ``train``."""
 
-    def canonical(text: str) -> tuple[int, ...]:
-        return tuple(sorted(int(number) for number in text.split("+")))
+    def canonical(text: str) -> tuple[str, ...]:
+        first, second = (number.lstrip("0")[::-1] for number in text.split("+"))
+        columns = zip_longest(first, second, fillvalue="0")
+        return tuple("".join(sorted(pair)) for pair in columns)
 
     seen = {canonical(text) for text in train}
     return [i for i, text in enumerate(test) if canonical(text) in seen]

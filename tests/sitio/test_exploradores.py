@@ -1375,7 +1375,7 @@ def test_el_sumador_se_maneja_con_el_teclado(sumador):
     pagina.keyboard.press("Enter")
     pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.run")
     orden = []
-    for _ in range(10):
+    for _ in range(11):
         pagina.keyboard.press("Tab")
         orden.append(
             pagina.evaluate(
@@ -1383,8 +1383,8 @@ def test_el_sumador_se_maneja_con_el_teclado(sumador):
                 ".getAttribute('aria-label') ?? document.activeElement.textContent"
             )
         )
-    mandos = ["Sumar", "Al azar", "Paso", "Reproducir", "Siguiente →", "Por dentro", "Cabeza"]
-    assert orden == [*mandos, "Pila", "Etapa", "Tensor"]
+    mandos = ["Sumar", "Al azar", "Paso", "Reproducir", "Siguiente →", "Tapar y mentir"]
+    assert orden == [*mandos, "Por dentro", "Cabeza", "Pila", "Etapa", "Tensor"]
     pagina.get_by_role("radio", name="1, unidades").focus()
     for tecla, paso in (("ArrowRight", 1), ("End", 4), ("ArrowLeft", 3), ("Home", 0)):
         pagina.keyboard.press(tecla)
@@ -1392,6 +1392,101 @@ def test_el_sumador_se_maneja_con_el_teclado(sumador):
     pagina.get_by_role("radio", name="media de las cabezas").focus()
     pagina.keyboard.press("Home")
     assert _leer(pagina, SUMADOR)["state"]["head"] == 0
+
+
+def _tocado(a: int, b: int, tapados: list[int], mentiras: dict[int, int]) -> dict:
+    """Lo que da PyTorch con esos sitios tapados y esas cifras en lo ya escrito."""
+    modelo, lote = trained.adder(), addition.batch([addition.Sum(a, b)])
+    leido = modelo.encode(lote.source)
+    vistos = torch.ones(lote.source.shape[1], dtype=torch.bool)
+    vistos[tapados] = False
+    recibe = lote.inputs.clone()
+    for lugar, cifra in mentiras.items():
+        recibe[0, lugar + 1] = addition.ZERO_ID + cifra
+    with torch.no_grad(), attention.watching(modelo) as mapas:
+        logits = modelo.decode(recibe, leido._replace(mask=leido.mask & vistos))[0]
+    pesos = {f"{n}.weights": m[0] for n, m in mapas.items()}
+    return pesos | {"logits": logits, "probabilities": logits.softmax(-1)}
+
+
+@pytest.mark.parametrize(
+    ("paso", "tapados", "mentiras", "escribe"),
+    [
+        (2, [], {1: 9}, "7"),  # tras un 9 que no era, no se lleva
+        (2, [3], {}, None),
+        (3, [0, 4, 7], {0: 5, 2: 1}, None),
+        (0, [2, 6], {}, None),
+        (1, [0, 1, 2, 3, 4, 5, 6, 7], {}, None),  # no queda nada que mirar
+    ],
+)
+def test_tapar_y_mentir_da_lo_mismo_que_en_pytorch(sumador, paso, tapados, mentiras, escribe):
+    pagina = sumador()
+    _suma(pagina, "458 + 342")
+    pagina.locator(".add-steps button").nth(paso).click()
+    pagina.get_by_text("Tapar y mentir", exact=True).click()
+    for i in tapados:
+        pagina.locator(".add-hides button").nth(i).click()
+    for lugar, cifra in mentiras.items():
+        pagina.locator("select").nth(lugar).select_option(str(cifra))
+    visto, esperado = (
+        _leer(pagina, SUMADOR)["seen"]["tensors"],
+        _tocado(458, 342, tapados, mentiras),
+    )
+    for nombre, tensor in esperado.items():
+        obtenido = torch.tensor(visto[nombre], dtype=torch.float64)
+        assert obtenido.shape == tensor.shape, nombre
+        assert (obtenido - tensor).abs().max() <= 1e-4, nombre
+    cruzada = torch.tensor(visto["decoder.blocks.0.cross_attention.weights"])
+    assert not cruzada[:, :, tapados].any()
+    nuevo = esperado["logits"][paso].argmax().item()
+    letra = {addition.EOS_ID: "fin"}.get(nuevo, str(nuevo - addition.ZERO_ID))
+    assert letra == (escribe or letra)
+    antes = addition.decode(addition.answers(trained.adder(), [addition.Sum(458, 342)])[0])[paso]
+    assert (
+        pagina.locator(".add-answer").inner_text() == f"Escribe {letra}; sin tocar nada, {antes}."
+    )
+    assert pagina.locator(".add-shown.add-new .add-sign").inner_text() == letra
+    assert pagina.locator(".add-chosen b").inner_text() == letra
+    assert pagina.locator(".add-asked.hatched").count() == len(tapados)
+    pagina.get_by_role("button", name="Deshacer").click()
+    assert _leer(pagina, SUMADOR)["seen"] == _leer(pagina, SUMADOR)["run"]
+    assert not pagina.locator(".hatched, .add-lie").filter(visible=True).count()
+
+
+def test_se_tapa_y_se_miente_con_el_teclado(sumador):
+    pagina = sumador()
+    _suma(pagina, "458 + 342")
+    pagina.get_by_role("radio", name="3, centenas").click()
+    pagina.get_by_text("Tapar y mentir", exact=True).focus()
+    pagina.keyboard.press("Enter")
+    pagina.keyboard.press("Tab")
+    mas = pagina.get_by_role("button", name="Tapar 4, centenas del primer número")
+    pagina.keyboard.press("Space")
+    assert mas.get_attribute("aria-pressed") == "true"
+    pagina.keyboard.press("Space")
+    assert mas.get_attribute("aria-pressed") == "false"
+    for _ in range(8):
+        pagina.keyboard.press("Tab")
+    pagina.keyboard.press("Tab")
+    assert pagina.evaluate("document.activeElement.ariaLabel") == "Mentir en las decenas"
+    pagina.keyboard.press("9")
+    pagina.wait_for_timeout(500)
+    esperado = "Paso 3: escribe 7 en las centenas; sin tocar nada, 8. "
+    assert pagina.locator("[aria-live]").text_content().startswith(esperado)
+    assert pagina.locator("select").count() == 4
+    assert pagina.locator("select").filter(visible=True).count() == 2  # lo aún no escrito, no
+
+
+def test_otra_suma_empieza_sin_tapar_ni_mentir(sumador):
+    pagina = sumador()
+    _suma(pagina, "458 + 342")
+    pagina.get_by_text("Tapar y mentir", exact=True).click()
+    pagina.get_by_role("button", name="Tapar «+»").click()
+    pagina.get_by_label("Suma", exact=True).fill("1 + 2")
+    assert not pagina.locator(".add-asked.hatched").count()
+    pagina.keyboard.press("Enter")
+    pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.run?.a === 1")
+    assert _leer(pagina, SUMADOR)["seen"] == _leer(pagina, SUMADOR)["run"]
 
 
 def test_lo_escrito_en_el_sumador_es_lo_calculado(sumador):
@@ -1507,6 +1602,9 @@ def test_resuelto_cabe_en_el_telefono_y_axe_no_encuentra_nada(sumador, tema):
                      is_mobile=True, reduced_motion="reduce")  # fmt: skip
     _suma(pagina, "758 + 469")
     pagina.get_by_role("radio", name="4, millares").click()
+    pagina.get_by_text("Tapar y mentir", exact=True).click()
+    pagina.get_by_role("button", name="Tapar «+»").click()
+    pagina.get_by_label("Mentir en las decenas").select_option("3")
     for boton in ("pesos", "consultas", "probabilidades", "tokens", "red densa por posición"):
         pagina.get_by_role("radio", name=boton, exact=True).click()
         for ancho in (390, 360, 320):

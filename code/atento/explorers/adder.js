@@ -5,7 +5,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   const {signs} = data;
   const PLACES = ["unidades", "decenas", "centenas", "millares"],
     STEPS = [...PLACES, "fin"],
-    WHERE = ["las unidades", "las decenas", "las centenas", "los millares"],
+    WHERE = ["las unidades", "las decenas", "las centenas", "los millares", "el sitio del fin"],
     DIGIT = signs.indexOf("0"),
     PLUS = signs.indexOf("+"),
     END = signs.indexOf("fin"),
@@ -15,6 +15,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     PAUSE = 1300;
   const state = {step: 0, head: -1};
   let model, run, timer;
+  let hidden, told, seen, newest; // lo tapado, lo que se le dice que ha escrito, lo que calcula así y lo que escribe
 
   // ---- Lo que se escribe: el gemelo de read_sum -----------------------------------------------------------------------
   /* Los dos números, o la frase que dice por qué no puede ser. */
@@ -98,7 +99,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   /* Los pesos de este paso en la última atención cruzada: cuánto mira a cada símbolo que lee. */
   function looks() {
     const last = `decoder.blocks.${model.card.config.n_decoder_layers - 1}.cross_attention.weights`,
-      heads = run.tensors[last].map((rows) => rows[state.step]);
+      heads = seen.tensors[last].map((rows) => rows[state.step]);
     if (state.head >= 0) return heads[state.head];
     return heads[0].map((_, j) => heads.reduce((total, row) => total + row[j], 0) / heads.length);
   }
@@ -123,15 +124,16 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
       paint(
         one,
         signs[run.ids[i]],
-        crossed[i],
-        `${nameOf(i)}: se lleva ${number(crossed[i], 3)} de la mirada`,
+        hidden[i] ? undefined : crossed[i],
+        `${nameOf(i)}: ${hidden[i] ? "tapado" : `se lleva ${number(crossed[i], 3)} de la mirada`}`,
       ),
     );
-    const line = [run.inputs[0], ...run.written];
+    const line = [...told.slice(0, state.step + 1), newest];
     shown.forEach((one, i) => {
       const isQuery = i === state.step,
         isNew = i === state.step + 1;
-      const text = i > state.step + 1 || line[i] === undefined ? "" : signs[line[i]];
+      const text = line[i] === undefined ? "" : signs[line[i]],
+        isLie = i <= state.step && told[i] !== run.inputs[i];
       const tip =
         text &&
         (isNew
@@ -142,6 +144,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
       paint(one, text, undefined, tip);
       one.node.classList.toggle("add-query", isQuery);
       one.node.classList.toggle("add-new", isNew);
+      one.node.classList.toggle("add-lie", isLie);
     });
     board.setAttribute(
       "aria-label",
@@ -152,10 +155,13 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   function drawBlank() {
     const {numbers} = readSum(field.value),
       ids = numbers ? source(...numbers).ids : [];
-    asked.forEach((one, i) => paint(one, ids.length && i < END_AT ? signs[ids[i]] : ""));
+    asked.forEach((one, i) => {
+      paint(one, ids.length && i < END_AT ? signs[ids[i]] : "");
+      one.node.classList.remove("hatched");
+    });
     shown.forEach((one, i) => {
       paint(one, "");
-      one.node.classList.remove("add-query");
+      one.node.classList.remove("add-query", "add-lie");
       one.node.classList.toggle("add-new", i === 1);
     });
     said.className = "add-answer add-open";
@@ -194,11 +200,11 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     ),
   );
   function drawChances() {
-    const chance = run.tensors.probabilities[state.step];
+    const chance = seen.tensors.probabilities[state.step];
     for (const {id, fill, amount, node} of bars) {
       fill.style.height = `${100 * chance[id]}%`;
       amount.textContent = chance[id] >= 0.005 ? number(chance[id]) : "";
-      node.classList.toggle("add-chosen", id === run.written[state.step]);
+      node.classList.toggle("add-chosen", id === newest);
       node.dataset.tip = `«${signs[id]}»: probabilidad ${number(chance[id], 4)}`;
     }
   }
@@ -238,6 +244,65 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   );
   inside.addEventListener("focusin", () => inside.open && stop()); // si se mira dentro, que no cambie solo
 
+  // ---- Tapar y mentir -------------------------------------------------------------------------------------------------
+  const hides = h("div", {class: "add-hides"}),
+    lies = h("div", {class: "controls"}),
+    lab = h(
+      "details",
+      {class: "add-inside"},
+      h("summary", null, "Tapar y mentir"),
+      h(
+        "p",
+        {class: "add-note"},
+        "Tapa lo que lee o cambia lo ya escrito. ¿Qué escribe ahora?",
+      ),
+      hides,
+      lies,
+      h("button", {type: "button", onclick: () => update(buildLab())}, "Deshacer"),
+    );
+  lab.addEventListener("focusin", () => lab.open && stop());
+  function buildLab() {
+    hidden = run.ids.map(() => false);
+    told = [...run.inputs];
+    hides.replaceChildren(
+      ...run.ids.map((id, i) => {
+        const flip = () => {
+          hidden[i] = !hidden[i];
+          update();
+        };
+        return h("button", {type: "button", "aria-label": `Tapar ${nameOf(i)}`, onclick: flip}, signs[id]);
+      }),
+    );
+    lies.replaceChildren(
+      ...run.inputs.slice(1).map((id, i) => {
+        const tell = () => {
+          told[i + 1] = DIGIT + menu.selectedIndex;
+          update();
+        };
+        const menu = h(
+          "select",
+          {"aria-label": `Mentir en ${WHERE[i]}`, onchange: tell},
+          signs.slice(DIGIT, PLUS).map((digit) => h("option", {selected: digit === signs[id]}, digit)),
+        );
+        return h("span", {class: "named"}, PLACES[i], menu);
+      }),
+    );
+  }
+  /* El paso, con lo tapado y lo mentido. */
+  function lookAgain() {
+    const {tensors, inputs, places} = run,
+      isTouched = hidden.includes(true) || told.some((id, i) => i <= state.step && id !== inputs[i]);
+    const again = () => model.decode(told, tensors.memory, places, hidden);
+    seen = isTouched ? {...run, inputs: told, tensors: {...tensors, ...again()}} : run;
+    const chance = seen.tensors.probabilities[state.step];
+    newest = chance.indexOf(Math.max(...chance));
+    [...hides.children].forEach((button, i) => {
+      button.setAttribute("aria-pressed", hidden[i]);
+      for (const node of [button, asked[i].node]) node.classList.toggle("hatched", hidden[i]);
+    });
+    [...lies.children].forEach((one, i) => (one.hidden = i >= state.step));
+  }
+
   // ---- Escribir -------------------------------------------------------------------------------------------------------
   const field = h("input", {
     type: "text",
@@ -274,6 +339,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     after.forEach((node) => (node.hidden = false));
     buildSteps();
     buildHeads();
+    buildLab();
     update({step: 0});
     if (!calm()) play();
   }
@@ -359,16 +425,17 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     INVITE = "Pulsa «Sumar» y mira cómo escribe el resultado, de las unidades a los millares.";
   const move = h("div", {class: "add-move move"}, back, player, next),
     steer = h("div", {class: "add-steer", hidden: true}, stepsBox, move);
-  const told = probe(stage, "Toca una cifra y aquí se lee cuánto la mira."),
-    after = [legend, steer, inside, told];
+  const tip = probe(stage, "Toca una cifra y aquí se lee cuánto la mira."),
+    after = [legend, steer, lab, inside, tip];
   stage.append(
     form,
     problem,
     h("div", {class: "add-scene"}, h("div", {class: "add-paper"}, board, said, padded, legend)),
     h("div", {class: "add-reading"}, read.node),
     steer,
+    lab,
     inside,
-    told,
+    tip,
   );
 
   /* Las dos cifras más miradas, en palabras. */
@@ -384,37 +451,40 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
       )
       .join(" y ");
   }
+  const honest = () => (seen === run ? "" : `; sin tocar nada, ${signs[run.written[state.step]]}`);
   function tell() {
     const {step} = state,
-      id = run.written[step],
-      last = step === run.written.length - 1;
-    const what = last ? `escribe «${signs[id]}» y para` : `escribe ${signs[id]} en ${WHERE[step]}`;
+      sign = signs[newest];
+    const what = newest === END ? `escribe «${sign}» y para` : `escribe ${sign} en ${WHERE[step]}`,
+      most = mostSeen();
     const who = state.head < 0 ? "Mira" : `La cabeza ${state.head + 1} mira`;
-    return `Paso ${step + 1}: ${what}. ${who} sobre todo a ${mostSeen()}.`;
+    return `Paso ${step + 1}: ${what}${honest()}. ${most && `${who} sobre todo a ${most}.`}`;
   }
   function drawAnswer() {
-    const whole = state.step === run.written.length - 1,
+    const whole = seen === run && state.step === run.written.length - 1,
       result = resultOf(run),
       right = result === run.a + run.b;
     said.className = `add-answer ${!whole ? "add-open" : right ? "" : "add-wrong"}`;
-    said.textContent =
-      !whole || right
+    said.textContent = honest()
+      ? `Escribe ${signs[newest]}${honest()}.`
+      : !whole || right
         ? `${run.a} + ${run.b} = ${whole ? result : "?"}`
         : `Ha escrito ${result}, y ${run.a} + ${run.b} son ${run.a + run.b}: aquí falla.`;
   }
 
   function update(change) {
     Object.assign(state, change);
+    lookAgain();
     stepChoice.pick(state.step);
     back.disabled = state.step === 0;
     next.disabled = state.step === run.written.length - 1;
     drawBoard();
     drawChances();
     drawAnswer();
-    tensors.draw({run, config: model.card.config, ...state});
+    tensors.draw({run: seen, config: model.card.config, ...state});
     tellPlayer();
     read.say(tell());
-    root.atento = {state: {...state}, run, add: (a, b) => add(a, b).written};
+    root.atento = {state: {...state}, run, seen, add: (a, b) => add(a, b).written};
   }
   forget();
 });

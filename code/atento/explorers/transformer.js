@@ -4,6 +4,7 @@
    Solo sabe lo que este modelo usa: norma delante de cada subcapa, ReLU y RoPE en todas las atenciones. Calcula con 64 bits.
    Las matrices son listas de filas; las filas, posiciones. */
 window.atentoTransformer ??= (() => {
+  const {softmax} = window.atentoExplorers;
   const NORM_EPS = 1e-5, // lo que la norma suma a la varianza para no dividir entre 0
     ROPE_BASE = 10000;
 
@@ -45,13 +46,6 @@ window.atentoTransformer ??= (() => {
   const add = (x, y) => x.map((row, i) => row.map((value, c) => value + y[i][c]));
   const mean = (row) => row.reduce((a, b) => a + b) / row.length;
 
-  function softmax(scores) {
-    const top = Math.max(...scores),
-      exps = scores.map((score) => Math.exp(score - top)),
-      total = exps.reduce((a, b) => a + b);
-    return exps.map((value) => value / total);
-  }
-
   /* RoPE: la pareja de componentes (2i, 2i + 1) gira place · 10000^(−2i/d). */
   function rotate(row, place) {
     return row.map((value, c) => {
@@ -86,15 +80,16 @@ window.atentoTransformer ??= (() => {
       Array.from({length: heads}, (_, k) => x.map((row) => row.slice(k * size, (k + 1) * size)));
     const turn = (parts, places) => parts.map((rows) => rows.map((row, i) => rotate(row, places[i])));
 
-    /* Proyectar, repartir en cabezas, girar, puntuar, escalar, enmascarar, normalizar, promediar y unir. */
-    function attention(name, read, places, memory, memoryPlaces, isCausal) {
+    /* Proyectar, repartir en cabezas, girar, puntuar, escalar, enmascarar (lo que hides(i, j) diga), normalizar,
+       promediar y unir. */
+    function attention(name, read, places, memory, memoryPlaces, hides) {
       const query = turn(split(linear(read, `${name}.project_query`)), places),
         key = turn(split(linear(memory, `${name}.project_key`)), memoryPlaces),
         value = split(linear(memory, `${name}.project_value`));
       const scores = query.map((rows, k) =>
         rows.map((row) => key[k].map((other) => dot(row, other) / Math.sqrt(size))),
       );
-      const masked = (row, i) => row.map((score, j) => (isCausal && j > i ? -Infinity : score));
+      const masked = (row, i) => row.map((score, j) => (hides?.(i, j) ? -Infinity : score));
       const shares = scores.map((rows) => rows.map((row, i) => softmax(masked(row, i))));
       const output = shares.map((rows, k) =>
         rows.map((row) =>
@@ -135,15 +130,17 @@ window.atentoTransformer ??= (() => {
       return tensors;
     }
 
-    /* El decodificador: puntúa lo que sigue a cada símbolo ya escrito. */
-    function decode(ids, memory, memoryPlaces) {
+    /* El decodificador: puntúa lo que sigue a cada símbolo ya escrito, sin ver de la memoria lo que esté en hidden. */
+    function decode(ids, memory, memoryPlaces, hidden = []) {
       const tensors = {},
         places = ids.map((_, i) => i);
       let x = (tensors["decoder.embeddings"] = embed(ids, "embed_target"));
       for (let layer = 0; layer < n_decoder_layers; layer++) {
         const put = (kind, compute) => sublayer(tensors, "decoder", layer, kind, x, compute);
-        x = put("attention", (name, read) => attention(name, read, places, read, places, true));
-        x = put("cross_attention", (name, read) => attention(name, read, places, memory, memoryPlaces));
+        x = put("attention", (name, read) => attention(name, read, places, read, places, (i, j) => j > i));
+        x = put("cross_attention", (name, read) =>
+          attention(name, read, places, memory, memoryPlaces, (_, j) => hidden[j]),
+        );
         x = put("feed_forward", feedForward);
       }
       tensors["decoder.final"] = norm(x, "decoder.final_norm");
@@ -169,7 +166,7 @@ window.atentoTransformer ??= (() => {
         inputs.push(next);
       }
     }
-    return {card, write};
+    return {card, write, decode};
   }
 
   return {load: (base64) => model(unpack(base64))};

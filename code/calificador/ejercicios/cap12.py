@@ -1196,6 +1196,12 @@ _REANUDAR = Ejercicio(
             "min(1, (s - step) / warmup)",
         ),
         cambia(
+            "sin tope",
+            "Acabado el calentamiento la tasa ya no sube: se queda en rate.",
+            "min(1, s / warmup)",
+            "(s / warmup)",
+        ),
+        cambia(
             "medias nuevas",
             "Las dos medias de Adam también se reponen: aquí han empezado en cero.",
             "source, losses = torch.Generator().manual_seed(seed), []",

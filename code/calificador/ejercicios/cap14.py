@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from calificador.generadores import distintos, entero, normal, permutacion, real, tensor
@@ -410,40 +411,66 @@ _CADENAS = Ejercicio(
 # --- 14.5 -----------------------------------------------------------------------------------------
 
 
+def _columnas(a: int, b: int) -> tuple[tuple[int, ...], ...]:
+    """Las dos cifras de cada columna, ordenadas; la primera, la de las unidades."""
+    return tuple(tuple(sorted((a // 10**k % 10, b // 10**k % 10))) for k in range(3))
+
+
+def _cambia_cifras(a: int, b: int, lugares: Sequence[int]) -> tuple[int, int]:
+    """La misma suma con las cifras de esos lugares cambiadas de sumando."""
+    gana = sum((b // 10**k % 10 - a // 10**k % 10) * 10**k for k in lugares)
+    return a + gana, b - gana
+
+
+def _senuelo(a: int, b: int, clase: int) -> tuple[int, int]:
+    """Otra suma: con el mismo resultado, o con las mismas columnas en otro orden."""
+    if clase == 1:
+        return a + 1, b - 1
+    return a % 100 * 10 + a // 100, b % 100 * 10 + b // 100
+
+
 def _casos_fuga(rng: Any) -> list[Caso]:
-    def texto(a: int, b: int, ancho: int = 0) -> str:
-        return f"{a:0{ancho}}+{b:0{ancho}}"
+    def texto(par: tuple[int, int], ancho: int = 0) -> str:
+        return "+".join(f"{n:0{ancho}}" for n in par)
 
     def caso(propiedad: str, cuantas: int, copia: Any) -> Caso:
-        """En ``test``, una de cada tres es una copia; las demás solo repiten el resultado."""
+        """En ``test``, una de cada tres es una copia; las demás son señuelos."""
         train, test, usadas = [], [], set()
         while len(train) < cuantas:
-            a, b = 10 + _azar(rng, 890), 10 + _azar(rng, 890)
-            if a == b or {frozenset((a, b)), frozenset((a + 1, b - 1))} & usadas:
+            a, b = 110 + _azar(rng, 780), (11 if len(train) % 2 else 110) + _azar(rng, 88)
+            clase, columnas = (len(train) + 1) % 3, _columnas(a, b)
+            falsa = _senuelo(a, b, clase)
+            nuevas = {columnas, _columnas(*falsa)}
+            if nuevas & usadas or len(nuevas) == 1 or any(x == y for x, y in columnas):
                 continue
-            usadas |= {frozenset((a, b)), frozenset((a + 1, b - 1))}
+            usadas |= nuevas
             train.append((a, b))
-            clase = len(train) % 3
-            if clase == 0 or len(train) == 1:
-                test.append(copia(a, b))
-            else:
-                test.append(texto(a + 1, b - 1, 3))
-        train = [texto(*par, 3) for par in train]
+            es_copia = clase == 0 or len(train) < 3
+            test.append(copia(a, b) if es_copia else texto(falsa, 3))
         orden = permutacion(rng, len(test))
-        return Caso(propiedad, (train, [test[i] for i in orden]))
+        return Caso(propiedad, ([texto(par, 3) for par in train], [test[i] for i in orden]))
 
-    def de_todo(a: int, b: int) -> str:
-        par = (a, b) if _azar(rng, 2) else (b, a)
-        return texto(*par, _azar(rng, 5))
+    def al_reves(a: int, b: int) -> str:
+        return texto((b, a) if _azar(rng, 3) else (a, b), 3)
+
+    def con_ceros(a: int, b: int) -> str:
+        return texto((a, b) if _azar(rng, 2) else (b, a), 3 + _azar(rng, 4))
+
+    def gemela(a: int, b: int) -> str:
+        lugares = ((0,), (1,), (2,), (0, 1), (1, 2), (0, 2))[_azar(rng, 6)]
+        return texto(_cambia_cifras(a, b, lugares), _azar(rng, 5))
+
+    def gemela_con_menos_cifras(a: int, b: int) -> str:
+        return texto(_cambia_cifras(a, b, (2,)))
 
     return [
-        caso("tal cual", entero(rng, 6, 9), lambda a, b: texto(a, b, 3)),
-        caso("tal cual", entero(rng, 10, 12), lambda a, b: texto(a, b, 3)),
-        caso("al revés", entero(rng, 6, 9), lambda a, b: texto(b, a, 3)),
-        caso("al revés", entero(rng, 10, 12), lambda a, b: texto(b, a, 3)),
-        caso("con ceros", entero(rng, 6, 9), lambda a, b: texto(a, b, 4 + _azar(rng, 3))),
-        caso("con ceros", entero(rng, 9, 12), de_todo),
-        caso("con ceros", entero(rng, 12, 400), de_todo),
+        caso("al revés", entero(rng, 6, 9), al_reves),
+        caso("al revés", entero(rng, 10, 12), al_reves),
+        caso("con ceros", entero(rng, 6, 9), lambda a, b: texto((a, b), 4 + _azar(rng, 3))),
+        caso("con ceros", entero(rng, 9, 12), con_ceros),
+        caso("gemelas", entero(rng, 6, 9), gemela_con_menos_cifras),
+        caso("gemelas", entero(rng, 9, 12), gemela),
+        caso("gemelas", entero(rng, 12, 200), gemela),
     ]
 
 
@@ -456,41 +483,68 @@ _FUGA = Ejercicio(
     minutos=12,
     aprende="encontrar los ejemplos de prueba que ya se vieron al entrenar, escritos de otro modo",
     casos=_casos_fuga,
-    ejemplo=lambda: Caso("ejemplo", (["310+098", "007+005"], ["98+310", "008+004", "5+7"])),
+    ejemplo=lambda: Caso(
+        "ejemplo", (["310+098", "007+005"], ["98+310", "008+004", "5+7", "318+90"])
+    ),
     propiedades={
-        "tal cual": (2, "Prueba con dos listas de dos sumas, a mano."),
         "al revés": (2, "¿Qué tienen en común 310 + 98 y 98 + 310, que no tiene 311 + 97?"),
         "con ceros": (2, "«098» y «98» son el mismo número."),
+        "gemelas": (2, "¿Qué ve el sumador de 458 + 367 que no vea en 468 + 357?"),
     },
     pistas=(
         "Busca una forma de escribir cada suma que sea la misma para todas sus variantes.",
-        "Los dos sumandos como números, ordenados: eso no depende ni del orden ni de los ceros.",
+        "Columna a columna, desde las unidades y con las dos cifras ordenadas, da igual de qué"
+        " sumando sea cada una.",
         "Guarda las formas de entrenar en un conjunto y pregunta por cada una de prueba.",
     ),
     mutantes=(
         cambia(
             "por el texto",
-            "La misma suma puede estar escrita de otra manera: compara sus números.",
-            'tuple(sorted(int(number) for number in text.split("+")))',
+            "La misma suma puede estar escrita de otra manera: compara sus cifras.",
+            'tuple("".join(sorted(pair)) for pair in columns)',
             "(text,)",
         ),
         cambia(
             "sin ordenar",
-            "Cambiar el orden de los sumandos no da una suma nueva.",
-            "tuple(sorted(int(number) for number in text.split(",
-            "tuple(list(int(number) for number in text.split(",
+            "En una columna da igual qué cifra es de cada sumando.",
+            '"".join(sorted(pair))',
+            '"".join(pair)',
         ),
         cambia(
             "con los ceros",
             "Los ceros de delante no cambian el número.",
-            "int(number) for number",
-            "number for number",
+            'number.lstrip("0")[::-1]',
+            "number[::-1]",
+        ),
+        cambia(
+            "solo los sumandos",
+            "Las gemelas tienen otros sumandos: hay que comparar columna a columna.",
+            'tuple("".join(sorted(pair)) for pair in columns)',
+            'tuple(sorted(int(number) for number in text.split("+")))',
+        ),
+        cambia(
+            "por la izquierda",
+            "Las columnas se cuentan desde las unidades, también si un número es más corto.",
+            "[::-1]",
+            "",
+        ),
+        cambia(
+            "lo que suma cada columna",
+            "En una columna 4 y 5 no son lo mismo que 3 y 6, aunque sumen igual.",
+            '"".join(sorted(pair))',
+            "str(sum(map(int, pair)))",
+        ),
+        cambia(
+            "sin decir la columna",
+            "Con las mismas cifras en otras columnas, la suma es otra.",
+            'tuple("".join(sorted(pair)) for pair in columns)',
+            'tuple(sorted("".join(sorted(pair)) for pair in columns))',
         ),
         cambia(
             "por el resultado",
             "Dos sumas con el mismo resultado no son la misma.",
-            "tuple(sorted(int(number) for number in text.split(",
-            "(lambda pair: (sum(pair),))(list(int(number) for number in text.split(",
+            'tuple("".join(sorted(pair)) for pair in columns)',
+            '(sum(int(number) for number in text.split("+")),)',
         ),
         cambia(
             "las limpias",
@@ -505,10 +559,10 @@ _FUGA = Ejercicio(
             "[text for i, text",
         ),
         cambia(
-            "un sumando basta",
-            "Tienen que coincidir los dos sumandos.",
+            "una columna basta",
+            "Tienen que coincidir todas las columnas.",
             "canonical(text) in seen",
-            "any(set(canonical(text)) & set(pair) for pair in seen)",
+            "any(set(canonical(text)) & set(one) for one in seen)",
         ),
     ),
 )
@@ -1257,6 +1311,18 @@ _VISTAS = Ejercicio(
             "right[place >= 0].double().mean()",
             "torch.stack([r[p >= 0].double().mean() for r, p in zip(right, place) if (p >= 0)"
             ".any()]).mean()",
+        ),
+        cambia(
+            "el más mirado",
+            "Se escribe según la media de los valores, y no según el del sitio que más pesa.",
+            "(weights @ values).argmax",
+            "values[torch.arange(len(values))[:, None], weights.argmax(dim=-1)].argmax",
+        ),
+        cambia(
+            "por el otro eje",
+            "En cada paso los pesos suman uno entre los sitios de la entrada, no entre los pasos.",
+            "masked_fill(hidden, -torch.inf).softmax(dim=-1)",
+            "masked_fill(hidden, -torch.inf).softmax(dim=1)",
         ),
         cambia(
             "destapa el relleno",

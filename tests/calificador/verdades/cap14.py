@@ -77,9 +77,14 @@ def _(caso, valor, funcion):
 
 @verdad("14.5")
 def _(caso, valor, funcion):
-    """Cada una contra todas las de entrenar, en los dos órdenes."""
+    """Cada una contra las de entrenar, con todas las maneras de cambiar cifras de sumando."""
     train, test = ([[int(x) for x in t.split("+")] for t in lista] for lista in caso.args)
-    return valor == [i for i, p in enumerate(test) if any(q in (p, p[::-1]) for q in train)]
+    iguales = set()
+    for a, b in train:
+        for mueve in itertools.product((0, 1), repeat=3):
+            gana = sum(m * (b // 10**k % 10 - a // 10**k % 10) * 10**k for k, m in enumerate(mueve))
+            iguales.add((a + gana, b - gana))
+    return valor == [i for i, p in enumerate(test) if tuple(p) in iguales]
 
 
 def _de_python(nodo):
