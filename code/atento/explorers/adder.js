@@ -251,11 +251,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
       "details",
       {class: "add-inside"},
       h("summary", null, "Tapar y mentir"),
-      h(
-        "p",
-        {class: "add-note"},
-        "Tapa lo que lee o cambia lo ya escrito. ¿Qué escribe ahora?",
-      ),
+      h("p", {class: "add-note"}, "Tapa lo que lee o cambia lo ya escrito."),
       hides,
       lies,
       h("button", {type: "button", onclick: () => update(buildLab())}, "Deshacer"),

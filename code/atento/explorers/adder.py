@@ -117,7 +117,8 @@ def adder(
     El modelo es el de :func:`atento.trained.adder`, y lo ejecuta un guion propio en la
     página, sin servidor. De cada paso se ve la suma con lo que mira y, en «Por dentro» (abierto con
     ``inside``), la probabilidad de cada símbolo, a qué mira cada cabeza y los
-    tensores. ``start`` es la suma que aparece escrita; ``question`` se lee arriba y ``answer``
+    tensores; en «Tapar y mentir», lo que escribiría sin ver algún símbolo o si lo ya escrito fuese
+    otra cosa. ``start`` es la suma que aparece escrita; ``question`` se lee arriba y ``answer``
     queda plegada.
 
     Errores: ``ValueError`` si ``start`` no es una suma de números de hasta tres cifras o ``name``
