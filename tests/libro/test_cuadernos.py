@@ -7,11 +7,14 @@ import os
 import re
 import subprocess
 import xml.etree.ElementTree as ET
+from types import SimpleNamespace
 
 import nbformat
 import pytest
+from libro.etiquetas import Destino
 from nbformat.v4 import new_code_cell, new_output
 
+import a_markdown
 import celdas
 import citables
 import cuadernos
@@ -605,6 +608,32 @@ def test_no_escape_is_left_in_the_prose(real, libro_real):
 )  # fmt: skip
 def test_each_piece_becomes_plain_markdown(libro, antes, despues):
     assert Conversor(libro, "2-m/04-muestra", {}).texto(antes) == despues
+
+
+@pytest.mark.parametrize(("puntos", "dichos"), [(1, "1 punto"), (3, "3 puntos")])
+def test_an_exercise_says_what_it_is(libro, monkeypatch, puntos, dichos):
+    registrado = SimpleNamespace(
+        id="4.1", capitulo=4, puntos=puntos, dificultad=2, minutos=10, tipo="depurar",
+        aprende="Que *suma*.", pistas=("Mira.", "Suma."),
+    )  # fmt: skip
+    monkeypatch.setattr(a_markdown, "registrado_de", {"4.1": registrado}.get)
+    monkeypatch.setattr(a_markdown, "_ejemplo", lambda numero: [f"Ejemplo del {numero}."])
+    destino = Destino("2-m/04-muestra", clase="Ejercicio", numero="4.1")
+    monkeypatch.setitem(libro.destinos, "ej-4-1", destino)
+    texto = Conversor(libro, "2-m/04-muestra", {}).texto(
+        "```{exercise} La $\\Q$\n:label: ej-4-1\nSúmala.\n```"
+    )
+    assert texto.split("\n\n")[:5] == [
+        "#### Ejercicio 4.1. La $Q$",
+        f"*★★ aplicado · depurar · {dichos} · unos 10 min*",
+        "Súmala.",
+        "**Qué se aprende.** Que *suma*.",
+        "Ejemplo del 4.1.",
+    ]
+    assert texto.index("Pista 1 de 2") < texto.index("Mira.") < texto.index("Pista 2 de 2")
+    assert "`atento calificar 4.1`" in texto and texto.endswith(
+        a_markdown.marca_de_ejercicio("4.1")
+    )
 
 
 @pytest.mark.parametrize("trozo", ["<!-- celdas del ejercicio 4.2 -->", "```yaml\n---\n```"])
