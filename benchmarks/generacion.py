@@ -12,7 +12,7 @@ pide además ``min_new_tokens``, Marian tapa el suyo en cada paso, y con d = 64 
 parte más. Se gana lo que cuesta preparar las operaciones, y solo con modelos pequeños llega a vez
 y media. Cuanto mayor es el modelo, más se va en multiplicar y en traer los pesos de la memoria,
 que es igual para los dos: con d = 256, llamar a los núcleos sin ningún módulo alrededor gana a
-GPT-2 por 1.5 o 1.6.
+GPT-2 solo por entre 1.5 y 1.7.
 """
 
 import argparse
