@@ -5,9 +5,8 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch._C import _functorch
 
-from atento.shapes import is_readable, require_axis, require_floating, require_same_kind
+from atento.shapes import is_plain, require_axis, require_floating, require_same_kind
 
 
 class Memory(NamedTuple):
@@ -138,10 +137,7 @@ class _Room:
 
 def _plain(key: Tensor, value: Tensor) -> bool:
     """Dice si se pueden copiar dentro de otros: sin gradientes, ``torch.func`` ni compilador."""
-    if torch.is_grad_enabled() or not (is_readable(key) and is_readable(value)):
-        return False
-    wrapped = _functorch.is_functorch_wrapped_tensor
-    return not (wrapped(key) or wrapped(value))
+    return not torch.is_grad_enabled() and is_plain(key) and is_plain(value)
 
 
 def _require_like(new: Tensor, stored: Tensor, name: str) -> None:

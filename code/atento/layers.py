@@ -119,6 +119,18 @@ ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "swiglu": F.silu}
 """Las no linealidades de la red densa; ``swiglu`` multiplica, además, por una puerta."""
 
 
+class Dropout(nn.Dropout):
+    """Desactivación aleatoria: la de PyTorch al entrenar; al evaluar no llama a nada.
+
+    ``nn.Dropout``, aunque no cambie ``x``, pasa por tres funciones, y al generar se la llama en
+    cada subcapa de cada paso.
+    """
+
+    def forward(self, x: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch d"]:
+        """Al entrenar anula componentes de ``x``, (…, d); al evaluar es ``x``."""
+        return super().forward(x) if self.training else x
+
+
 class FeedForward(nn.Module):
     """Red densa por posición: de ``d_model`` a ``d_ff``, una no linealidad, y de vuelta.
 
@@ -146,7 +158,7 @@ class FeedForward(nn.Module):
         self.expand = nn.Linear(d_model, d_ff, bias=bias)
         self.gate = nn.Linear(d_model, d_ff, bias=bias) if activation == "swiglu" else None
         self.contract = nn.Linear(d_ff, d_model, bias=bias)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -199,7 +211,7 @@ class Residual(nn.Module):
         super().__init__()
         self.is_pre = norm == "pre"
         self.norm = NORMALIZATIONS[normalization](d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     @typed(validate=checks.sublayer)
     def forward(
@@ -245,7 +257,7 @@ class TokenEmbedding(nn.Module):
         super().__init__()
         self.vocab, self.d_model, self.positions = vocab, d_model, positions
         self.tokens = nn.Embedding(vocab, d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

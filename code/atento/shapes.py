@@ -348,6 +348,15 @@ def is_readable(value: Tensor) -> bool:
     return True
 
 
+def is_plain(value: Tensor) -> bool:
+    """Dice si es un tensor corriente: se puede mirar, y ``torch.func`` no lo ha envuelto.
+
+    Lo guardado de uno envuelto no serviría fuera de la transformación. Se pregunta lo último,
+    porque al compilar no se puede.
+    """
+    return is_readable(value) and not _functorch.is_functorch_wrapped_tensor(value)
+
+
 def require_same_kind(value: Tensor, reference: Tensor, *, name: str, reference_name: str) -> None:
     """Lanza ``TypeError`` si difiere el tipo de datos y ``ValueError`` si el dispositivo.
 

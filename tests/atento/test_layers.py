@@ -9,6 +9,7 @@ from torch import nn
 
 from atento import positions
 from atento.layers import (
+    Dropout,
     FeedForward,
     LayerNorm,
     Residual,
@@ -146,6 +147,18 @@ def test_dropout_acts_on_the_inner_layer_and_only_in_training():
     assert 0.3 < int(kept.sum()) / alive < 0.7
     close(seen[0][kept], 2 * hidden[kept])  # se reparte lo que falta
     close(seen[1], hidden)
+
+
+def test_dropout_is_pytorchs_when_training_and_nothing_when_evaluating():
+    x, ours, theirs = torch.randn(5, 40), Dropout(0.3), nn.Dropout(0.3)
+    seen = []
+    ours.register_forward_hook(lambda module, inputs, output: seen.append(output))
+    torch.manual_seed(0)
+    expected = theirs(x)
+    torch.manual_seed(0)
+    assert torch.equal(ours(x), expected) and not torch.equal(expected, x)
+    assert ours.eval()(x) is x
+    assert len(seen) == 2  # quien mire la pieza ve también lo que pasa al evaluar
 
 
 # --- Sumar ----------------------------------------------------------------------------------------

@@ -296,6 +296,24 @@ def test_contents_are_not_read_where_there_are_none():
     assert seen == [True, False, False]
 
 
+def test_plain_is_what_can_be_read_and_nobody_has_wrapped():
+    assert shapes.is_plain(ones(2)) and not shapes.is_plain(ones(2).to("meta"))
+    seen = []
+
+    def function(x):
+        seen.append(shapes.is_plain(x))
+        return x.sum()
+
+    torch.func.grad(function)(ones(3))  # se puede leer, pero está envuelto
+    torch.func.vmap(function)(ones(2, 3))
+    assert seen == [False, False]
+
+    def compiled(x):
+        return x + 1 if shapes.is_plain(x) else x - 1
+
+    assert torch.compile(compiled, backend="eager", fullgraph=True)(ones(1)).item() == 0
+
+
 def test_unchecked_is_the_function_without_its_door(shape_checks):
     assert scores.unchecked(ones(3, 4), ones(5, 4), None, 2).shape == (3, 4)
 

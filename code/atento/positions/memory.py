@@ -5,9 +5,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch._C import _functorch
 
-from atento.shapes import is_readable
+from atento.shapes import is_plain
 
 SLOTS, LARGEST = 4, 2**22  # cuántos resultados se guardan, y de cuántos elementos como mucho
 
@@ -45,12 +44,7 @@ class Memory:
 
 
 def _comparable(positions: Tensor) -> bool:
-    return (
-        is_readable(positions)  # lo primero: al compilar no se puede preguntar lo demás
-        and positions.is_cpu
-        and not positions.requires_grad
-        and not _functorch.is_functorch_wrapped_tensor(positions)
-    )
+    return is_plain(positions) and positions.is_cpu and not positions.requires_grad
 
 
 def _equal(known: Tensor, positions: Tensor) -> bool:

@@ -5,10 +5,9 @@ import math
 import torch
 from jaxtyping import Float, Real
 from torch import Tensor, nn
-from torch._C import _functorch
 
 from atento.checks import positions as checks
-from atento.shapes import is_readable, typed
+from atento.shapes import is_plain, is_readable, typed
 
 BASE = 10000.0
 LONGEST = 2**13  # filas de la tabla que se guarda, como mucho
@@ -131,7 +130,7 @@ def _counted(positions: Tensor) -> int | None:
 
     No sirve si alguna posición no es entera, es negativa o está demasiado lejos.
     """
-    if not is_readable(positions) or _functorch.is_functorch_wrapped_tensor(positions):
+    if not is_plain(positions):
         return None
     if positions.dtype != torch.int64 or not positions.is_cpu or not positions.numel():
         return None
