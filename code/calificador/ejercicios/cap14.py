@@ -447,6 +447,9 @@ def _casos_fuga(rng: Any) -> list[Caso]:
             train.append((a, b))
             es_copia = clase == 0 or len(train) < 3
             test.append(copia(a, b) if es_copia else texto(falsa, 3))
+        sin_cero, otro = 10 * (1 + _azar(rng, 9)) + 1 + _azar(rng, 9), 111 * (1 + _azar(rng, 9))
+        train.append((sin_cero, otro))
+        test += [f"{10 * sin_cero}+{otro}", test[0]]  # con un cero detrás; y una copia, repetida
         orden = permutacion(rng, len(test))
         return Caso(propiedad, ([texto(par, 3) for par in train], [test[i] for i in orden]))
 
@@ -521,6 +524,18 @@ _FUGA = Ejercicio(
             "Las gemelas tienen otros sumandos: hay que comparar columna a columna.",
             'tuple("".join(sorted(pair)) for pair in columns)',
             'tuple(sorted(int(number) for number in text.split("+")))',
+        ),
+        cambia(
+            "sin ningún cero",
+            "Solo sobran los ceros de delante: 31 y 310 no son el mismo número.",
+            'number.lstrip("0")[::-1]',
+            'number.replace("0", "")[::-1]',
+        ),
+        cambia(
+            "cada una, una vez",
+            "Una suma que está dos veces en test son dos índices.",
+            "canonical(text) in seen",
+            "canonical(text) in seen and text not in test[:i]",
         ),
         cambia(
             "por la izquierda",
