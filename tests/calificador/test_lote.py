@@ -134,10 +134,19 @@ def test_si_el_cigoto_muere_se_sigue_con_otro(tmp_path, curso, corrector_en_seri
     prepara_entregas(tmp_path / "E", 1)
     (entrega,) = lote.lee_entregas(tmp_path / "E", curso)
     tarea = encargo(tmp_path / "N")
-    destino = str(tmp_path / "N" / "resultados" / "x.json")
-    lote.corrige(entrega, tarea, destino, os.getpid())
+    lote.corrige(entrega, tarea, os.getpid())
     psutil.Process(lote._corrector(tarea).pid).kill()
-    assert lote.corrige(entrega, tarea, destino, os.getpid()).puntos == 1
+    assert lote.corrige(entrega, tarea, os.getpid()).puntos == 1
+
+
+def test_quien_corrige_no_escribe(tmp_path, curso, corrector_en_serie):
+    """A los trabajadores los matan a mitad de lo que estén haciendo: solo escribe quien reparte."""
+    prepara_entregas(tmp_path / "E", 1)
+    leidas = lote.lee_entregas(tmp_path / "E", curso)
+    assert lote.corrige(leidas[0], encargo(tmp_path / "N"), os.getpid()).puntos == 1
+    assert not (tmp_path / "N").exists()
+    lote.corrige_lote(leidas, encargo(tmp_path / "N"), trabajos=1)
+    assert puntos(tmp_path / "N") == {"p000": 1}
 
 
 def test_los_nombres_hostiles_no_salen_de_la_carpeta(tmp_path, curso, corrector_en_serie):
