@@ -1,9 +1,9 @@
 """Corrección de una carpeta de entregas: en paralelo, sin perder nada y sin repetir lo hecho.
 
-Una entrega es una tarea de ``joblib``; quien reparte escribe cada JSON de forma atómica según llega,
-y así un trabajador al que se mata no deja nada a medias. Su nombre lleva el resumen de la versión,
-la semilla, los ejercicios y el código: si nada cambió, no se vuelve a corregir. Cada entrega es una frontera: lo que falle al corregirla es una línea con su nombre, y
-las demás siguen.
+Una entrega es una tarea de ``joblib``; quien reparte escribe cada JSON de forma atómica según
+llega, y así un trabajador al que se mata no deja nada a medias. Su nombre lleva el resumen de la
+versión, la semilla, los ejercicios y el código: si nada cambió, no se vuelve a corregir. Cada
+entrega es una frontera: lo que falle al corregirla es una línea con su nombre, y las demás siguen.
 """
 
 from __future__ import annotations
