@@ -13,7 +13,9 @@ import hashlib
 import os
 import re
 import signal
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -240,9 +242,10 @@ def corrige_lote(
     avisa = avisa or (lambda _: None)
     for hecha in hechas.values():
         avisa(hecha)
-    for hecha in _en_paralelo(faltan, encargo, destinos, trabajos):
-        hechas[hecha.id] = hecha
-        avisa(hecha)
+    with closing(_en_paralelo(faltan, encargo, destinos, trabajos)) as nuevas:
+        for hecha in nuevas:
+            hechas[hecha.id] = hecha
+            avisa(hecha)
     corregidas = [hechas[e.id] for e in entregas]
     _escribe_resumen(salida, encargo, corregidas, destinos)
     return corregidas
@@ -265,10 +268,11 @@ def _en_paralelo(
     try:
         for _ in range(VUELTAS):
             try:
-                for hecha in _una_tanda(list(pendientes.values()), encargo, trabajos):
-                    atomico.escribe_json(destinos[hecha.id], hecha.como_json())
-                    del pendientes[hecha.id]
-                    yield hecha
+                with closing(_una_tanda(list(pendientes.values()), encargo, trabajos)) as tanda:
+                    for hecha in tanda:
+                        atomico.escribe_json(destinos[hecha.id], hecha.como_json())
+                        del pendientes[hecha.id]
+                        yield hecha
                 return
             except BrokenProcessPool:
                 continue
@@ -288,7 +292,10 @@ def _una_tanda(faltan: list[Entrega], encargo: Encargo, trabajos: int) -> Iterat
         encargo, completo=len(faltan) * len(encargo.ejercicios) >= COMPENSA * trabajos
     )
     tareas = (delayed(corrige)(e, encargo, os.getpid()) for e in faltan)
-    yield from Parallel(n_jobs=trabajos, return_as="generator_unordered", batch_size=1)(tareas)
+    with warnings.catch_warnings():
+        # Si se interrumpe, joblib avisa de que anula las que quedaban: es lo que se le pide.
+        warnings.filterwarnings("ignore", r"\d+ tasks (have|which)", UserWarning)
+        yield from Parallel(n_jobs=trabajos, return_as="generator_unordered", batch_size=1)(tareas)
 
 
 def _abandonada(entrega: Entrega, encargo: Encargo, destino: Path) -> Corregida:
