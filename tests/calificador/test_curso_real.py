@@ -50,7 +50,7 @@ def _ladron(mesa, ids: list[str], maneras: tuple[str, ...]) -> str:
         "NOMBRES": sorted({mesa.ejercicios[id_] for id_ in ids}),
         "CAPITULOS": sorted({f"cap{int(id_.split('.')[0]):02d}.py" for id_ in ids}),
         "RUTAS": list(
-            map(str, (RAIZ, RAIZ / "solutions", paquete, paquete / "datos" / "solutions"))
+            map(str, (RAIZ / "solutions", paquete / "datos" / "solutions", paquete, RAIZ))
         ),
         "MANERAS": maneras,
     }
