@@ -6,8 +6,31 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
+
 RAIZ = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(RAIZ / "tools"), str(RAIZ / "book" / "_ext")]
+
+# Los ficheros que más tardan, de más a menos. Se reparten los primeros, para que al final ningún
+# proceso se quede esperando a otro.
+LARGOS = (
+    "tests/calificador/test_ejercicios.py",
+    "tests/calificador/test_curso_real.py",
+    "tests/sitio/test_exploradores.py",
+    "tests/sitio/test_navegador.py",
+    "tests/calificador/test_ataques.py",
+    "tests/sitio/test_llevar.py",
+    "tests/calificador/test_lote.py",
+    "tests/libro/test_extension.py",
+)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """En paralelo, lo largo primero; los demás ficheros, en su orden."""
+    if hasattr(config, "workerinput"):
+        puesto = {fichero: i for i, fichero in enumerate(LARGOS)}
+        items.sort(key=lambda item: puesto.get(item.nodeid.partition("::")[0], len(LARGOS)))
+
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Lanzadas con «&» heredan SIGINT sin atender: los núcleos no se podrían interrumpir y se

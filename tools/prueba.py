@@ -44,7 +44,8 @@ def pasos(carpeta: str, extra: list[str]) -> dict[str, list[str]]:
             "tests/referencias",
         ),
         "libro": [sys.executable, "tools/construir.py", "--ejecutados", carpeta],
-        "pruebas (pytest)": pytest(*extra),
+        # Los ficheros se reparten como se recogen: los largos, primero (tests/conftest.py).
+        "pruebas (pytest)": pytest("--no-loadscope-reorder", *extra),
     }
 
 

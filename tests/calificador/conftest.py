@@ -126,11 +126,19 @@ class Mesa:
         self.ejercicios, self.paquete = presenta["ejercicios"], Path(presenta["paquete"])
         self.bifurcado = presenta["bifurcado"]
 
-    def corrige(self, id_: str, fuente: str = "") -> dict:
-        """El resultado de un ejercicio; sin fuente, el de la solución."""
-        self._proceso.stdin.write(json.dumps({"id": id_, "fuente": fuente}) + "\n")
+    def corrige(
+        self,
+        id_: str,
+        fuente: str = "solución",
+        *,
+        limites: str = "ataque",
+        con_pista: bool = True,
+    ) -> dict:
+        """El resultado de un ejercicio; «solución» y «esqueleto» son los de su capítulo."""
+        pedido = {"id": id_, "fuente": fuente, "limites": limites, "con_pista": con_pista}
+        self._proceso.stdin.write(json.dumps(pedido) + "\n")
         self._proceso.stdin.flush()
-        return self._lee(60)
+        return self._lee(120)
 
     def _lee(self, segundos: float) -> dict:
         listo, _, _ = select.select([self._proceso.stdout], [], [], segundos)

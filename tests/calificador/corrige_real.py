@@ -4,22 +4,45 @@ cada entorno.
 
 import json
 import sys
+from unittest import mock
 
 import psutil
 
 from calificador import carga
+from calificador.correccion import pistas
 from calificador.correccion.oraculo import Corrector
 from calificador.jaula import canal
 from calificador.jaula.encierro import Limites
 
+# Poca espera, solo con los ataques; quien busca por todas partes lleva la que le haga falta.
+LIMITES = {
+    "ataque": Limites(carga=2.0, caso=1.5, total=2.5, cpu=4, memoria=400 << 20),
+    "a fondo": Limites(carga=90.0, caso=1.5, total=2.5, cpu=90, memoria=400 << 20),
+    "honrada": Limites(),
+}
+
+
+class SinPista(Corrector):
+    """El corrector de siempre, que puede no buscar la pista: ni qué error conocido es ni el caso
+    más pequeño que falla, que abriría la entrega cinco veces. Los puntos son los mismos.
+    """
+
+    con_pista = True
+
+    def califica(self, ejercicio, fuente):
+        if self.con_pista:
+            return super().califica(ejercicio, fuente)
+        with mock.patch.object(pistas, "reconoce", return_value=None):
+            return super().califica(ejercicio, fuente)
+
+    def _menudos(self, ejercicio):
+        return super()._menudos(ejercicio) if self.con_pista else []
+
 
 def main() -> None:
     """``python corrige_real.py NIVEL [pronto]``."""
-    limites = Limites(carga=2.0, caso=1.5, total=2.5, cpu=4, memoria=400 << 20)
     zigoto = canal.arranca_pronto(sys.argv[1]) if "pronto" in sys.argv else None
-    with Corrector(
-        sys.argv[1], "pruebas", limites=limites, con_texto=True, zigoto=zigoto
-    ) as corrector:
+    with SinPista(sys.argv[1], "pruebas", con_texto=True, zigoto=zigoto) as corrector:
         curso = corrector.curso
         nombres = {e.id: e.nombre for e in curso.ejercicios.values()}
         bifurcado = "Bifurcado" in type(getattr(zigoto, "_proceso", None)).__name__
@@ -30,10 +53,11 @@ def main() -> None:
         for linea in sys.stdin:
             pedido = json.loads(linea)
             ejercicio = curso.ejercicios[pedido["id"]]
-            fuente = pedido["fuente"] or curso.solucion(ejercicio.capitulo)
-            corrector.limites = (
-                limites if pedido["fuente"] else Limites()
-            )  # poca espera, solo con los ataques
+            propias = {"solución": curso.solucion, "esqueleto": curso.esqueleto}
+            propia = propias.get(pedido["fuente"])
+            fuente = propia(ejercicio.capitulo) if propia else pedido["fuente"]
+            corrector.limites = LIMITES["honrada" if propia else pedido["limites"]]
+            corrector.con_pista = pedido["con_pista"]
             hecho = corrector.califica(ejercicio, fuente).como_json()
             hijos = (
                 len(psutil.Process(corrector.pid).children(recursive=True)) if corrector.pid else 0

@@ -4,6 +4,7 @@ pone un punto.
 
 from __future__ import annotations
 
+import base64
 import errno
 import os
 import re
@@ -35,14 +36,46 @@ def _fuente(cuerpo: str, id_: str, nombre: str, rutas: list[str]) -> str:
     return "".join(f"{k} = {v!r}\n" for k, v in datos.items()) + cuerpo
 
 
-def _ladron(mesa, id_: str) -> str:
-    """Todas las maneras de leer la solución; ``RUTAS`` le dice dónde está, por si no la
+# Lo que se intenta con cada ejercicio y lo que, además, se intenta una vez con todos: recorrer el
+# disco y mirar la memoria que todos los hijos heredan del mismo cigoto.
+DE_CADA_UNO = ("por_rutas", "por_importacion", "por_memoria", "por_proc")
+DE_TODOS = (*DE_CADA_UNO, "por_memoria_heredada", "paseando")
+
+
+def _ladron(mesa, ids: list[str], maneras: tuple[str, ...]) -> str:
+    """Las maneras de leer unas soluciones; ``RUTAS`` le dice dónde están, por si no las
     encuentra."""
     paquete = mesa.paquete.parent
-    rutas = [str(RAIZ), str(RAIZ / "solutions"), str(paquete), str(paquete / "datos" / "solutions")]
-    return _fuente(
-        (AQUI / "ataques" / "ladron.py.txt").read_text("utf-8"), id_, mesa.ejercicios[id_], rutas
-    )
+    datos = {
+        "NOMBRES": sorted({mesa.ejercicios[id_] for id_ in ids}),
+        "CAPITULOS": sorted({f"cap{int(id_.split('.')[0]):02d}.py" for id_ in ids}),
+        "RUTAS": list(
+            map(str, (RAIZ / "solutions", paquete / "datos" / "solutions", paquete, RAIZ))
+        ),
+        "MANERAS": maneras,
+    }
+    cuerpo = (AQUI / "ataques" / "ladron.py.txt").read_text("utf-8")
+    return "".join(f"{k} = {v!r}\n" for k, v in datos.items()) + cuerpo
+
+
+def _robo(mesa, ids: list[str], maneras: tuple[str, ...] = DE_CADA_UNO) -> dict:
+    """Lo que consigue el ladrón de unos ejercicios, que se entrega en el primero."""
+    fuente = _ladron(mesa, ids, maneras)
+    limites = "ataque" if len(ids) == 1 else "a fondo"
+    return mesa.corrige(ids[0], fuente, limites=limites, con_pista=False)
+
+
+def _botin(mesa) -> dict[str, dict]:
+    """Lo robado, de cada ejercicio y de todo el curso a la vez; también si el ladrón no llegó al
+    final.
+    """
+    robos = {id_: _robo(mesa, [id_]) for id_ in mesa.ejercicios}
+    robos["todos"] = _robo(mesa, list(mesa.ejercicios), DE_TODOS)
+    return {
+        cual: hecho
+        for cual, hecho in robos.items()
+        if hecho["puntos"] or "robadas 0 de" not in hecho["dicho"]
+    }
 
 
 # Los que tratan de pasar una respuesta por buena van contra todos los ejercicios.
@@ -77,33 +110,56 @@ def _para(codigo: str, pedido: str) -> str:
 
 
 def test_cada_instalacion_corrige_sus_soluciones(mesa, python_del_curso):
+    """Las referencias no usan nada que la jaula quite; los esqueletos quedan pendientes o sin
+    puntos.
+    """
     desde_el_clon = python_del_curso == Path(sys.executable)
     assert (RAIZ in mesa.paquete.parents) is desde_el_clon
     for id_ in mesa.ejercicios:
         hecho = mesa.corrige(id_)
         assert hecho["estado"] == "superado", f"{id_}: {hecho}"
+        assert mesa.corrige(id_, "esqueleto")["puntos"] == 0, id_
 
 
 def test_nadie_lee_la_solucion(mesa):
-    robados = {}
-    for id_ in mesa.ejercicios:
-        hecho = mesa.corrige(id_, _ladron(mesa, id_))
-        if hecho["puntos"] or "robada" in hecho["dicho"] or "no se pudo" in hecho["mensaje"]:
-            robados[id_] = (hecho["puntos"], hecho["dicho"], hecho["mensaje"])
-    assert robados == {}
+    assert _botin(mesa) == {}
 
 
-def test_sin_jaula_el_ladron_si_la_lee(mesa_basica):
+@pytest.mark.parametrize("manera", ["por_rutas", "por_importacion", "paseando"])
+def test_sin_jaula_el_ladron_las_lee_todas(mesa_basica, manera):
     """Si esto fallara, la prueba anterior no probaría nada."""
-    id_ = "4.1"
-    hecho = mesa_basica.corrige(id_, _ladron(mesa_basica, id_))
-    assert hecho["puntos"] == hecho["maximo"] and "robada de" in hecho["dicho"]
+    de_uno = _robo(mesa_basica, ["4.1"], (manera,))
+    assert de_uno["puntos"] == de_uno["maximo"] and "robadas 1 de 1" in de_uno["dicho"]
+    cuantas = len(set(mesa_basica.ejercicios.values()))
+    dicho = _robo(mesa_basica, list(mesa_basica.ejercicios), (manera,))["dicho"]
+    assert f"robadas {cuantas} de {cuantas}" in dicho
 
 
-def test_ningun_ataque_consigue_puntos(mesa):
+@pytest.mark.parametrize("apartada", [False, True])
+def test_en_la_memoria_si_la_encuentra(mesa, apartada):
+    """Con la solución en la memoria, el ladrón la ve; si está apartada del recolector, hay que
+    pedirla.
+    """
+    guardada = base64.b64encode(
+        (RAIZ / "solutions" / "cap04.py").read_bytes()
+    )  # así no se lee en el propio texto
+    antes = f"import base64, gc\nOCULTA = [base64.b64decode({guardada!r}).decode()]\n"
+    antes += "gc.freeze()\n" * apartada
+    for manera, encontrada in (("por_memoria", not apartada), ("por_memoria_heredada", True)):
+        fuente = antes + _ladron(mesa, ["4.1"], (manera,))
+        hecho = mesa.corrige("4.1", fuente, limites="a fondo", con_pista=False)
+        assert f"robadas {encontrada:d} de 1" in hecho["dicho"], hecho
+        assert bool(hecho["puntos"]) == encontrada
+
+
+def test_ningun_ataque_consigue_puntos(mesa, python_del_curso):
+    """En el clon, además, con la búsqueda de la pista, que abre cada ataque cuatro veces más: es la
+    misma en las dos instalaciones.
+    """
+    con_pista = python_del_curso == Path(sys.executable)
     fallos = {}
     for nombre, (id_, fuente) in _ataques(mesa).items():
-        hecho = mesa.corrige(id_, fuente)
+        hecho = mesa.corrige(id_, fuente, con_pista=con_pista)
         if hecho["puntos"] or hecho["hijos"]:
             fallos[nombre] = hecho
     assert fallos == {}
@@ -113,11 +169,12 @@ def test_ningun_ataque_consigue_puntos(mesa):
 
 @pytest.mark.parametrize("forja", FORJAS)
 def test_nadie_forja_una_respuesta_de_ningun_ejercicio(mesa, forja):
+    texto = _textos()[forja]
     puntos = {
-        id_: mesa.corrige(id_, _fuente(_para(_textos()[forja], nombre), id_, nombre, []))["puntos"]
+        id_: mesa.corrige(id_, _fuente(_para(texto, nombre), id_, nombre, []), con_pista=False)
         for id_, nombre in mesa.ejercicios.items()
     }
-    assert not any(puntos.values()), puntos
+    assert not {id_: hecho for id_, hecho in puntos.items() if hecho["puntos"]}
 
 
 def test_la_instalacion_editable_no_copia_las_soluciones():
@@ -129,6 +186,7 @@ def test_la_instalacion_editable_no_copia_las_soluciones():
 
 
 ENTORNO = """import os, gc, sys
+gc.unfreeze()  # el cigoto aparta del recolector lo que tiene antes de bifurcarse
 print(sorted(os.environ), [d for d in range(200) if os.path.exists(f"/dev/fd/{d}")])
 VEDADAS = ("Ejercicio", "Mutante", "Examen", "Curso")
 malas = [type(o).__name__ for o in gc.get_objects() if type(o).__name__ in VEDADAS]
@@ -139,9 +197,7 @@ print("objetos", malas)
 def test_el_cigoto_bifurcado_tampoco_lleva_nada(mesa_pronta):
     """El de ``atento calificar`` nace de quien corrige, antes de que lea el registro."""
     assert mesa_pronta.bifurcado
-    for id_ in mesa_pronta.ejercicios:
-        hecho = mesa_pronta.corrige(id_, _ladron(mesa_pronta, id_))
-        assert hecho["puntos"] == 0 and "robada" not in hecho["dicho"], f"{id_}: {hecho}"
+    assert _botin(mesa_pronta) == {}
     dicho = mesa_pronta.corrige("4.1", ENTORNO)["dicho"]
     assert (
         "objetos []" in dicho and "ATENTO_CURSO" not in dicho and "PYTEST_CURRENT_TEST" not in dicho

@@ -14,6 +14,7 @@ from ayudas import atento, espera, lanza, matando
 
 from calificador.jaula.canal import FalloDeEntorno
 from calificador.uso import clase, exporta, lote
+from calificador.uso.senales import Interrumpido
 
 BUENA = "def output_shape(a, b, c):\n    return (a, c)\n"
 MALAS = {
@@ -134,10 +135,19 @@ def test_si_el_cigoto_muere_se_sigue_con_otro(tmp_path, curso, corrector_en_seri
     prepara_entregas(tmp_path / "E", 1)
     (entrega,) = lote.lee_entregas(tmp_path / "E", curso)
     tarea = encargo(tmp_path / "N")
-    destino = str(tmp_path / "N" / "resultados" / "x.json")
-    lote.corrige(entrega, tarea, destino, os.getpid())
+    lote.corrige(entrega, tarea, os.getpid())
     psutil.Process(lote._corrector(tarea).pid).kill()
-    assert lote.corrige(entrega, tarea, destino, os.getpid()).puntos == 1
+    assert lote.corrige(entrega, tarea, os.getpid()).puntos == 1
+
+
+def test_quien_corrige_no_escribe(tmp_path, curso, corrector_en_serie):
+    """A los trabajadores los matan a mitad de lo que estén haciendo: solo escribe quien reparte."""
+    prepara_entregas(tmp_path / "E", 1)
+    leidas = lote.lee_entregas(tmp_path / "E", curso)
+    assert lote.corrige(leidas[0], encargo(tmp_path / "N"), os.getpid()).puntos == 1
+    assert not (tmp_path / "N").exists()
+    lote.corrige_lote(leidas, encargo(tmp_path / "N"), trabajos=1)
+    assert puntos(tmp_path / "N") == {"p000": 1}
 
 
 def test_los_nombres_hostiles_no_salen_de_la_carpeta(tmp_path, curso, corrector_en_serie):
@@ -292,6 +302,25 @@ def test_interrumpir_un_lote_no_deja_nada(tmp_path, media, senal, ignorada, al_g
         assert lineas == ["Interrumpido. Lo que ya estaba hecho está guardado."], errores
         _, vivos = psutil.wait_procs(familia, timeout=15)
         assert vivos == [] and not list((salida / "resultados").glob(".tmp-*"))
+
+
+@pytest.mark.lento
+def test_interrumpir_a_quien_escribe_acaba_con_los_trabajadores(
+    tmp_path, curso, media, monkeypatch, recwarn
+):
+    """En ese momento ``joblib`` no espera a nadie: hay que cerrarlo, y sin avisos."""
+
+    def interrumpe(*_):
+        raise Interrumpido(signal.SIGINT)
+
+    prepara_entregas(tmp_path / "E", 8)
+    leidas = lote.lee_entregas(tmp_path / "E", curso)
+    monkeypatch.setattr(lote.atomico, "escribe_json", interrumpe)
+    with pytest.raises(Interrumpido):
+        lote.corrige_lote(leidas, encargo(tmp_path / "N"), trabajos=2)
+    familia = psutil.Process().children(recursive=True)
+    assert [p for p in familia if "popen_loky_posix" in " ".join(p.cmdline())] == []
+    assert list(recwarn) == [] and list((tmp_path / "N" / "resultados").iterdir()) == []
 
 
 @pytest.fixture

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import stat
+import sys
 
 import pytest
 
 from calificador.correccion.resultado import FALLADO, PENDIENTE, SUPERADO, Resultado
 from calificador.uso import atomico, clase
 from calificador.uso.progreso import FICHERO, Progreso
+from calificador.uso.senales import Interrumpido
 
 
 def resultado(puntos, estado=None):
@@ -60,6 +63,41 @@ def test_escribir_a_medias_deja_lo_anterior(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="disco lleno"):
         atomico.escribe_json(ruta, {"a": 2})
     assert atomico.lee_json(ruta) == {"a": 1} and [p.name for p in tmp_path.iterdir()] == ["x.json"]
+
+
+def _interrumpiendo(hace, paso: int) -> bool:
+    """Levanta una interrupción en la llamada o la vuelta número ``paso``; ``False`` si acaba
+    antes.
+    """
+    quedan = itertools.count(paso, -1)
+
+    def mira(*_):
+        if next(quedan) == 0:
+            sys.setprofile(None)
+            raise Interrumpido(2)
+
+    sys.setprofile(mira)
+    try:
+        hace()
+        sys.setprofile(None)
+    except Interrumpido:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("nuevo", [False, True])
+def test_interrumpir_una_escritura_en_cualquier_punto_no_deja_nada(tmp_path, nuevo):
+    """También al volver de la llamada que crea el temporal."""
+    ruta = tmp_path / "x.json"
+    vistos = set()
+    for paso in itertools.count():
+        ruta.unlink(missing_ok=True) if nuevo else atomico.escribe_json(ruta, {"a": 1})
+        cortada = _interrumpiendo(lambda: atomico.escribe(ruta, b'{"a": 2}', nuevo=nuevo), paso)
+        assert {p.name for p in tmp_path.iterdir()} <= {"x.json"}, paso
+        vistos.add(atomico.lee_json(ruta)["a"] if ruta.exists() else None)
+        if not cortada:
+            break
+    assert paso > 20 and vistos == {None if nuevo else 1, 2}
 
 
 def test_una_clase_nueva(tmp_path, curso):

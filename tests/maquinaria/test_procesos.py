@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import types
 
 import psutil
 import pytest
@@ -152,6 +153,25 @@ def test_los_pasos_son_los_que_dice_contribuir():
     assert "--nbval" in nbval and "--nbval-lax" not in nbval and nbval[-1] == "tests/referencias"
     assert pasos["referencias al día"][-1] == "--revisa" and "loadfile" in nbval
     assert "4" not in prueba.HILOS.values() and prueba.HILOS["OMP_NUM_THREADS"] == "1"
+
+
+def test_los_ficheros_largos_existen_y_se_reparten_los_primeros(request):
+    """La lista es la de ``tests/conftest.py``; en un proceso de reparto, decide el orden."""
+    [comun] = [
+        plugin
+        for plugin in request.config.pluginmanager.get_plugins()
+        if getattr(plugin, "__file__", None) == str(prueba.RAIZ / "tests" / "conftest.py")
+    ]
+    assert all((prueba.RAIZ / fichero).is_file() for fichero in comun.LARGOS)
+    assert "--no-loadscope-reorder" in prueba.pasos("x", [])["pruebas (pytest)"]
+    pruebas = [
+        types.SimpleNamespace(nodeid=f"{fichero}::test_{n}")
+        for n in range(2)
+        for fichero in ("tests/una.py", comun.LARGOS[1], "tests/otra.py", comun.LARGOS[0])
+    ]
+    comun.pytest_collection_modifyitems(types.SimpleNamespace(workerinput={}), pruebas)
+    largos = [p.nodeid.partition("::")[0] for p in pruebas[:4]]
+    assert largos == [comun.LARGOS[0]] * 2 + [comun.LARGOS[1]] * 2
 
 
 def test_otros_procesadores_repiten_capitulos_y_biblioteca():

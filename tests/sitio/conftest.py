@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from accesible import accesibilidad
 
 RAIZ = Path(__file__).resolve().parents[2]
 SITIO = Path(os.environ.get("SITIO", RAIZ / "book" / "_build" / "html"))
@@ -173,9 +174,9 @@ ROTULOS = (
     "Button",
 )
 
-EXAMINAR, SE_SALEN, ALIGERAR, ESTRECHO = (
+EXAMINAR, SE_SALEN, ESTRECHO = (
     (Path(__file__).parent / f"{guion}.js").read_text("utf8")
-    for guion in ("examinar", "se_salen", "aligerar", "estrecho")
+    for guion in ("examinar", "se_salen", "estrecho")
 )
 
 ABRIR = "() => { for (const caja of document.querySelectorAll('details')) caja.open = true; }"
@@ -184,9 +185,6 @@ ABRIR = "() => { for (const caja of document.querySelectorAll('details')) caja.o
 @pytest.fixture(scope="module")
 def visitas(direccion: str, paginas: list[str], navegador) -> list[Visita]:
     """Todas las páginas, vistas en ancho y en estrecho, en claro y en oscuro."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    axe = Axe()
     contexto = navegador.new_context(color_scheme="light", reduced_motion="reduce")
     pestana = contexto.new_page()
     pestana.set_default_timeout(30_000)
@@ -224,18 +222,6 @@ def visitas(direccion: str, paginas: list[str], navegador) -> list[Visita]:
         if visita.ancho[320] > 320:
             visita.se_salen = pestana.evaluate(SE_SALEN)
         pestana.set_viewport_size({"width": 1280, "height": 900})
-        pestana.evaluate(ALIGERAR)
-        for modo in ("light", "dark"):
-            pestana.evaluate("(m) => { document.documentElement.dataset.theme = m; }", modo)
-            opciones = {"resultTypes": ["violations"], "preload": False}
-            if modo == "dark":  # lo que no es color ya se miró en claro
-                opciones["runOnly"] = ["color-contrast", "link-in-text-block"]
-            respuesta = axe.run(pestana, options=opciones).response
-            visita.axe[modo] = [
-                f"{v['id']}: {nodo['html'][:110]}"
-                for v in respuesta["violations"]
-                if v["impact"] in ("serious", "critical")
-                for nodo in v["nodes"][:3]
-            ]
+        visita.axe = accesibilidad(pestana)
     contexto.close()
     return resultado

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from accesible import accesibilidad
 
 # Las visitas a todas las páginas se hacen dentro de la primera prueba que las pide.
 pytestmark = [pytest.mark.navegador, pytest.mark.timeout(1200)]
@@ -33,6 +34,52 @@ def test_todas_las_formulas_se_componen(visitas):
 @pytest.mark.parametrize("modo", ["light", "dark"])
 def test_accesibilidad(visitas, modo):
     assert not (faltas := _faltas(visitas, lambda v: v.axe[modo])), faltas
+
+
+MUCHOS = """<html lang="es"><head><title>Muchos</title><style>
+  body {{ background: #fff; color: #222; }}
+  [data-theme=dark] body {{ background: #111; color: #eee; }}
+  a {{ text-decoration: none; }}
+  {estilo}
+</style></head><body><main><h1>Muchos</h1>{antes}{parrafo}{despues}</main></body></html>"""
+
+# Cómo se distingue de los demás el párrafo que se lee mal, y en qué temas se lee mal.
+COLORES_MALOS = {
+    "su clase": (
+        ".raro { color: #888; background: #777; }",
+        "<p class='raro'>Mal.</p>",
+        "light dark",
+    ),
+    "su estilo": ("", "<p style='color: #888; background: #777'>Mal.</p>", "light dark"),
+    "su lugar": ("p:nth-child(22) { color: #ccc; }", "<p>Mal.</p>", "light"),
+    "su lugar y el tema": (
+        "[data-theme=dark] p:nth-child(22) { color: #333; }",
+        "<p>Mal.</p>",
+        "dark",
+    ),
+    "su atributo y el tema": (
+        "[data-theme=dark] [data-raro] { color: #333; }",
+        "<p data-raro>Mal.</p>",
+        "dark",
+    ),
+    "un enlace que no se distingue": (
+        "a { color: #444; } [data-theme=dark] a { color: #ccc; }",
+        "<p>Con <a href='#'>Mal.</a> dentro.</p>",
+        "light dark",
+    ),
+}
+
+
+@pytest.mark.parametrize("cual", COLORES_MALOS)
+def test_al_podar_no_se_pierde_un_color_malo(pestana, cual):
+    estilo, parrafo, temas = COLORES_MALOS[cual]
+    iguales = "<p>Un párrafo como los demás.</p>" * 20
+    pestana.set_content(
+        MUCHOS.format(estilo=estilo, antes=iguales, parrafo=parrafo, despues=iguales)
+    )
+    hallado = accesibilidad(pestana)
+    assert pestana.locator("p:visible").count() <= 3
+    assert [tema for tema, faltas in hallado.items() if "Mal." in str(faltas)] == temas.split()
 
 
 @pytest.mark.parametrize("ancho", [390, 360])

@@ -189,7 +189,7 @@ class Sesion:
 
         sys.modules[self.modulo.__name__] = self.modulo
         torch.set_default_dtype(torch.float64)
-        torch.manual_seed(SEMILLA_DE_LLAMADA)
+        siembra()
         for donde, arbol in self.arboles:
             exec(compile(arbol, donde, "exec", dont_inherit=True), self.modulo.__dict__)
         return {"definido": self.nombre in self.modulo.__dict__}, {}
@@ -210,7 +210,7 @@ class Sesion:
             if isinstance(objeto, dict):
                 return objeto, {}
             parametros = dict(objeto.named_parameters())
-        torch.manual_seed(SEMILLA_DE_LLAMADA)
+        siembra()
         valor = objeto(*args, **kwargs) if callable(objeto) else objeto
         return respuesta_de(valor, mensaje, tensores, hojas, parametros)
 
@@ -221,7 +221,7 @@ class Sesion:
         tiene."""
         import torch
 
-        torch.manual_seed(SEMILLA_DE_LLAMADA)
+        siembra()
         modulo = clase(**marcos.descodifica(mensaje["init"], tensores))
         estado = marcos.descodifica(mensaje["estado"], tensores)
         propios = {k: tuple(v.shape) for k, v in modulo.named_parameters()}
@@ -246,6 +246,17 @@ class Sesion:
         if self.con_texto:
             respuesta["texto"] = marcos.recorta(error, 400)
         return respuesta
+
+
+def siembra() -> None:
+    """Lo que se sortee desde aquí es siempre lo mismo.
+
+    ``torch.manual_seed`` apunta además, en cada llamada, la pila entera para cuando haya una GPU:
+    cuesta más que muchas entregas.
+    """
+    import torch
+
+    torch.default_generator.manual_seed(SEMILLA_DE_LLAMADA)
 
 
 def hojas_con_gradiente(valor: Any, hojas: list[Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,13 @@ def escribe(ruta: Path, datos: bytes, *, nuevo: bool = False, comun: bool = Fals
     """Escribe en un temporal de la misma carpeta, lo lleva al disco y lo renombra.
 
     Solo lo puede leer quien lo escribe (son notas), salvo que sea ``comun``. Con ``nuevo``, no pisa
-    lo que hubiera. Errores: ``FileExistsError``.
+    lo que hubiera. El nombre del temporal se sabe antes de crearlo: si una señal interrumpe en
+    cualquier punto, se borra. Errores: ``FileExistsError``.
     """
     ruta.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporal = tempfile.mkstemp(prefix=".tmp-", dir=ruta.parent)
+    temporal = str(ruta.parent / f".tmp-{secrets.token_hex(8)}")
     try:
-        with os.fdopen(descriptor, "wb") as fichero:
+        with open(temporal, "xb", opener=_privado) as fichero:
             fichero.write(datos)
             fichero.flush()
             os.fsync(fichero.fileno())
@@ -31,6 +32,10 @@ def escribe(ruta: Path, datos: bytes, *, nuevo: bool = False, comun: bool = Fals
             os.unlink(temporal)
         raise
     _sincroniza_carpeta(ruta.parent)
+
+
+def _privado(ruta: str, banderas: int) -> int:
+    return os.open(ruta, banderas, 0o600)
 
 
 def _mascara() -> int:

@@ -1,9 +1,9 @@
 """Corrección de una carpeta de entregas: en paralelo, sin perder nada y sin repetir lo hecho.
 
-Una entrega es una tarea de ``joblib``; quien la corrige escribe su JSON de forma atómica. Su nombre
-lleva el resumen de la versión, la semilla, los ejercicios y el código: si nada cambió, no se vuelve
-a corregir. Cada entrega es una frontera: lo que falle al corregirla es una línea con su nombre, y
-las demás siguen.
+Una entrega es una tarea de ``joblib``; quien reparte escribe cada JSON de forma atómica según
+llega, y así un trabajador al que se mata no deja nada a medias. Su nombre lleva el resumen de la
+versión, la semilla, los ejercicios y el código: si nada cambió, no se vuelve a corregir. Cada
+entrega es una frontera: lo que falle al corregirla es una línea con su nombre, y las demás siguen.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import hashlib
 import os
 import re
 import signal
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -190,8 +192,8 @@ def _resultado(
         return hecho
 
 
-def corrige(entrega: Entrega, encargo: Encargo, destino: str, padre: int) -> Corregida:
-    """Corrige una entrega y la guarda. Es la tarea que reparte ``joblib``."""
+def corrige(entrega: Entrega, encargo: Encargo, padre: int) -> Corregida:
+    """Corrige una entrega, sin escribir nada. Es la tarea que reparte ``joblib``."""
     if os.getppid() == padre:
         encierro.muere_con_el_padre()
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # de Ctrl-C se ocupa quien lanzó el lote
@@ -201,9 +203,7 @@ def corrige(entrega: Entrega, encargo: Encargo, destino: str, padre: int) -> Cor
         _resultado(entrega, encargo, ejercicio, avisos)
         for ejercicio in curso.elige(list(encargo.ejercicios))
     ]
-    hecha = _corregida(entrega, encargo, resultados, avisos)
-    atomico.escribe_json(Path(destino), hecha.como_json())
-    return hecha
+    return _corregida(entrega, encargo, resultados, avisos)
 
 
 def _corregida(
@@ -242,9 +242,10 @@ def corrige_lote(
     avisa = avisa or (lambda _: None)
     for hecha in hechas.values():
         avisa(hecha)
-    for hecha in _en_paralelo(faltan, encargo, destinos, trabajos):
-        hechas[hecha.id] = hecha
-        avisa(hecha)
+    with closing(_en_paralelo(faltan, encargo, destinos, trabajos)) as nuevas:
+        for hecha in nuevas:
+            hechas[hecha.id] = hecha
+            avisa(hecha)
     corregidas = [hechas[e.id] for e in entregas]
     _escribe_resumen(salida, encargo, corregidas, destinos)
     return corregidas
@@ -258,8 +259,8 @@ def _ya_hechas(entregas: list[Entrega], destinos: dict[str, Path]) -> dict[str, 
 def _en_paralelo(
     faltan: list[Entrega], encargo: Encargo, destinos: dict, trabajos: int
 ) -> Iterator[Corregida]:
-    """Reparte las tareas. Si un trabajador muere, se repite lo que falte; si insiste, queda dicho
-    de quién es.
+    """Reparte las tareas y guarda cada una. Si un trabajador muere, se repite lo que falte; si
+    insiste, queda dicho de quién es.
     """
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
@@ -267,9 +268,11 @@ def _en_paralelo(
     try:
         for _ in range(VUELTAS):
             try:
-                for hecha in _una_tanda(list(pendientes.values()), encargo, destinos, trabajos):
-                    del pendientes[hecha.id]
-                    yield hecha
+                with closing(_una_tanda(list(pendientes.values()), encargo, trabajos)) as tanda:
+                    for hecha in tanda:
+                        atomico.escribe_json(destinos[hecha.id], hecha.como_json())
+                        del pendientes[hecha.id]
+                        yield hecha
                 return
             except BrokenProcessPool:
                 continue
@@ -279,9 +282,7 @@ def _en_paralelo(
         cierra_todo()
 
 
-def _una_tanda(
-    faltan: list[Entrega], encargo: Encargo, destinos: dict, trabajos: int
-) -> Iterator[Corregida]:
+def _una_tanda(faltan: list[Entrega], encargo: Encargo, trabajos: int) -> Iterator[Corregida]:
     from joblib import Parallel, delayed
 
     trabajos = max(1, min(trabajos, len(faltan)))
@@ -290,8 +291,11 @@ def _una_tanda(
     encargo = replace(
         encargo, completo=len(faltan) * len(encargo.ejercicios) >= COMPENSA * trabajos
     )
-    tareas = (delayed(corrige)(e, encargo, str(destinos[e.id]), os.getpid()) for e in faltan)
-    yield from Parallel(n_jobs=trabajos, return_as="generator_unordered", batch_size=1)(tareas)
+    tareas = (delayed(corrige)(e, encargo, os.getpid()) for e in faltan)
+    with warnings.catch_warnings():
+        # Si se interrumpe, joblib avisa de que anula las que quedaban: es lo que se le pide.
+        warnings.filterwarnings("ignore", r"\d+ tasks (have|which)", UserWarning)
+        yield from Parallel(n_jobs=trabajos, return_as="generator_unordered", batch_size=1)(tareas)
 
 
 def _abandonada(entrega: Entrega, encargo: Encargo, destino: Path) -> Corregida:
