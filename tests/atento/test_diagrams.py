@@ -364,6 +364,14 @@ CASES = {
     "tensor-long-name": lambda: diagrams.tensor(
         (2, 2, 3), ("lote de frases", "n", "d"), name="entradas"
     ),
+    "tensor-thin": lambda: diagrams.tensor((1, 2, 1, 1), ("batch", "head", "n", "m")),
+    "arcs-turned-row": lambda: diagrams.arcs(
+        "La llave que dejó el vecino en el cajón está oxidada".split(),
+        np.vstack(
+            [np.eye(11)[:10], 0.1 * np.eye(11)[8] + 0.6 * np.eye(11)[1] + 0.3 * np.eye(11)[10]]
+        ),
+        row=10,
+    ),
     "phases-none": lambda: diagrams.phases(),
     "encoder-decoder-attention": lambda: diagrams.encoder_decoder(
         WORDS, WORDS[::-1], weights=weights(6), one_vector=False, step=4
@@ -557,12 +565,13 @@ def test_tensors_of_any_size(sizes, data):
         else None
     )
     columns = data.draw(st.none() | st.lists(word, min_size=sizes[-1], max_size=sizes[-1]))
+    name = data.draw(st.sampled_from(["", "X"]))
     if len(sizes) == 4:
         sizes[1], rows, columns = min(sizes[1], 4), None, None
     assert (
         tidy(
             lambda: diagrams.tensor(
-                tuple(sizes), axes, name="X", rows=rows, columns=columns, bar=axes[-1]
+                tuple(sizes), axes, name=name, rows=rows, columns=columns, bar=axes[-1]
             ),
             fits=rows is None and columns is None and max(sizes) <= 6,
         )
@@ -1030,6 +1039,40 @@ def test_links_may_come_as_indices_or_as_weights():
     for wrong in ([0, 1], [0, 1, 3], [0, 1, -1]):
         with pytest.raises(ValueError, match="se esperaban 3 índices de 0 a 2"):
             diagrams.arcs(WORDS[:3], wrong)
+
+
+def written(figure) -> set[str]:
+    """Lo que se lee en un dibujo."""
+    return {text.get_text() for text, _ in labels(figure)}
+
+
+def test_a_room_without_badges_tells_who_and_what_they_say():
+    bare, told = (written(diagrams.room([PEOPLE], badges=badges)) for badges in (False, True))
+    assert bare == {person.name for person in PEOPLE} | {"R", "A", "V"}
+    quiet = written(diagrams.room([PEOPLE], badges=False, chips=False))
+    assert quiet == {person.name for person in PEOPLE}
+    assert told > bare and any("busca" in text for text in told)
+
+
+def test_writing_and_caching_tell_every_word_and_count():
+    grown = diagrams.growth(["sí", "."], [0.25, 1], start="⟨sep⟩")
+    texts = [text.get_text() for text, _ in labels(grown)]
+    assert sorted(texts) == sorted(["⟨sep⟩", "sí", "0.25", "⟨sep⟩", "sí", ".", "1.00"])
+    assert written(diagrams.caching(["a", "b", "c"])) == {
+        "a", "b", "c", "sin caché", "con caché", "6 filas calculadas", "3 filas calculadas",
+    }  # fmt: skip
+    one = written(diagrams.caching(["a"], titles=("antes", "ahora")))
+    assert one == {"a", "antes", "ahora", "1 fila calculada"}
+
+
+def test_a_stream_tells_its_ends_and_its_parts():
+    parts = [Sublayer("atención"), Sublayer("red densa"), "LN final"]
+    texts = written(diagrams.stream({"Pre-LN": parts}, entry="X", end="Y", norm="RMS"))
+    assert {"Pre-LN", "atención", "red densa", "LN final", "X", "Y", "RMS"} <= texts
+
+
+def test_the_weight_of_a_long_arc_is_on_it():
+    assert {"0.60", "0.10"} <= written(CASES["arcs-turned-row"]())
 
 
 def test_the_map_tells_where_each_part_is():

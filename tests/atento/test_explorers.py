@@ -1033,6 +1033,13 @@ def test_the_rates_are_those_of_the_book():
     assert explorer.rates(norm="post").max() == 0.003
 
 
+def test_the_warmup_may_last_the_whole_run():
+    whole = make_schedule(stored=make_runs(recipe={"steps": 40, "window": 10, "warmup": 40}))
+    rise = 0.003 * torch.arange(1, 41, dtype=torch.float64) / 40
+    for kind in ("noam", "cosine"):
+        assert torch.allclose(whole.rates(schedule=kind), rise)
+
+
 def test_the_band_is_that_of_the_seeds_that_go_on():
     seen = make_schedule().compute(norm="post", rate=0.01, schedule="stable")
     assert seen["band"][:, 0].tolist() == [3, 4, 5] and seen["band"][:, 1].tolist() == [4, 5, 6]

@@ -277,8 +277,13 @@ def faltas_de_prosa_entre_celdas(doc: Documento) -> list[str]:
 
 
 def faltas_de_tamano(doc: Documento) -> list[str]:
-    """Celdas visibles de 15 líneas como mucho (25 en «A fondo») y 79 columnas."""
+    """Celdas visibles de 15 líneas como mucho y 79 columnas; en «A fondo» y plegadas, de 25."""
     faltas, tramos = [], doc.tramos_a_fondo()
+    faltas += [
+        f"línea {c.linea}: celda plegada de {len(c.codigo)} líneas; el máximo es 25"
+        for c in doc.celdas
+        if not c.visible and len(c.codigo) > 25
+    ]
     for c in (c for c in doc.celdas if c.visible):
         maximo = 25 if _en_tramos(c.linea, tramos) else 15
         if len(c.codigo) > maximo:
@@ -769,7 +774,9 @@ def test_caza_tamano_y_extension() -> None:
     assert faltas_de_tamano(analiza(_celda(*["x"] * 16))) and faltas_de_tamano(
         analiza(_celda("x" * 80))
     )
-    assert not faltas_de_tamano(analiza(_plegada("dibujo", *["x" * 80] * 40)))
+    for etiqueta in ("dibujo", "comprobacion"):
+        assert not faltas_de_tamano(analiza(_plegada(etiqueta, *["x" * 80] * 25)))
+        assert faltas_de_tamano(analiza(_plegada(etiqueta, *["x"] * 26)))
     assert faltas_de_extension(analiza("Prosa.\n"))
     larga, celdas = "una palabra\n" * 1500, _celda("x") * 8
     assert not faltas_de_extension(analiza(larga + celdas)) and faltas_de_extension(

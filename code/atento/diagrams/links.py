@@ -127,6 +127,8 @@ def _sentence(
         _arc(canvas, (centers[i], base), centers[j], float(table[i, j]), top / max(reach, 70.0))
     if numbers:
         _numbers(canvas, centers, table, pairs, base, turned)
+    if numbers and turned and row is not None:
+        _numbers_above(canvas, centers, table[row], row, pairs, base, top / max(reach, 70.0))
     for index, (name, x) in enumerate(zip(names, centers, strict=True)):
         lit = row is None or index == row or table[row, index] > threshold
         style = {"color": INK if lit else MUTED, "bold": index == row}
@@ -181,6 +183,25 @@ def _numbers(
         if turned or any(abs(centers[k] - x) < measure(text, SMALL) + 3 for k in chosen if k != j):
             continue
         canvas.text(x, base + 31, text, size=SMALL, color=WEIGHT)
+
+
+def _numbers_above(
+    canvas: Canvas,
+    centers: list[float],
+    weights: np.ndarray,
+    row: int,
+    pairs: list[Any],
+    base: float,
+    lift: float,
+) -> None:
+    """El peso, encima de su arco, si el arco de la palabra de al lado no pasa por ahí."""
+    for j in {j for _, j in pairs if j != row}:
+        side = 1 if j > row else -1
+        if {j + side, j + 2 * side} & {other for _, other in pairs}:
+            continue
+        height = 0.75 * (1.33 * lift * abs(centers[j] - centers[row]) + 14)
+        middle = (centers[j] + centers[row]) / 2
+        canvas.text(middle, base - height - 9, number(float(weights[j]), ".2f"), color=WEIGHT)
 
 
 def _threads(

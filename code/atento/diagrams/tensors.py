@@ -211,7 +211,8 @@ class _TensorDrawing:
         self.left += max(0.0, (PAGE - self.left - 12 - used) / 3)
         self.turn = self._turned_columns()
         crowded = self.panels > 1 or self.sheets > 1 or self.col_labels
-        self.top = (26 if self.name and crowded else 24 if self.name else 8) + depth + self.turn
+        bare = 24 if len(self.sizes) == 3 else 8  # sin nombre, el rótulo del lote va encima
+        self.top = (26 if self.name and crowded else 24 if self.name else bare) + depth + self.turn
         self.top += 26 if self.panels > 1 else 8 if self.sheets > 1 else 0
 
     def _turned_columns(self) -> float:
@@ -268,13 +269,14 @@ class _TensorDrawing:
         y = self.top - depth - 10 - self.turn
         last = self.left + (self.panels - 1) * self.pitch + self.cols * self.cell[0]
         text = f"{self.axes[0]} = {self.sizes[0]}"
+        beside = self.left + (measure(self.name, 15, True) + 10 if self.name else 0)
         if self.panels > 1:
-            start = self.left
-            _dimension(canvas, (start, y - 6), (last, y - 6))
-            canvas.text((start + last) / 2, y - 17, f"{self.axes[1]} = {self.panels}")
-        after_name = (
-            self.left + (measure(self.name, 15, True) + 10 if self.name else 0) + measure(text)
-        )
+            middle, across = (self.left + last) / 2, f"{self.axes[1]} = {self.panels}"
+            _dimension(canvas, (self.left, y - 6), (last, y - 6))
+            canvas.text(middle, y - 17, across)
+            if not self.name:  # los dos rótulos quedan a la misma altura
+                beside = max(middle + measure(across) / 2, last + 3) + 10
+        after_name = beside + measure(text)
         x = min(max(last + depth, after_name), PAGE - 3)
         canvas.text(x, 12, text, ha="right", color=MUTED)
 
