@@ -46,17 +46,17 @@ ROTARY = {"positions": "rotary", "cross_positions": "rotary"}
 SELF_ONLY, SINES = {"positions": "rotary"}, {"positions": "sinusoidal"}
 RUNS_12: dict[str, dict[str, Any]] = {
     "rotary": {"config": ROTARY, "clauses": MIXED, "seeds": 10},
-    "up-to-three": {"config": ROTARY, "clauses": UP_TO_THREE, "seeds": 3},
-    "smoothing": {"config": ROTARY, "clauses": MIXED, "seeds": 3, "smoothing": 0.1},
-    "longer": {"config": ROTARY, "clauses": MIXED, "seeds": 3, "steps": 900},
-    "self-only-up-to-three": {"config": SELF_ONLY, "clauses": UP_TO_THREE, "seeds": 3},
-    "self-only": {"config": SELF_ONLY, "clauses": MIXED, "seeds": 3},
-    "sines-up-to-three": {"config": SINES, "clauses": UP_TO_THREE, "seeds": 3},
+    "up-to-three": {"config": ROTARY, "clauses": UP_TO_THREE, "seeds": 10},
+    "smoothing": {"config": ROTARY, "clauses": MIXED, "seeds": 10, "smoothing": 0.1},
+    "longer": {"config": ROTARY, "clauses": MIXED, "seeds": 10, "steps": 900},
+    "self-only-up-to-three": {"config": SELF_ONLY, "clauses": UP_TO_THREE, "seeds": 10},
+    "self-only": {"config": SELF_ONLY, "clauses": MIXED, "seeds": 10},
+    "sines-up-to-three": {"config": SINES, "clauses": UP_TO_THREE, "seeds": 10},
 }
 # El recurrente del capítulo 3, con su receta y menos pasos.
 RECURRENT_12: dict[str, dict[str, Any]] = {
-    "recurrent-600": {"steps": 600, "clauses": MIXED, "seeds": 3},
-    "recurrent-900": {"steps": 900, "clauses": MIXED, "seeds": 3},
+    "recurrent-600": {"steps": 600, "clauses": MIXED, "seeds": 10},
+    "recurrent-900": {"steps": 900, "clauses": MIXED, "seeds": 10},
 }
 SCHEDULES_12: dict[str, Any] = {
     "steps": 300,
