@@ -55,6 +55,7 @@ RAPIDAS = "not construccion and not navegador and not lento"
 GUARDADOS = RAIZ / "book/_build/.testigos"
 EQUIVALENTES = RAIZ / "tools/equivalentes.yml"
 PLAZO = 600
+PLAZO_MIRAR = 3 * PLAZO  # todas las pruebas, y anotando por dónde pasan
 ANSI = {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
 AL_REVES = {
     ast.Eq: ast.NotEq,
@@ -247,7 +248,7 @@ def copia(destino: Path) -> None:
             shutil.copy2(RAIZ / nombre, destino / nombre)
 
 
-def pytest(copiado: Path, ficheros: list[str], **entorno: str) -> int:
+def pytest(copiado: Path, ficheros: list[str], plazo: float = PLAZO, **entorno: str) -> int:
     """Ejecuta unas pruebas en la copia y devuelve su estado."""
     carpetas = (copiado / "code", copiado / "tools", copiado / "book/_ext", RAIZ / "tools")
     orden = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "testigos"]
@@ -260,7 +261,7 @@ def pytest(copiado: Path, ficheros: list[str], **entorno: str) -> int:
         *(["-m", RAPIDAS] if "MUTANTES_RAPIDAS" in todo else []),
         *ficheros,
     ]
-    return corre(orden, PLAZO, cwd=copiado, env=todo, stdout=nada, stderr=nada)
+    return corre(orden, plazo, cwd=copiado, env=todo, stdout=nada, stderr=nada)
 
 
 def mira(copiado: Path, ficheros: list[Path], pruebas: list[str]) -> dict[str, Any]:
@@ -273,7 +274,7 @@ def mira(copiado: Path, ficheros: list[Path], pruebas: list[str]) -> dict[str, A
         guardado.parent.mkdir(parents=True, exist_ok=True)
         mirados = "\n".join(str(copiado / x) for x in ficheros)
         opciones = {"TESTIGOS_MIRA": mirados, "TESTIGOS_SALIDA": str(copiado / "testigos.json")}
-        if pytest(copiado, pruebas, **opciones):
+        if pytest(copiado, pruebas, PLAZO_MIRAR, **opciones):
             raise SystemExit(f"Sin ninguna falta ya fallan: {' '.join(pruebas)}")
         texto = (copiado / "testigos.json").read_text(encoding="utf-8")
         guardado.write_text(texto.replace(f"{copiado}/", ""), encoding="utf-8")

@@ -41,7 +41,7 @@ def apunta(lista: list[Capitulo], vigentes: list[str], fichero: Path = TIEMPOS) 
     todos = {
         clave: juntos[clave] for clave in dict.fromkeys([*vigentes, *nuevos]) if clave in juntos
     }
-    texto = json.dumps(todos, indent=2, ensure_ascii=False) + "\n"
+    texto = json.dumps(todos, indent=2) + "\n"
     fichero.write_text(texto, encoding="utf-8")
     return texto
 

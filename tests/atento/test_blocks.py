@@ -287,6 +287,17 @@ def test_dropout_only_in_training():
             lambda: EncoderBlock(attention(), FeedForward(8, 8)),
         ),
         (ValueError, "norm: se esperaba una de pre, post", lambda: encoder_block("sandwich")),
+        (ValueError, "norm: se esperaba una de pre, post", lambda: decoder_block("sandwich")),
+        (
+            ValueError,
+            "normalization: se esperaba una de layer, rms",
+            lambda: EncoderBlock(attention(), FeedForward(D, 4), normalization="lote"),
+        ),
+        (
+            ValueError,
+            "dropout: se esperaba una probabilidad",
+            lambda: DecoderBlock(attention(), attention(), FeedForward(D, 4), dropout=1.5),
+        ),
         (
             ValueError,
             "cross_attention: se esperaba otra atención",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -334,6 +336,13 @@ def test_se_escribe_lo_que_falta_y_se_quita_lo_que_sobra(raiz):
     (raiz / "solutions/cap04.py").write_text("x = 1\n")
     with pytest.raises(SystemExit, match="cap04.py: falta el título"):
         apendices.paginas(raiz)
+
+
+def test_sin_carpetas_se_hacen(raiz):
+    shutil.rmtree(raiz / "book")
+    escritas = apendices.escribe(raiz)
+    assert {p.name for p in escritas} == {Path(x).name for x in apendices.paginas(raiz)}
+    assert all(p.is_relative_to(raiz / "book/apendices") and p.is_file() for p in escritas)
 
 
 def test_los_apendices_del_libro_estan_al_dia():

@@ -590,6 +590,7 @@ def test_no_escape_is_left_in_the_prose(real, libro_real):
             "[Referencias del libro](https://cuenta.github.io/libro/apendices/referencias.html)",
         ),
         ("```{raw} html\n<b>x</b>\n```", ""),
+        (":::{div} ancho\nUno con *$\\Q$*.\n\n$$\n\\Q\n$$\n:::", "Uno con *$Q$*.\n\n$$\nQ\n$$"),
         ("```{fin-a-fondo}\n```", "---"),
         ("```{a-fondo} Más\n```\n\nDos.\n\n| a |\n|---|\n| b |\n\n```{fin-a-fondo}\n```\n\nFuera.",
          "<details>\n<summary>A fondo: Más</summary>\n\nDos.\n\n| a |\n|---|\n| b |\n\n"

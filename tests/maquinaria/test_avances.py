@@ -51,6 +51,8 @@ def test_van_sin_identificadores_ni_enlaces(tmp_path):
                            for a in ("equation-eq", "teo"))  # fmt: skip
     assert "headerlink" not in ecuacion and r"\[x &lt; y\]" in ecuacion
     assert " id=" not in enunciado and "href" not in enunciado and "enlace</a> y ñ." in enunciado
+    # Las letras van como son: escapadas, cada una ocuparía seis.
+    assert "y ñ." in (sitio / "una.html").read_text("utf8")
 
 
 def test_lo_demas_de_la_pagina_no_cambia(tmp_path):

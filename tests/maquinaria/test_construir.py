@@ -212,6 +212,14 @@ def test_la_orden_elige_entre_el_libro_y_una_pagina(taller, monkeypatch):
     assert hechas == ["04", None, Path("x")]
 
 
+def test_la_ayuda_empieza_por_lo_que_hace(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["construir.py", "--help"])
+    with pytest.raises(SystemExit) as salida:
+        construir.main()
+    ayuda = " ".join(capsys.readouterr().out.split())
+    assert salida.value.code == 0 and construir.__doc__.splitlines()[0] in ayuda
+
+
 def test_lo_que_dice_sphinx_se_guarda_aunque_no_haya_carpeta(tmp_path, consola, monkeypatch):
     dichos = []
 

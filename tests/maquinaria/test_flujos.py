@@ -4,6 +4,7 @@ señale.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+import procesadores
 
 RAIZ = Path(__file__).resolve().parents[2]
 FLUJOS = sorted((RAIZ / ".github" / "workflows").glob("*.yml"))
@@ -74,15 +77,47 @@ def test_solo_publica_quien_publica_y_lo_que_prueba_solo_lee():
         assert trabajos[nombre]["needs"] == antes and "refs/heads/main" in trabajos[nombre]["if"]
 
 
-def test_en_la_rama_principal_no_se_cancela_y_cada_semana_se_prueba_de_cuatro_maneras():
-    principal, semanal = (leido(RAIZ / f".github/workflows/{n}.yml") for n in ("libro", "semanal"))
+def test_en_la_rama_principal_no_se_cancela():
+    principal = leido(RAIZ / ".github/workflows/libro.yml")
     assert (
         principal["concurrency"]["cancel-in-progress"] == "${{ github.ref != 'refs/heads/main' }}"
     )
-    casos = semanal["jobs"]["prueba"]["strategy"]["matrix"]["include"]
-    assert {(c["python"], c["capacidad"]) for c in casos} == {
-        ("3.11", ""),
-        ("3.11", "avx2"),
-        ("3.12", ""),
-        ("3.13", ""),
+
+
+def test_cada_semana_se_prueba_en_limpio_con_otros_python_y_como_en_otros_procesadores():
+    """Los procesadores son los de «make procesadores», y los Python, los que se prometen."""
+    trabajo = leido(RAIZ / ".github/workflows/semanal.yml")["jobs"]["prueba"]
+    casos = trabajo["strategy"]["matrix"]["include"]
+    otros = {
+        (nombre, "3.11", f"{variable}={valor}")
+        for nombre, entorno in procesadores.PROCESADORES.items()
+        for variable, valor in entorno.items()
     }
+    assert {(c["nombre"], c["python"], c["procesador"]) for c in casos} == otros | {
+        ("en limpio", "3.11", ""),
+        ("Python 3.12", "3.12", ""),
+        ("Python 3.13", "3.13", ""),
+    }
+
+
+@pytest.mark.parametrize("procesador", ["", "MKL_CBWR=COMPATIBLE"])
+def test_la_orden_semanal_pone_la_variable_y_ejecuta_las_pruebas(tmp_path, procesador):
+    """El guion del flujo, con otro «.ci/run» que dice lo que ve."""
+    trabajo = leido(RAIZ / ".github/workflows/semanal.yml")["jobs"]["prueba"]
+    paso = next(p for p in trabajo["steps"] if p.get("name") == "Pruebas")
+    assert paso["env"] == {"PROCESADOR": "${{ matrix.procesador }}"}
+    doble = tmp_path / ".ci" / "run"
+    doble.parent.mkdir()
+    doble.write_text('#!/bin/bash\necho "pruebas ${MKL_CBWR-sin poner}"\nexit 3\n')
+    doble.chmod(0o755)
+    entorno = {k: v for k, v in os.environ.items() if k != "MKL_CBWR"}
+    hecho = subprocess.run(
+        ["bash", "-e", "-c", paso["run"]],
+        cwd=tmp_path,
+        env={**entorno, "PROCESADOR": procesador},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert hecho.returncode == 3, hecho.stderr
+    assert hecho.stdout.strip() == f"pruebas {procesador.partition('=')[2] or 'sin poner'}"

@@ -1,10 +1,13 @@
 """Las herramientas que ejecutan capítulos, guardan referencias y construyen."""
 
+import importlib
+import sys
+
 import nbformat
 import pytest
 from jupyter_cache import get_cache
 
-from capitulos import Capitulo, capitulos, documentos, en_cache, guarda_en_cache
+from capitulos import LIBRO, Capitulo, capitulos, documentos, en_cache, guarda_en_cache
 from ejecutar import CapituloRoto, ejecuta
 from referencias import esta_al_dia, referencia
 
@@ -35,13 +38,28 @@ def capitulo(carpeta, *celdas):
 
 
 def test_todas_las_paginas_del_indice_existen():
-    from capitulos import LIBRO
-
     faltan = [d for d in documentos() if not (LIBRO / f"{d.removesuffix('.md')}.md").exists()]
     assert faltan == []
     assert [c.clave for c in capitulos() if c.clave.isdigit()] == sorted(
         c.clave for c in capitulos() if c.clave.isdigit()
     )
+
+
+ORDENES = sorted(
+    p.stem
+    for p in (LIBRO.parent / "tools").glob("*.py")
+    if "description=__doc__" in p.read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("orden", ORDENES)
+def test_la_ayuda_de_cada_orden_empieza_por_lo_que_hace(orden, monkeypatch, capsys):
+    modulo = importlib.import_module(orden)
+    monkeypatch.setattr(sys, "argv", [orden, "--help"])
+    with pytest.raises(SystemExit) as salida:
+        modulo.main()
+    ayuda = " ".join(capsys.readouterr().out.split())
+    assert salida.value.code == 0 and modulo.__doc__.splitlines()[0] in ayuda
 
 
 def test_las_referencias_estan_al_dia():

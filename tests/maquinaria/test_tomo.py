@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -12,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 from lxml import etree, html
+from pypdf import PdfReader, PdfWriter
 
 import llevar
 import tomo as tomo_modulo
@@ -143,10 +145,6 @@ def test_las_variables_de_color_se_cambian_por_su_valor(antes, despues):
 
 
 def test_el_pdf_recupera_los_espacios_de_los_marcadores():
-    import io
-
-    from pypdf import PdfReader, PdfWriter
-
     escritor = PdfWriter()
     for _ in range(2):
         escritor.add_blank_page(100, 100)
@@ -321,6 +319,41 @@ def test_sin_chromium_se_dice_como_se_instala(monkeypatch):
         tomo_pdf.shutil, "which", lambda nombre: "/x/chromium" if "browser" in nombre else None
     )
     assert tomo_pdf.chromium() == "/x/chromium"
+
+
+def test_el_pdf_lleva_el_titulo_del_libro_y_los_numeros_de_pagina(tomo, tmp_path, monkeypatch):
+    """Con una pestaña que no es de verdad: se imprime, se ponen los números y se imprime otra
+    vez."""
+    escritor, crudo, pedido = PdfWriter(), io.BytesIO(), []
+    for _ in range(2):
+        escritor.add_blank_page(100, 100)
+    escritor.add_outline_item("Dospalabras", 1)
+    escritor.add_named_destination("p-dos", 1)
+    escritor.write(crudo)
+
+    class Pestana:
+        def evaluate(self, guion, *valores):
+            pedido.append((guion, *valores))
+            return {"Dospalabras": "Dos palabras"} if guion == tomo_pdf.TITULOS else None
+
+        def pdf(self, **_):
+            pedido.append("imprime")
+            return crudo.getvalue()
+
+    @contextmanager
+    def abierto(que, estilo):
+        assert que is tomo and "@page" in estilo
+        yield Pestana()
+
+    monkeypatch.setattr(tomo_pdf, "abierto", abierto)
+    salida = tmp_path / "nueva" / "honda" / "libro.pdf"
+    for _ in range(2):  # la segunda, con la carpeta ya hecha
+        assert tomo_pdf.escribe(tomo, salida) == salida
+    esperado = ["imprime", (tomo_pdf.PON_NUMEROS, {"p-dos": 2}), "imprime", (tomo_pdf.TITULOS,)]
+    assert pedido == esperado * 2
+    hecho = PdfReader(salida)
+    assert hecho.metadata.title == tomo.paginas[0].titulo == "Portada"
+    assert [m.title for m in hecho.outline] == ["Dos palabras"]
 
 
 def test_cada_cosa_la_hace_quien_sabe(sitio, tmp_path, monkeypatch):

@@ -5,9 +5,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from atento.checks.layers import require_option
 from atento.checks.positions import require_places
-from atento.numbers import require_probability
 from atento.shapes import require_axis, require_floating
 
 
@@ -20,9 +18,8 @@ def encoder_block(
     normalization: str = "layer",
     dropout: float = 0.0,
 ) -> None:
-    """Lanza si las piezas no son módulos de la misma anchura o una opción no existe."""
+    """Lanza si las piezas no son módulos de la misma anchura; lo demás lo mira ``Residual``."""
     _require_parts(attention=attention, feed_forward=feed_forward)
-    _require_options(norm, normalization, dropout)
 
 
 def decoder_block(
@@ -35,14 +32,13 @@ def decoder_block(
     normalization: str = "layer",
     dropout: float = 0.0,
 ) -> None:
-    """Lanza si las piezas no son módulos de la misma anchura o una opción no existe."""
+    """Lanza si las piezas no son módulos de la misma anchura; lo demás lo mira ``Residual``."""
     _require_parts(attention=attention, cross_attention=cross_attention, feed_forward=feed_forward)
     if cross_attention is attention:
         raise ValueError(
             "cross_attention: se esperaba otra atención, con sus propias matrices; llegó la misma "
             "que en attention."
         )
-    _require_options(norm, normalization, dropout)
 
 
 def _require_parts(**parts: nn.Module) -> None:
@@ -61,12 +57,6 @@ def _require_parts(**parts: nn.Module) -> None:
             raise ValueError(
                 f"{name}: se esperaba d_model = {width}, como attention; llegó {other}."
             )
-
-
-def _require_options(norm: str, normalization: str, dropout: float) -> None:
-    require_option(norm, ("pre", "post"), name="norm")
-    require_option(normalization, ("layer", "rms"), name="normalization")
-    require_probability(dropout, name="dropout")
 
 
 def encode(
