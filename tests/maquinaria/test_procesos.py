@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 
 import psutil
 import pytest
@@ -139,10 +140,8 @@ def test_make_prueba_acaba_mal_si_algo_falla(monkeypatch, fallos, estado):
         prueba.main()
     assert fin.value.code == estado
     libro, ultimo = vistos["ordenes"]["libro"], vistos["ordenes"]["pruebas (pytest)"]
-    assert libro[-2:] == ["--ejecutados", vistos["ATENTO_EJECUTADOS"]] and ultimo[-2:] == [
-        "-k",
-        "nada",
-    ]
+    assert libro[-2:] == ["--ejecutados", vistos["ATENTO_EJECUTADOS"]]
+    assert ultimo == prueba.pytest("-k", "nada")
 
 
 def test_los_pasos_son_los_que_dice_contribuir():
@@ -151,6 +150,10 @@ def test_los_pasos_son_los_que_dice_contribuir():
     nbval = pasos["capítulos (nbval)"]
     assert "--nbval" in nbval and "--nbval-lax" not in nbval and nbval[-1] == "tests/referencias"
     assert pasos["referencias al día"][-1] == "--revisa" and "loadfile" in nbval
+    # El último no elige: hace todas las de «testpaths».
+    assert pasos["pruebas (pytest)"] == prueba.pytest() and prueba.pytest()[-1] == "loadfile"
+    pyproject = tomllib.loads((prueba.RAIZ / "pyproject.toml").read_text(encoding="utf-8"))
+    assert pyproject["tool"]["pytest"]["ini_options"]["testpaths"] == ["tests"]
     assert "4" not in prueba.HILOS.values() and prueba.HILOS["OMP_NUM_THREADS"] == "1"
 
 
@@ -171,6 +174,29 @@ def test_otros_procesadores_repiten_capitulos_y_biblioteca():
         timeout=60,
     )
     assert dicho.stdout.strip() != "AVX512"
+
+
+@pytest.mark.parametrize(
+    ("argumentos", "fallan", "estado"),
+    [([], (), 0), ([], ("compatible",), 1), ([], ("avx2",), 1), (["--solo", "avx2"], (), 0)],
+)
+def test_make_procesadores_pasa_por_todos_y_acaba_mal_si_uno_falla(
+    monkeypatch, argumentos, fallan, estado
+):
+    vistos = []
+
+    def ejecuta(ordenes, consola, *, titulo, **entorno):
+        (nombre,) = {clave.partition(":")[0] for clave in ordenes}
+        vistos.append((nombre, ordenes, entorno))
+        return [nombre] if nombre in fallan else []
+
+    monkeypatch.setattr(procesadores, "ejecuta", ejecuta)
+    monkeypatch.setattr(sys, "argv", ["procesadores.py", *argumentos])
+    with pytest.raises(SystemExit) as fin:
+        procesadores.main()
+    pedidos = argumentos[1:] or ["avx2", "compatible"]
+    assert fin.value.code == estado
+    assert vistos == [(n, procesadores.pasos_de(n), procesadores.PROCESADORES[n]) for n in pedidos]
 
 
 def test_make_con_ctrl_c_acaba_sin_traza(tmp_path):
