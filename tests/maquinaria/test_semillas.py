@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import sys
 from types import SimpleNamespace
@@ -20,12 +21,21 @@ GUARDADAS = RAIZ / "code" / "atento" / "datos"
 
 
 @pytest.fixture
-def orden(tmp_path, monkeypatch):
-    """La orden, con dos capítulos de mentira que tardan nada, y dónde escribe."""
+def modulo(monkeypatch):
+    """El guion, sin ejecutar nada."""
     lugar = importlib.util.spec_from_file_location("orden_de_semillas", CARPETA / "__main__.py")
     modulo = importlib.util.module_from_spec(lugar)
     monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")  # para que al final quede como estaba
+    monkeypatch.delenv("OMP_NUM_THREADS")
     lugar.loader.exec_module(modulo)
+    assert os.environ["OMP_NUM_THREADS"] == "1"
+    return modulo
+
+
+@pytest.fixture
+def orden(tmp_path, monkeypatch, modulo):
+    """La orden, con dos capítulos de mentira que tardan nada, y dónde escribe."""
     monkeypatch.setattr(modulo, "DATOS", tmp_path / "nueva" / "datos")
     monkeypatch.setattr(modulo, "CHAPTERS", ["03", "04"])
     monkeypatch.setattr(modulo.torch, "set_num_threads", lambda n: hilos.append(n))
@@ -61,6 +71,17 @@ def test_se_escribe_cada_capitulo_pedido_con_su_procedencia(orden, capsys, argum
         assert all(guardado["machine"].values()) and len(guardado["machine"]) == 5
     dicho = capsys.readouterr().out
     assert re.search(rf"Capítulo {claves[-1]}\n  escrito semillas-{claves[-1]}.json en 0 s", dicho)
+
+
+def test_el_procesador_se_dice_como_lo_llama_el_sistema(tmp_path, modulo, monkeypatch):
+    info = tmp_path / "cpuinfo"
+    monkeypatch.setattr(modulo, "Path", lambda ruta: info)
+    llamado = iter(["arm", ""])
+    monkeypatch.setattr(modulo.platform, "processor", lambda: next(llamado))
+    monkeypatch.setattr(modulo.platform, "machine", lambda: "aarch64")
+    assert [modulo._processor(), modulo._processor()] == ["arm", "aarch64"]
+    info.write_text("processor\t: 0\nmodel name\t: Uno: a 2 GHz\nmodel name\t: Dos\n", "utf-8")
+    assert modulo._processor() == "Uno: a 2 GHz"
 
 
 def test_un_capitulo_sin_ejecuciones_se_dice_antes_de_empezar(orden, capsys):
