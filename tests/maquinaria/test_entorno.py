@@ -138,6 +138,7 @@ def test_lo_que_no_puede_ser_se_dice_antes_de_empezar(falso, prepara, monkeypatc
         (sys.version, 1, False),  # sin pip, por ejemplo
         (None, 0, False),
     ],
+    ids=["este", "con-avisos", "otro", "sin-pip", "no-está"],
 )
 def test_un_entorno_sirve_si_arranca_con_este_mismo_python(
     tmp_path, monkeypatch, dice, estado, util
