@@ -10,6 +10,7 @@ CAPITULO ?=
 CARPETA ?=
 CUANTOS ?= 20
 SEMILLA ?= 0
+MINIMO ?= 90
 RAPIDAS ?=
 SOLO ?=
 
@@ -72,8 +73,8 @@ estilo: formato ## da formato al código y lo revisa con ruff
 bancos: entorno ## mide velocidades y memoria, en cocientes
 	@$(AQUI) for f in benchmarks/*.py; do $(VENV) $$f || exit 1; done
 
-mutantes: entorno ## estropea el código y cuenta cuántas faltas ven las pruebas (CARPETA=… CUANTOS=… SEMILLA=… RAPIDAS=1)
-	@$(AQUI) $(VENV) tools/mutantes.py --cuantos $(CUANTOS) --semilla $(SEMILLA) $(if $(RAPIDAS),--rapidas) $(CARPETA)
+mutantes: entorno ## estropea el código y cuenta cuántas faltas ven las pruebas (CARPETA=… CUANTOS=… SEMILLA=… MINIMO=90 RAPIDAS=1)
+	@$(AQUI) $(VENV) tools/mutantes.py --cuantos $(CUANTOS) --semilla $(SEMILLA) --minimo $(MINIMO) $(if $(RAPIDAS),--rapidas) $(CARPETA)
 
 capitulo: entorno ## empieza un capítulo (N=6 NOMBRE=varias-cabezas PARTE=2-mecanismo TITULO="Varias cabezas")
 	@$(AQUI) $(VENV) tools/nuevo.py "$(N)" "$(NOMBRE)" "$(PARTE)" "$(TITULO)"

@@ -174,7 +174,7 @@ def un_lote(tabla: Table, cuantas: int) -> None:
         entregas, seguido, cortado = (Path(raiz) / n for n in ("E", "seguido", "cortado"))
         prepara_lote(entregas, cuantas)
         comienzo = time.perf_counter()
-        subprocess.run(orden_de_lote(entregas, seguido), capture_output=True)
+        subprocess.run(orden_de_lote(entregas, seguido), capture_output=True, timeout=900)
         tardanza = time.perf_counter() - comienzo
         for _ in range(3):
             with subprocess.Popen(
@@ -184,7 +184,7 @@ def un_lote(tabla: Table, cuantas: int) -> None:
             ) as proceso:
                 time.sleep(tardanza / 4)
                 proceso.kill()
-        subprocess.run(orden_de_lote(entregas, cortado), capture_output=True)
+        subprocess.run(orden_de_lote(entregas, cortado), capture_output=True, timeout=900)
         notas = puntos(seguido)
         tabla.add_row(
             f"{cuantas} entregas, 5 % hostiles, 2 trabajadores", f"{tardanza:.1f} s", "≤ 25 s (300)"
@@ -284,9 +284,11 @@ def con_otter(tabla: Table) -> None:
     with tempfile.TemporaryDirectory() as raiz:
         base = Path(raiz)
         python = base / "venv" / "bin" / "python"
-        subprocess.run([sys.executable, "-m", "venv", base / "venv"], check=True)
+        subprocess.run([sys.executable, "-m", "venv", base / "venv"], check=True, timeout=300)
         instala = subprocess.run(
-            [python, "-m", "pip", "install", "-q", "otter-grader", "ipykernel"], capture_output=True
+            [python, "-m", "pip", "install", "-q", "otter-grader", "ipykernel"],
+            capture_output=True,
+            timeout=900,
         )
         if instala.returncode:
             tabla.add_row("otter-grader", "no se pudo instalar", "")
@@ -304,7 +306,9 @@ def con_otter(tabla: Table) -> None:
                 " hasattr(r, 'grade') else float(r.score)]))\n"
             )
             (base / "guion.py").write_text(guion)
-            hecho = subprocess.run([python, "guion.py"], cwd=base, capture_output=True, text=True)
+            hecho = subprocess.run(
+                [python, "guion.py"], cwd=base, capture_output=True, text=True, timeout=900
+            )
             try:
                 segundos, nota = json.loads(hecho.stdout.splitlines()[-1])
             except (IndexError, ValueError):

@@ -1,6 +1,7 @@
 """Estropea el código de una en una y mira si las pruebas lo ven.
 
-    python tools/mutantes.py [CARPETA o fichero …] [--cuantos 20] [--semilla 0] [--rapidas]
+    python tools/mutantes.py [CARPETA o fichero …] [--cuantos 20] [--semilla 0]
+        [--minimo 90] [--rapidas]
 
 Sin carpetas, reparte la muestra entre ``code/atento``, ``book/_ext`` y ``tools``. Cada falta (una
 comparación al revés, una constante que cambia, una instrucción o un ``raise`` que desaparece, un
@@ -42,19 +43,16 @@ from testigos import TODAS
 
 RAIZ = Path(__file__).resolve().parents[1]
 CARPETAS = ("code/atento", "book/_ext", "tools")
-NO_SE_TOCAN = {
-    "mutantes.py",
-    "testigos.py",
-    "entorno.py",
-    "__main__.py",
-}  # nadie los importa al probar, o son los que miden
-# Las ejecuciones largas, de minutos u horas: no las mira ninguna prueba.
+NO_SE_TOCAN = {"mutantes.py", "testigos.py"}  # son los que miden
+# Las ejecuciones largas, de minutos u horas: las pruebas miran lo que dejaron guardado, no cómo se
+# hizo. La orden que las lanza sí se estropea.
 LARGAS = Path("tools/semillas")
 # Con «--rapidas», sin construir libros ni abrir navegadores: se ven como mucho las mismas faltas.
 RAPIDAS = "not construccion and not navegador and not lento"
 GUARDADOS = RAIZ / "book/_build/.testigos"
 EQUIVALENTES = RAIZ / "tools/equivalentes.yml"
 PLAZO = 600
+MUESTRA_MINIMA = 50  # con menos faltas, una más o menos cambia mucho la parte que se ve
 PLAZO_MIRAR = 3 * PLAZO  # todas las pruebas, y anotando por dónde pasan
 ANSI = {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
 AL_REVES = {
@@ -339,7 +337,7 @@ def todos(carpeta: str) -> list[Mutante]:
     return [
         mutante
         for nombre in nombres
-        if base.is_file() or not nombre.is_relative_to(LARGAS)
+        if base.is_file() or nombre.parent != LARGAS or nombre.name == "__main__.py"
         for mutante in mutantes_de((RAIZ / nombre).read_text(encoding="utf-8"), nombre)
     ]
 
@@ -380,12 +378,24 @@ def mide(faltas: list[Mutante], copiado: Path) -> list[Mutante]:
     return vivos
 
 
+def exige(minimo: float, vistas: int, plantadas: int) -> None:
+    """Acaba mal si se ha visto menos del ``minimo`` por ciento de una muestra que diga algo."""
+    if plantadas < MUESTRA_MINIMA:
+        if minimo:
+            print(f"Con menos de {MUESTRA_MINIMA} faltas no se exige ninguna parte.")
+    elif 100 * vistas < minimo * plantadas:
+        sys.exit(f"Se ven {vistas} de {plantadas}, y se pide al menos el {minimo:g} %.")
+
+
 def main() -> None:
     """Punto de entrada."""
     opciones = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     opciones.add_argument("carpetas", nargs="*", default=list(CARPETAS))
     opciones.add_argument("--cuantos", type=int, default=20, help="faltas de cada carpeta")
     opciones.add_argument("--semilla", type=int, default=0)
+    opciones.add_argument(
+        "--minimo", type=float, default=0, help="acaba mal si se ve una parte menor, en tanto %%"
+    )
     opciones.add_argument("--rapidas", action="store_true", help="sin construir ni navegador")
     elegido = opciones.parse_args()
     if elegido.rapidas:
@@ -400,6 +410,7 @@ def main() -> None:
         print(f"{nombre}: {len(suyas) - quedan} de {len(suyas)} vistas")
     uso = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"Semilla {elegido.semilla}; {uso.ru_utime + uso.ru_stime:.0f} s de procesador")
+    exige(elegido.minimo, len(faltas) - len(vivos), len(faltas))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ hijos.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -47,6 +48,9 @@ def _despide(numero: int, _: Any) -> None:
 
 def termina(proceso: subprocess.Popen) -> None:
     """Acaba con un proceso lanzado por :func:`corre` y con todo lo que lanzó."""
+    if not hasattr(os, "killpg"):
+        _termina_de_uno_en_uno(proceso)
+        return
     for aviso, espera in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
         try:
             os.killpg(proceso.pid, aviso)
@@ -59,6 +63,23 @@ def termina(proceso: subprocess.Popen) -> None:
         os.killpg(proceso.pid, signal.SIGKILL)  # los hijos que no hayan atendido al primer aviso
     except ProcessLookupError:
         pass
+
+
+def _termina_de_uno_en_uno(proceso: subprocess.Popen) -> None:
+    """Sin grupos de procesos, en Windows: los descendientes, si hay con qué verlos, y él."""
+    try:
+        import psutil
+
+        familia = psutil.Process(proceso.pid).children(recursive=True)
+    except ImportError:  # mientras se prepara el entorno
+        familia = []
+    except psutil.NoSuchProcess:
+        familia = []
+    proceso.kill()
+    for uno in familia:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            uno.kill()
+    proceso.wait(5)
 
 
 def corre(orden: Sequence[str | Path], plazo: float, **opciones: Any) -> int:

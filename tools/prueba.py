@@ -32,8 +32,8 @@ def pytest(*argumentos: str) -> list[str]:
 
 
 def pasos(carpeta: str, extra: list[str]) -> dict[str, list[str]]:
-    """Los pasos, en orden."""
-    nbval = ("--nbval", "--nbval-current-env", "--nbval-cell-timeout=600")
+    """Los pasos, en orden. En nbval manda el plazo de la celda, que dice cuál es."""
+    nbval = ("--nbval", "--nbval-current-env", "--nbval-cell-timeout=600", "--timeout=720")
     return {
         "referencias al día": [sys.executable, "tools/referencias.py", "--revisa"],
         "capítulos (nbval)": pytest(

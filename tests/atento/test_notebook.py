@@ -137,7 +137,7 @@ def test_glue_and_figures_in_a_real_page(tmp_path):
         str(tmp_path),
         str(tmp_path / "html"),
     ]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     from bs4 import BeautifulSoup
 

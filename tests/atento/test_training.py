@@ -916,7 +916,7 @@ def two_processes(tmp_path_factory):
     finally:
         for process in started:
             process.kill()
-            process.wait()
+            process.wait(timeout=10)
     return [
         {**torch.load(folder / f"{rank}.pt"), "curves": torch.load(folder / f"curves-{rank}.pt")}
         for rank in range(2)

@@ -151,7 +151,7 @@ class Mesa:
     def cierra(self) -> None:
         """Termina el proceso."""
         self._proceso.kill()
-        self._proceso.wait()
+        self._proceso.wait(timeout=10)
 
 
 @pytest.fixture(scope="session", params=["clon", "wheel"])

@@ -9,6 +9,7 @@ todo.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import socket
@@ -20,6 +21,7 @@ import psutil
 import pytest
 
 from calificador.jaula import canal
+from calificador.jaula.encierro import Limites
 
 
 def _lee_ataques() -> dict[str, str]:
@@ -216,6 +218,25 @@ def test_un_padre_muerto_no_deja_nada(nivel, tmp_path):
         assert len(todos) >= 2
         os.kill(proceso.pid, signal.SIGKILL)
         _, vivos = psutil.wait_procs(todos, timeout=10)
+    assert vivos == []
+
+
+def test_un_cigoto_muerto_no_deja_entregas(nivel):
+    """``kill -9`` solo al cigoto: nadie cierra ya la entrega, y muere con él."""
+    zigoto = canal.arranca(nivel)
+    with contextlib.ExitStack() as al_final:
+        al_final.callback(zigoto.cierra)
+        abierta = zigoto.abre(Limites())
+        al_final.callback(abierta.cierra)
+        saludo = {"orden": "analiza", "celdas": [], "nombre": "x", "prohibido": []}
+        abierta.pide(saludo, {}, 20)  # contesta ya desde dentro de la jaula
+        cigoto = psutil.Process(zigoto.pid)
+        hijos = cigoto.children(recursive=True)
+        assert hijos
+        cigoto.kill()
+        _, vivos = psutil.wait_procs(hijos, timeout=5)
+        for hijo in vivos:
+            hijo.kill()
     assert vivos == []
 
 

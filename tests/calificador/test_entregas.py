@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import time
@@ -381,6 +382,30 @@ def test_lo_que_ocupa_al_descomprimirse_tiene_un_tope_por_persona(tmp_path, curs
     (tmp_path / "ana.zip").write_bytes(zip_de({f"f{i}.py": relleno for i in range(90)}))
     (leida,) = lee_carpeta(tmp_path, curso)
     assert any("en total: se deja de leer" in i for i in leida.incidencias)
+
+
+@pytest.mark.parametrize(
+    ("octetos", "distintos", "cabe"),
+    [
+        (200 << 10, 0, False),  # cabe en el tope de un .py: solo la proporción la delata
+        (200 << 10, 3000, True),
+        (60 << 10, 0, True),  # tan pequeña no hace daño
+    ],
+)
+def test_una_bomba_que_cabe_en_el_tope_se_ve_por_lo_comprimida(
+    tmp_path, curso, octetos, distintos, cabe
+):
+    variado = hashlib.shake_128(b"x").hexdigest(distintos // 2).encode()
+    relleno = b"# " + variado + b"#" * (octetos - distintos) + b"\n"
+    zip_ = zip_de({"cap91.py": BUENO, "otro_cap91.py": relleno + b"def a():\n    pass\n"})
+    (tmp_path / "ana.zip").write_bytes(zip_)
+    with zipfile.ZipFile(tmp_path / "ana.zip") as archivo:
+        entrada = archivo.getinfo("otro_cap91.py")
+    proporcion = entrada.file_size / entrada.compress_size
+    assert entrada.file_size < piezas.MAXIMO_FICHERO
+    assert (proporcion < 150) if distintos else (proporcion > 250)
+    (leida,) = lee_carpeta(tmp_path, curso)
+    assert any("demasiado al descomprimirse" in i for i in leida.incidencias) is not cabe
 
 
 def test_leer_a_una_persona_tiene_reloj(tmp_path, curso, monkeypatch):

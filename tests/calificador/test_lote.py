@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import psutil
 import pytest
 from ayudas import atento, espera, lanza, matando
 
+from calificador import carga
 from calificador.jaula.canal import FalloDeEntorno
 from calificador.uso import clase, exporta, lote
 from calificador.uso.senales import Interrumpido
@@ -117,6 +119,27 @@ def test_la_clave_cambia_con_lo_que_decide_la_nota(tmp_path, curso):
         lote.clave(entrega, dataclasses.replace(base, clase=clase.Clase("otro nombre", "s")), curso)
         in claves
     )
+
+
+@pytest.mark.parametrize(
+    ("fichero", "cambia"),
+    [("registro/cap91.py", True), ("solutions/cap91.py", True), ("registro/cap92.py", False),
+     ("exercises/cap91.py", False)],
+)  # fmt: skip
+def test_la_clave_cambia_si_se_corrige_el_ejercicio(tmp_path, curso, fichero, cambia):
+    """Con otro registro u otra solución, las notas de antes no valen."""
+    prepara_entregas(tmp_path / "E", 1)
+    (entrega,) = lote.lee_entregas(tmp_path / "E", curso)
+    propio = shutil.copytree(os.environ["ATENTO_CURSO"], tmp_path / "curso")
+    tarea = dataclasses.replace(encargo(tmp_path), curso=str(propio))
+    claves = set()
+    for coletilla in ("", "\n# Corregido.\n"):
+        ruta = propio / fichero
+        ruta.write_text(ruta.read_text("utf-8") + coletilla, encoding="utf-8")
+        carga.curso_en.cache_clear()
+        claves.add(lote.clave(entrega, tarea, carga.curso_en(str(propio))))
+    carga.curso_en.cache_clear()
+    assert len(claves) == 1 + cambia
 
 
 def test_un_json_a_medias_se_repite(tmp_path, curso, corrector_en_serie):

@@ -312,6 +312,7 @@ FALTAS = {
         CABECERA + "# T\n\n```{code-cell} python\n:tags: [comprobacion]\nassert 1\n```\n",
         "comprueba",
     ),
+    "fórmula que no se entiende": ("# T\n\nVale $\\Rr$.\n", "no se entiende"),
     "referencia que no existe": ("# T\n\nVer {numref}`fig-nada`.\n", "fig-nada"),
 }
 

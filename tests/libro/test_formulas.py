@@ -141,6 +141,25 @@ def test_en_la_pagina(caplog):
     assert '<div class="formula"><math display="block"' in "".join(traductor.body)
 
 
+def test_un_tex_que_no_se_entiende_se_avisa_en_su_sitio(monkeypatch):
+    """Con aviso, que detiene la construcción; la página enseña el TeX."""
+    from sphinx.util import logging
+
+    avisos = []
+
+    class Registro:
+        def warning(self, mensaje, *datos, location):
+            avisos.append((mensaje % datos, location))
+
+    monkeypatch.setattr(logging, "getLogger", lambda nombre: Registro())
+    traductor, nodo = _Traductor(), nodes.math("", r"a<\Rr")
+    with pytest.raises(nodes.SkipNode):
+        formulas.visita_en_linea(traductor, nodo)
+    ((dicho, donde),) = avisos
+    assert r"la fórmula «a<\Rr» no se entiende: " in dicho and "Rr" in dicho and donde is nodo
+    assert r"<code>a&lt;\Rr</code>" in traductor.body[0]
+
+
 def test_varias_lineas_se_alinean():
     def bloque(tex, nowrap=False):
         return formulas._entera(nodes.math_block("", tex, nowrap=nowrap, number=None))

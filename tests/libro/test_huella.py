@@ -148,6 +148,17 @@ def test_cuentan_las_versiones_de_lo_que_se_importa(raiz, monkeypatch):
     assert antes[0] != con and antes[1] != sin, "torch, numpy y matplotlib cuentan siempre"
 
 
+def test_cuenta_la_version_de_python(raiz, monkeypatch):
+    """La de dos cifras: con otra, las salidas pueden ser otras."""
+    huellas = set()
+    for menor in (11, 12):
+        version = SimpleNamespace(major=3, minor=menor)
+        doble = SimpleNamespace(version_info=version, stdlib_module_names=sys.stdlib_module_names)
+        monkeypatch.setattr(MODULO, "sys", doble)
+        huellas.add(huella(pagina("import math"), "04-x", raiz))
+    assert len(huellas) == 2
+
+
 def test_la_prosa_y_las_celdas_no_cuentan_en_la_huella(raiz):
     assert huella(pagina("from atento import a") + "\nMás.\n", "04-x", raiz) == huella(
         pagina("from atento import a\nx = 1"), "04-x", raiz

@@ -136,6 +136,33 @@ def test_lo_que_se_publica_va_aligerado_y_con_sus_avances(tmp_path):
     assert (obra / "una.html").read_text("utf-8") == una
 
 
+def test_se_publica_aligerado_y_con_avances_antes_de_quitar_el_de_antes(taller, monkeypatch):
+    hechos = []
+
+    def apunta(que):
+        def hace(carpeta):
+            hechos.append((que, carpeta, (taller / "html" / "index.html").read_text()))
+
+        return hace
+
+    for que in ("aligera", "pon_avances"):
+        monkeypatch.setattr(construir, que, apunta(que))
+    (taller / ".obra").mkdir()
+    (taller / ".obra" / "index.html").write_text("nuevo")
+    publica(taller / ".obra", taller / "html")
+    nuevo = taller / "html.nuevo"
+    assert hechos == [("aligera", nuevo, "viejo"), ("pon_avances", nuevo, "viejo")]
+    assert (taller / "html" / "index.html").read_text() == "nuevo"
+
+
+def test_cada_construccion_quita_las_caches_viejas(taller, consola, monkeypatch):
+    veces = []
+    monkeypatch.setattr(construir, "tira_caches_viejas", lambda: veces.append(1))
+    finge_sphinx(monkeypatch, 0, hace="index.html")
+    construir.libro_entero(None, consola)
+    assert veces == [1]
+
+
 def test_los_avisos_son_errores_salvo_en_una_pagina_suelta():
     entero, suelta = orden_de_sphinx(Path("a")), orden_de_sphinx(Path("a"), indice=Path("b"))
     assert "-W" in entero and "-n" in entero and "--keep-going" in entero and "--toc" not in entero
@@ -229,6 +256,21 @@ def test_la_orden_elige_entre_el_libro_y_una_pagina(taller, monkeypatch):
         monkeypatch.setattr(sys, "argv", ["construir.py", *argumentos])
         construir.main()
     assert hechas == ["04", None, Path("x")]
+
+
+@pytest.mark.parametrize("argumentos", [[], ["--capitulo", "4"]])
+def test_la_orden_mira_el_disco_antes_de_nada(taller, monkeypatch, argumentos):
+    def no_cabe():
+        raise SystemExit("no cabe")
+
+    hechas = []
+    for nombre in ("pagina_suelta", "libro_entero"):
+        monkeypatch.setattr(construir, nombre, lambda *a: hechas.append(a))
+    monkeypatch.setattr(construir, "comprueba_espacio", no_cabe)
+    monkeypatch.setattr(sys, "argv", ["construir.py", *argumentos])
+    with pytest.raises(SystemExit, match="no cabe"):
+        construir.main()
+    assert not hechas
 
 
 def test_la_ayuda_empieza_por_lo_que_hace(monkeypatch, capsys):

@@ -130,6 +130,39 @@ def test_lo_que_no_puede_ser_se_dice_antes_de_empezar(falso, prepara, monkeypatc
 
 
 @pytest.mark.parametrize(
+    ("dice", "estado", "util"),
+    [
+        (sys.version, 0, True),
+        (f"\n{sys.version}\n", 0, True),
+        ("3.10.2 (otra)", 0, False),
+        (sys.version, 1, False),  # sin pip, por ejemplo
+        (None, 0, False),
+    ],
+    ids=["este", "con-avisos", "otro", "sin-pip", "no-está"],
+)
+def test_un_entorno_sirve_si_arranca_con_este_mismo_python(
+    tmp_path, monkeypatch, dice, estado, util
+):
+    python = tmp_path / "python"
+    monkeypatch.setattr(entorno, "PYTHON", python)
+    if dice is not None:
+        python.write_text(f"#!/bin/sh\ncat <<'FIN'\n{dice}\nFIN\nexit {estado}\n")
+        python.chmod(0o755)
+    assert entorno.entorno_util() is util
+
+
+@pytest.mark.parametrize("mal", [OSError(), subprocess.TimeoutExpired("python", 60)])
+def test_un_entorno_que_no_arranca_se_hace_otra_vez(tmp_path, monkeypatch, mal):
+    def falla(orden, **opciones):
+        assert opciones["timeout"] > 0
+        raise mal
+
+    monkeypatch.setattr(entorno, "PYTHON", tmp_path)
+    monkeypatch.setattr(entorno.subprocess, "run", falla)
+    assert entorno.entorno_util() is False
+
+
+@pytest.mark.parametrize(
     ("variables", "esperado"),
     [
         ({}, False),

@@ -1,5 +1,5 @@
-"""La publicación: cada trabajo con su permiso, las acciones fijadas por su hash y nada que zizmor
-señale.
+"""La publicación: cada trabajo con su permiso, las acciones fijadas por su hash, nada que zizmor
+señale y los ficheros como GitHub los espera.
 """
 
 from __future__ import annotations
@@ -18,18 +18,39 @@ import procesadores
 
 RAIZ = Path(__file__).resolve().parents[2]
 FLUJOS = sorted((RAIZ / ".github" / "workflows").glob("*.yml"))
+DEPENDABOT = RAIZ / ".github" / "dependabot.yml"
+
+
+def corre(nombre: str, *argumentos: str | Path) -> subprocess.CompletedProcess[str]:
+    """Un programa del entorno."""
+    programa = shutil.which(nombre, path=str(Path(sys.executable).parent))
+    assert programa, f"falta {nombre}: make entorno"
+    orden = [programa, *map(str, argumentos)]
+    return subprocess.run(orden, capture_output=True, text=True, timeout=120)
 
 
 def zizmor(carpeta: Path) -> subprocess.CompletedProcess[str]:
     """Lo que dice zizmor de una carpeta, sin red."""
-    programa = shutil.which("zizmor", path=str(Path(sys.executable).parent))
-    assert programa, "falta zizmor: make entorno"
-    orden = [programa, "--offline", "--persona=pedantic", "--no-progress", str(carpeta)]
-    return subprocess.run(orden, capture_output=True, text=True, timeout=120)
+    return corre("zizmor", "--offline", "--persona=pedantic", "--no-progress", carpeta)
+
+
+def esquema(cual: str, *ficheros: Path) -> subprocess.CompletedProcess[str]:
+    """Lo que dice de unos ficheros uno de los esquemas de GitHub, que van con check-jsonschema."""
+    return corre("check-jsonschema", "--builtin-schema", f"vendor.{cual}", *ficheros)
 
 
 def leido(flujo: Path) -> dict:
     return yaml.safe_load(flujo.read_text(encoding="utf-8"))
+
+
+def cuando(flujo: str) -> dict:
+    """Con qué empieza un flujo: YAML lee «on» como verdadero."""
+    return leido(RAIZ / f".github/workflows/{flujo}.yml")[True]
+
+
+def pasos(trabajo: str) -> list[dict]:
+    """Los pasos de un trabajo del flujo del libro."""
+    return leido(RAIZ / ".github/workflows/libro.yml")["jobs"][trabajo]["steps"]
 
 
 def test_zizmor_no_senala_nada():
@@ -43,6 +64,38 @@ def test_zizmor_ve_una_falta_plantada(tmp_path):
     texto = (RAIZ / ".github/workflows/libro.yml").read_text(encoding="utf-8")
     (carpeta / "libro.yml").write_text(re.sub(r"@[0-9a-f]{40}", "@v4", texto), encoding="utf-8")
     assert zizmor(tmp_path / ".github").returncode != 0
+
+
+def test_los_flujos_y_dependabot_son_como_github_los_espera():
+    for cual, ficheros in (("github-workflows", FLUJOS), ("dependabot", [DEPENDABOT])):
+        dicho = esquema(cual, *ficheros)
+        assert ficheros and dicho.returncode == 0, dicho.stdout + dicho.stderr
+
+
+@pytest.mark.parametrize(
+    ("cual", "fichero", "antes", "despues"),
+    [
+        ("github-workflows", FLUJOS[0], "runs-on:", "runs-onn:"),
+        ("github-workflows", FLUJOS[0], "timeout-minutes:", "timeout-minute:"),
+        ("github-workflows", FLUJOS[-1], "cron:", "crom:"),
+        ("dependabot", DEPENDABOT, "interval: weekly", "interval: weakly"),
+        ("dependabot", DEPENDABOT, "package-ecosystem: pip", "package-ecosystem: pipp"),
+    ],
+)
+def test_se_ve_una_clave_mal_escrita(tmp_path, cual, fichero, antes, despues):
+    texto = fichero.read_text(encoding="utf-8")
+    assert antes in texto
+    mal = tmp_path / fichero.name
+    mal.write_text(texto.replace(antes, despues), encoding="utf-8")
+    dicho = esquema(cual, mal)
+    assert dicho.returncode == 1 and "Schema validation errors" in dicho.stdout, dicho.stderr
+
+
+def test_la_integracion_revisa_los_flujos_con_un_actionlint_fijado():
+    (paso,) = [p for p in pasos("prueba") if "actionlint" in p.get("name", "")]
+    assert re.search(r"/v\d+\.\d+\.\d+/actionlint_", paso["run"])
+    assert re.search(r'"[0-9a-f]{64}  actionlint\.tar\.gz" \| sha256sum --check\n', paso["run"])
+    assert paso["run"].rstrip().endswith('./actionlint "$GITHUB_WORKSPACE"/.github/workflows/*.yml')
 
 
 @pytest.mark.parametrize("flujo", FLUJOS, ids=lambda p: p.stem)
@@ -75,6 +128,39 @@ def test_solo_publica_quien_publica_y_lo_que_prueba_solo_lee():
     assert trabajos["cuadernos"]["permissions"] == {"contents": "write"}
     for nombre, antes in (("paginas", "prueba"), ("cuadernos", "paginas")):
         assert trabajos[nombre]["needs"] == antes and "refs/heads/main" in trabajos[nombre]["if"]
+
+
+def test_en_cada_cambio_se_ejecutan_todas_las_pruebas():
+    assert cuando("libro") == {"push": {"branches": ["main"]}, "pull_request": None}
+    (paso,) = [p for p in pasos("prueba") if p.get("run") == ".ci/run"]
+    assert not {"if", "continue-on-error"} & paso.keys()
+    assert (RAIZ / ".ci/run").read_text(encoding="utf-8").endswith("\nexec make prueba\n")
+    assert os.access(RAIZ / ".ci/run", os.X_OK)
+
+
+def test_cada_semana_se_empieza_sin_que_nadie_lo_pida():
+    (hora,) = cuando("semanal")["schedule"]
+    minuto, dia_y_hora = hora["cron"].split(maxsplit=1)
+    assert minuto.isdigit() and re.fullmatch(r"\d+ \* \* [0-6]", dia_y_hora)
+
+
+def test_quien_propone_un_cambio_puede_verlo_y_lo_que_se_publica_sale_de_main():
+    subidas = {
+        p["with"].get("name", "páginas"): p["if"]
+        for p in pasos("prueba")
+        if "/upload-" in p.get("uses", "")
+    }
+    assert subidas == {
+        "vista-previa": "github.event_name == 'pull_request'",
+        "páginas": "github.ref == 'refs/heads/main'",
+        "cuadernos": "github.ref == 'refs/heads/main'",
+    }
+
+
+def test_se_proponen_versiones_nuevas_de_las_acciones_y_de_los_paquetes():
+    propuestas = leido(DEPENDABOT)["updates"]
+    assert {p["package-ecosystem"] for p in propuestas} == {"github-actions", "pip"}
+    assert all(p["directory"] == "/" and "interval" in p["schedule"] for p in propuestas)
 
 
 def test_en_la_rama_principal_no_se_cancela():

@@ -1,5 +1,7 @@
 """Los mutantes: qué se estropea, con qué pruebas se mira y cómo queda el fichero."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -93,7 +95,7 @@ def test_todo_lo_que_se_estropea_tiene_alguna_prueba():
         for p in (mutantes.RAIZ / carpeta).rglob("*.py")
         if p.name not in mutantes.NO_SE_TOCAN
         and p.name != "__init__.py"
-        and "semillas" not in p.parts
+        and (p.parent.name != "semillas" or p.name == "__main__.py")
         and not pruebas_de(p.relative_to(mutantes.RAIZ))
     ]
     assert not sin, f"nada los prueba: {', '.join(p.name for p in sin)}"
@@ -219,6 +221,48 @@ def test_con_las_pruebas_rotas_no_se_mide(proyecto):
     )
     with pytest.raises(SystemExit, match="Sin ninguna falta ya fallan"):
         mide(mutantes_de("def f(a):\n    return a > 2\n", Path("tools/cosa.py")), proyecto)
+
+
+@pytest.mark.parametrize(
+    ("minimo", "vistas", "plantadas", "mal"),
+    [(90, 54, 60, False), (90, 53, 60, True), (90, 0, 49, False), (0, 0, 60, False)],
+)
+def test_se_exige_una_parte_si_la_muestra_dice_algo(minimo, vistas, plantadas, mal, capsys):
+    if mal:
+        with pytest.raises(SystemExit, match="Se ven 53 de 60, y se pide al menos el 90 %"):
+            mutantes.exige(minimo, vistas, plantadas)
+    else:
+        mutantes.exige(minimo, vistas, plantadas)
+    assert ("no se exige" in capsys.readouterr().out) is (0 < plantadas < 50)
+
+
+@pytest.mark.parametrize(("pedido", "mal"), [([], False), (["--minimo", "90"], True)])
+def test_la_orden_cuenta_lo_visto_y_lo_exige(monkeypatch, capsys, pedido, mal):
+    faltas = mutantes.todos("tools/procesos.py")[:1] * 50
+    monkeypatch.setattr(mutantes, "muestra", lambda *a: faltas)
+    monkeypatch.setattr(mutantes, "copia", lambda destino: None)
+    monkeypatch.setattr(mutantes, "mide", lambda faltas, copiado: faltas[:6])
+    monkeypatch.setattr(sys, "argv", ["mutantes.py", "tools", *pedido])
+    if mal:
+        with pytest.raises(SystemExit, match="Se ven 44 de 50"):
+            mutantes.main()
+    else:
+        mutantes.main()
+    assert "tools: 44 de 50 vistas" in capsys.readouterr().out
+
+
+def test_make_mutantes_pide_el_noventa_por_ciento():
+    orden = ["make", "-n", "mutantes"]
+    dicho = subprocess.run(orden, cwd=mutantes.RAIZ, capture_output=True, text=True, timeout=60)
+    assert "--minimo 90 " in dicho.stdout + " "
+
+
+def test_solo_se_libran_los_que_miden_y_las_ejecuciones_largas():
+    hay = {p.relative_to(mutantes.RAIZ) for p in (mutantes.RAIZ / "tools").rglob("*.py")}
+    libres = {"tools/mutantes.py", "tools/testigos.py"}
+    largas = {p.as_posix() for p in hay if p.parent.name == "semillas" and "cap" in p.name}
+    plantadas = {m.fichero for m in mutantes.todos("tools")}
+    assert {p.as_posix() for p in hay - plantadas} == libres | largas
 
 
 def test_la_muestra_es_la_misma_con_la_misma_semilla():

@@ -1,12 +1,14 @@
 """Faltas plantadas: nbval, tal como lo usa el proyecto, tiene que verlas todas."""
 
 import functools
+import importlib.util
 import os
 import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -73,6 +75,41 @@ def test_lo_correcto_pasa_y_se_guarda_ejecutado(tmp_path):
     )
     assert ejecutado.cells[3].outputs[0].data["text/html"] == "<b>figura</b>"
     assert ejecutado.metadata["segundos"] > 0
+
+
+@pytest.fixture
+def al_empezar(monkeypatch):
+    """Lo que hace la configuración al empezar, con dos capítulos: uno cambió y el otro no."""
+    import capitulos
+    import referencias
+
+    lugar = importlib.util.spec_from_file_location("al_empezar", REFERENCIAS / "conftest.py")
+    modulo = importlib.util.module_from_spec(lugar)
+    lugar.loader.exec_module(modulo)
+    dos = [SimpleNamespace(referencia=REFERENCIAS / f"{n}.ipynb") for n in ("91-a", "92-b")]
+    cambiado = dos[1]
+    monkeypatch.setattr(capitulos, "capitulos", lambda: dos)
+    queja = "92: el capítulo ha cambiado"
+    monkeypatch.setattr(referencias, "esta_al_dia", lambda c: queja if c is cambiado else None)
+
+    def empieza(*pedidas, nbval=True, **config):
+        config |= {"getoption": lambda *_: nbval, "args": list(map(str, pedidas))}
+        modulo.pytest_sessionstart(SimpleNamespace(config=SimpleNamespace(**config)))
+
+    return empieza
+
+
+@pytest.mark.parametrize("pedida", ["", "92-b.ipynb", "92-b.ipynb::Cell 3"])
+def test_si_la_referencia_no_es_la_del_capitulo_no_se_ejecuta_nada(al_empezar, pedida):
+    with pytest.raises(pytest.exit.Exception, match="92: el capítulo ha cambiado") as fin:
+        al_empezar(f"{REFERENCIAS}/{pedida}")
+    assert fin.value.returncode == 1
+
+
+def test_lo_demas_empieza_sin_mirar_referencias(al_empezar):
+    al_empezar(REFERENCIAS / "91-a.ipynb")
+    al_empezar(REFERENCIAS, nbval=False)
+    al_empezar(REFERENCIAS, workerinput={})  # un trabajador: ya lo ha mirado quien los lanza
 
 
 YA_NO_FALLA = new_code_cell(

@@ -6,15 +6,18 @@ import signal
 import subprocess
 import sys
 import time
-import types
+import tomllib
+from types import SimpleNamespace
 
 import psutil
 import pytest
 from rich.console import Console
 
 import procesadores
+import procesos
 import prueba
-from procesos import INTERRUMPIDO, PLAZO_VENCIDO, corre, principal
+from ejecutar import LIMITE_CELDA
+from procesos import INTERRUMPIDO, PLAZO_VENCIDO, corre, principal, termina
 
 CON_HIJO = """
 import subprocess, sys, time
@@ -33,7 +36,32 @@ def test_al_vencer_el_plazo_no_queda_nadie(tmp_path, capfd):
     with (tmp_path / "pid").open("w") as salida:
         assert corre([sys.executable, "-c", CON_HIJO], 2, stdout=salida) == PLAZO_VENCIDO
     assert time.monotonic() - inicio < 20 and "No ha terminado en 2 s" in capfd.readouterr().err
-    pid = int((tmp_path / "pid").read_text())
+    _espera_que_muera(int((tmp_path / "pid").read_text()))
+
+
+def test_sin_grupos_de_procesos_tampoco_queda_nadie(tmp_path, monkeypatch):
+    """Como en Windows, donde no hay ``killpg`` ni SIGKILL."""
+    monkeypatch.delattr(os, "killpg")
+    monkeypatch.setattr(procesos, "signal", SimpleNamespace(SIGTERM=signal.SIGTERM))
+    with (tmp_path / "pid").open("w") as salida:
+        assert corre([sys.executable, "-c", CON_HIJO], 2, stdout=salida) == PLAZO_VENCIDO
+    _espera_que_muera(int((tmp_path / "pid").read_text()))
+
+
+@pytest.mark.parametrize("con_psutil", [True, False])
+def test_sin_grupos_se_acaba_con_quien_ya_no_esta_o_sin_con_que_mirar(monkeypatch, con_psutil):
+    monkeypatch.delattr(os, "killpg")
+    if not con_psutil:
+        monkeypatch.setitem(sys.modules, "psutil", None)
+    for programa in ("import time; time.sleep(60)", ""):
+        with subprocess.Popen([sys.executable, "-c", programa]) as proceso:
+            if not programa:
+                proceso.wait(20)
+            termina(proceso)
+        assert proceso.returncode == (-9 if programa else 0)
+
+
+def _espera_que_muera(pid):
     fin = time.monotonic() + 5  # el aviso ya está dado; con la máquina ocupada tarda en morir
     while (vivo := _vive(pid)) and time.monotonic() < fin:
         time.sleep(0.05)
@@ -94,10 +122,7 @@ def test_quien_recibe_sigterm_no_deja_a_nadie_detras():
         pid = int(proceso.stdout.readline())
         proceso.terminate()
         assert proceso.wait(timeout=30) == 128 + signal.SIGTERM
-    fin = time.monotonic() + 5
-    while (vivo := _vive(pid)) and time.monotonic() < fin:
-        time.sleep(0.05)
-    assert not vivo
+    _espera_que_muera(pid)
 
 
 def test_principal_deja_pasar_lo_demas():
@@ -140,10 +165,8 @@ def test_make_prueba_acaba_mal_si_algo_falla(monkeypatch, fallos, estado):
         prueba.main()
     assert fin.value.code == estado
     libro, ultimo = vistos["ordenes"]["libro"], vistos["ordenes"]["pruebas (pytest)"]
-    assert libro[-2:] == ["--ejecutados", vistos["ATENTO_EJECUTADOS"]] and ultimo[-2:] == [
-        "-k",
-        "nada",
-    ]
+    assert libro[-2:] == ["--ejecutados", vistos["ATENTO_EJECUTADOS"]]
+    assert ultimo == [*prueba.pasos("", [])["pruebas (pytest)"], "-k", "nada"]
 
 
 def test_los_pasos_son_los_que_dice_contribuir():
@@ -152,6 +175,18 @@ def test_los_pasos_son_los_que_dice_contribuir():
     nbval = pasos["capítulos (nbval)"]
     assert "--nbval" in nbval and "--nbval-lax" not in nbval and nbval[-1] == "tests/referencias"
     assert pasos["referencias al día"][-1] == "--revisa" and "loadfile" in nbval
+    # El último no elige: hace todas las de «testpaths».
+    todas, comun = pasos["pruebas (pytest)"], prueba.pytest()
+    assert todas[: len(comun)] == comun and comun[-1] == "loadfile"
+    assert set(todas[len(comun) :]) <= {"--no-loadscope-reorder"}
+    pyproject = tomllib.loads((prueba.RAIZ / "pyproject.toml").read_text(encoding="utf-8"))
+    assert pyproject["tool"]["pytest"]["ini_options"]["testpaths"] == ["tests"]
+    # El mismo plazo que al construir, y menor que el de pytest: quien corta dice qué celda es.
+    celda, prueba_entera = (
+        int(next(x for x in nbval if x.startswith(f"{opcion}=")).partition("=")[2])
+        for opcion in ("--nbval-cell-timeout", "--timeout")
+    )
+    assert celda == LIMITE_CELDA < prueba_entera - 60
     assert "4" not in prueba.HILOS.values() and prueba.HILOS["OMP_NUM_THREADS"] == "1"
 
 
@@ -165,11 +200,11 @@ def test_los_ficheros_largos_existen_y_se_reparten_los_primeros(request):
     assert all((prueba.RAIZ / fichero).is_file() for fichero in comun.LARGOS)
     assert "--no-loadscope-reorder" in prueba.pasos("x", [])["pruebas (pytest)"]
     pruebas = [
-        types.SimpleNamespace(nodeid=f"{fichero}::test_{n}")
+        SimpleNamespace(nodeid=f"{fichero}::test_{n}")
         for n in range(2)
         for fichero in ("tests/una.py", comun.LARGOS[1], "tests/otra.py", comun.LARGOS[0])
     ]
-    comun.pytest_collection_modifyitems(types.SimpleNamespace(workerinput={}), pruebas)
+    comun.pytest_collection_modifyitems(SimpleNamespace(workerinput={}), pruebas)
     largos = [p.nodeid.partition("::")[0] for p in pruebas[:4]]
     assert largos == [comun.LARGOS[0]] * 2 + [comun.LARGOS[1]] * 2
 
@@ -191,6 +226,29 @@ def test_otros_procesadores_repiten_capitulos_y_biblioteca():
         timeout=60,
     )
     assert dicho.stdout.strip() != "AVX512"
+
+
+@pytest.mark.parametrize(
+    ("argumentos", "fallan", "estado"),
+    [([], (), 0), ([], ("compatible",), 1), ([], ("avx2",), 1), (["--solo", "avx2"], (), 0)],
+)
+def test_make_procesadores_pasa_por_todos_y_acaba_mal_si_uno_falla(
+    monkeypatch, argumentos, fallan, estado
+):
+    vistos = []
+
+    def ejecuta(ordenes, consola, *, titulo, **entorno):
+        (nombre,) = {clave.partition(":")[0] for clave in ordenes}
+        vistos.append((nombre, ordenes, entorno))
+        return [nombre] if nombre in fallan else []
+
+    monkeypatch.setattr(procesadores, "ejecuta", ejecuta)
+    monkeypatch.setattr(sys, "argv", ["procesadores.py", *argumentos])
+    with pytest.raises(SystemExit) as fin:
+        procesadores.main()
+    pedidos = argumentos[1:] or ["avx2", "compatible"]
+    assert fin.value.code == estado
+    assert vistos == [(n, procesadores.pasos_de(n), procesadores.PROCESADORES[n]) for n in pedidos]
 
 
 def test_make_con_ctrl_c_acaba_sin_traza(tmp_path):
@@ -239,8 +297,6 @@ def test_las_herramientas_atienden_antes_de_importar_lo_demas():
 
 
 def test_un_error_que_no_es_ctrl_c_conserva_su_traza(monkeypatch, capsys):
-    import procesos
-
     vistos = []
     monkeypatch.setattr(sys, "__excepthook__", lambda *a: vistos.append(a))
     error = ValueError("x")

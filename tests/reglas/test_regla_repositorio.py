@@ -4,6 +4,7 @@ secretos.
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 from pathlib import Path
@@ -44,6 +45,9 @@ PROHIBIDO = {
 MAXIMO = 400_000
 
 
+EJECUTAN = {f"subprocess.{x}" for x in ("run", "call", "check_call", "check_output")}
+
+
 def faltas_de_texto(texto: str) -> list[str]:
     """Lo prohibido que hay en un texto, con su línea."""
     faltas = []
@@ -53,10 +57,24 @@ def faltas_de_texto(texto: str) -> list[str]:
     return faltas
 
 
+def sin_plazo(codigo: str) -> list[int]:
+    """Las líneas que ejecutan un proceso o esperan a que acabe sin decir cuánto como mucho."""
+    faltas = []
+    for nodo in ast.walk(ast.parse(codigo)):
+        if not isinstance(nodo, ast.Call) or not isinstance(nodo.func, ast.Attribute):
+            continue
+        opciones = {opcion.arg for opcion in nodo.keywords}
+        ejecuta = ast.unparse(nodo.func) in EJECUTAN and not opciones & {"timeout", None}
+        espera = nodo.func.attr in ("wait", "communicate") and not (nodo.args or opciones)
+        if ejecuta or espera:
+            faltas.append(nodo.lineno)
+    return faltas
+
+
 def ficheros() -> list[Path]:
     """Ficheros del repositorio: los de git y los nuevos que git no ignora."""
     orden = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
-    hecho = subprocess.run(orden, cwd=RAIZ, capture_output=True, check=False)
+    hecho = subprocess.run(orden, cwd=RAIZ, capture_output=True, check=False, timeout=60)
     if hecho.returncode:
         pytest.skip("no es un repositorio de git")
     return sorted(RAIZ / n for n in hecho.stdout.decode().split("\0") if n and (RAIZ / n).is_file())
@@ -73,6 +91,25 @@ def test_sin_restos() -> None:
                 f"{relativa(ruta)}:{x}" for x in faltas_de_texto(datos.decode("utf-8", "replace"))
             ]
     assert not faltas, informe(faltas)
+
+
+def test_todo_proceso_tiene_plazo() -> None:
+    faltas = [
+        f"{relativa(ruta)}:{linea}: sin plazo"
+        for ruta in ficheros()
+        if ruta.suffix == ".py"
+        for linea in sin_plazo(ruta.read_text(encoding="utf-8"))
+    ]
+    assert not faltas, informe(faltas)
+
+
+def test_caza_procesos_sin_plazo() -> None:
+    malas = ("subprocess.run(orden, check=True)", "proceso.wait()", "p.communicate()",
+             "subprocess.check_output(orden)")  # fmt: skip
+    buenas = ("subprocess.run(orden, timeout=3)", "proceso.wait(5)", "p.communicate(timeout=9)",
+              "subprocess.run(orden, **opciones)", "run()")  # fmt: skip
+    assert [sin_plazo(f"x = 1\n{mala}\n") for mala in malas] == [[2]] * len(malas)
+    assert not any(map(sin_plazo, buenas))
 
 
 def test_caza_restos() -> None:

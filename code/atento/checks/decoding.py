@@ -28,8 +28,8 @@ def require_writing(strategy: Callable, cache: bool) -> None:
     """Lanza ``TypeError`` si no son una estrategia y un sí o un no."""
     if not callable(strategy):
         raise TypeError(
-            "strategy: se esperaba una función de atento.decoding, como greedy o beam_search; llegó "
-            f"{strategy!r}."
+            "strategy: se esperaba una función de atento.decoding, como greedy o beam_search; "
+            f"llegó {strategy!r}."
         )
     if not isinstance(cache, bool):
         raise TypeError(f"cache: se esperaba True o False; llegó {cache!r}.")

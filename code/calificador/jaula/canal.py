@@ -398,7 +398,7 @@ class Zigoto:
             self._proceso.wait(timeout=5)
         except subprocess.TimeoutExpired:
             self._proceso.kill()
-            self._proceso.wait()
+            self._proceso.wait(timeout=5)
 
 
 class ArranqueFrio:
@@ -477,7 +477,7 @@ class CanalFrio:
         for tuberia in (self.proceso.stdin, self.proceso.stdout):
             with contextlib.suppress(OSError):
                 tuberia.close()
-        self.proceso.wait()
+        self.proceso.wait(timeout=5)
 
 
 # --- Qué nivel hay aquí ---------------------------------------------------------------------------
