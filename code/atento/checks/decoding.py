@@ -28,7 +28,8 @@ def require_writing(strategy: Callable, cache: bool) -> None:
     """Lanza ``TypeError`` si no son una estrategia y un sí o un no."""
     if not callable(strategy):
         raise TypeError(
-            "strategy: se esperaba una función de atento.decoding, como greedy o beam_search; llegó "
+            "strategy: se esperaba una función de atento.decoding, como greedy o beam_search;"
+            " llegó "
             f"{strategy!r}."
         )
     if not isinstance(cache, bool):
