@@ -70,7 +70,7 @@ formato: entorno ## da al código el formato de todos: 100 columnas, importacion
 estilo: formato ## da formato al código y lo revisa con ruff
 	@$(AQUI) $(VENV) -m ruff check $(CODIGO)
 
-bancos: entorno ## mide velocidades y memoria, en cocientes
+bancos: entorno ## mide velocidades, memoria y lo que bloquean las páginas (con el libro construido)
 	@$(AQUI) for f in benchmarks/*.py; do $(VENV) $$f || exit 1; done
 
 mutantes: entorno ## estropea el código y cuenta cuántas faltas ven las pruebas (CARPETA=… CUANTOS=… SEMILLA=… MINIMO=90 RAPIDAS=1)

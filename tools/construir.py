@@ -29,7 +29,9 @@ from aligerar import aligera
 from apendices import escribe as escribe_apendices
 from avances import pon_avances
 from capitulos import CONSTRUIDO, LIBRO, RAIZ, Capitulo, capitulos, elegidos, tira_caches_viejas
+from citables import Libro
 from ejecutar import CapituloRoto, ejecuta_pendientes, vuelca
+from portada import apunta
 
 HTML = CONSTRUIDO / "html"  # el último libro que se construyó entero
 OBRA = CONSTRUIDO / ".obra"  # donde se construye
@@ -73,10 +75,28 @@ def comprueba_espacio() -> None:
         )
 
 
+SIN_DESTINO = re.compile(
+    r"(?:target not found:|Unknown source document|undefined label:) '([^']+)'"
+)
+ETIQUETA = re.compile(r"^\(([^()\s]+)\)=\s*$|^\s*:(?:label|name):[ \t]*(\S+)\s*$", re.MULTILINE)
+
+
 def avisos_de(registro: str) -> list[str]:
     """Las líneas de un registro de Sphinx que hay que leer; si no hay ninguna, las últimas."""
     lineas = re.sub(r"\x1b\[[\d;]*m", "", registro).splitlines()
     return [x for x in lineas if re.search(r"WARNING|ERROR|rror:|exception:", x)]
+
+
+def sin_los_del_resto(avisos: list[str]) -> list[str]:
+    """Los avisos sin los de lo que está en otra página del libro, que una página suelta no ve."""
+    pendientes = {x: m[1] for x in avisos if (m := SIN_DESTINO.search(x))}
+    if not pendientes:
+        return avisos
+    paginas_md = [p for p in LIBRO.rglob("*.md") if "_build" not in p.relative_to(LIBRO).parts]
+    textos = [p.read_text(encoding="utf-8") for p in paginas_md]
+    hay = {p.relative_to(LIBRO).with_suffix("").as_posix() for p in paginas_md}
+    hay |= {x for texto in textos for par in ETIQUETA.findall(texto) for x in par if x}
+    return [x for x in avisos if pendientes.get(x) not in hay]
 
 
 def orden_de_sphinx(salida: Path, *, indice: Path | None = None) -> list[str]:
@@ -182,6 +202,7 @@ def libro_entero(ejecutados: Path | None, consola: Console) -> None:
     hechas = paginas(consola)
     cuadernos(hechas / "cuadernos")
     publica(hechas, HTML)
+    apunta(HTML, CONSTRUIDO / "llevar", Libro().sitio)
     ESTADO.unlink()
     consola.print(f"\n[bold]El libro está en[/bold] {HTML / 'index.html'}", soft_wrap=True)
     consola.print("Para leerlo: [bold]make ver[/bold] (o abre ese fichero en un navegador).")
@@ -204,7 +225,7 @@ def pagina_suelta(capitulo: Capitulo, consola: Console) -> None:
     orden = orden_de_sphinx(salida, indice=indice)
     codigo, dicho = sphinx(orden, salida / "construccion.log", consola, LIBRO_PAGINA_SUELTA="1")
     hecha = (salida / "_build" / "html" / capitulo.ruta.relative_to(LIBRO)).with_suffix(".html")
-    avisos = avisos_de(dicho)
+    avisos = sin_los_del_resto(avisos_de(dicho))
     consola.print(
         "\n".join(avisos if hecha.exists() else dicho.splitlines()[-30:]),
         markup=False,

@@ -19,9 +19,8 @@ import tomo_pdf
 from capitulos import CONSTRUIDO
 from citables import Libro
 from paquete import empaqueta
+from portada import NOMBRE, apunta
 from tomo import Tomo
-
-NOMBRE = "el-transformer-linea-a-linea"
 
 
 def tomo_de(sitio: Path, publicado: str) -> Tomo:
@@ -54,7 +53,10 @@ def main() -> None:
     elegido = opciones.parse_args()
     if not (elegido.sitio / "intro.html").exists():
         raise SystemExit(f"No hay ningún libro en {elegido.sitio}: constrúyelo con «make libro».")
-    hecho = haz(elegido.que, elegido.sitio, elegido.salida, Libro().sitio)
+    publicado = Libro().sitio
+    apunta(elegido.sitio, None, publicado)  # dentro de un PDF o del zip no hay «llevar» al lado
+    hecho = haz(elegido.que, elegido.sitio, elegido.salida, publicado)
+    apunta(elegido.sitio, elegido.salida, publicado)
     print(f"{hecho} ({hecho.stat().st_size / 2**20:.1f} MiB)")
 
 

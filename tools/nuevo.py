@@ -173,6 +173,55 @@ PRIMERO = Ejercicio(
 
 EJERCICIOS = [PRIMERO]
 """
+VERDAD = """\
+\"\"\"La verdad de los ejercicios del capítulo $n, por otro camino que el de sus soluciones.\"\"\"
+
+from verdades.tabla import cerca, verdad
+
+
+@verdad("$n.1")
+def _(caso, valor, funcion):
+    (x,) = caso.args
+    return cerca(valor, x + x)
+"""
+BUENAS = """\
+\"\"\"Respuestas buenas, escritas de otra manera. Cada celda es una entrega entera.\"\"\"
+
+# %% $n.1 | la suma consigo
+def first(x):
+    return x + x
+
+# %% $n.1 | una división
+def first(x):
+    return x / 0.5
+
+# %% $n.1 | número por número
+def first(x):
+    return torch.stack([2 * value for value in x])
+"""
+MALAS = """\
+\"\"\"Respuestas equivocadas que no salen del registro. Cada celda es una entrega entera.\"\"\"
+
+# %% $n.1 | suma dos
+def first(x):
+    return x + 2
+
+# %% $n.1 | la mitad
+def first(x):
+    return x / 2
+
+# %% $n.1 | repite en lugar de doblar
+def first(x):
+    return torch.cat([x, x])
+
+# %% $n.1 | solo el primero
+def first(x):
+    return torch.cat([2 * x[:1], x[1:]])
+
+# %% $n.1 | sin signo
+def first(x):
+    return 2 * x.abs()
+"""
 
 
 def ficheros(numero: int, nombre: str, parte: str, titulo: str) -> dict[str, str]:
@@ -183,6 +232,9 @@ def ficheros(numero: int, nombre: str, parte: str, titulo: str) -> dict[str, str
         f"exercises/cap{nn}.py": ESQUELETO,
         f"solutions/cap{nn}.py": SOLUCION,
         f"code/calificador/ejercicios/cap{nn}.py": REGISTRO,
+        f"tests/calificador/verdades/cap{nn}.py": VERDAD,
+        f"tests/calificador/respuestas/buenas/cap{nn}.py": BUENAS,
+        f"tests/calificador/respuestas/malas/cap{nn}.py": MALAS,
     }
     return {
         ruta: Template(x).substitute(NN=nn, n=numero, titulo=titulo)

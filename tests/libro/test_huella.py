@@ -112,6 +112,26 @@ def test_los_comentarios_no_cuentan_salvo_que_se_mire_el_codigo(raiz):
     assert cambia(raiz, "atento/b.py", COMENTADO, "from atento import a")
 
 
+@pytest.mark.parametrize(
+    ("linea", "mira"), [("x = 1  # ¿vale?", False), ("b.x?", True), ("  b??  ", True)]
+)
+def test_una_pregunta_en_un_comentario_no_mira_el_codigo(raiz, linea, mira):
+    celda = f"from atento import b\n{linea}"
+    assert bool(MODULO.MIRA_LAS_FUENTES.search(celda)) == mira
+    if not mira:
+        assert not cambia(raiz, "atento/b.py", COMENTADO, celda)
+
+
+def test_cada_modulo_se_analiza_una_vez(raiz, monkeypatch):
+    """Dos páginas que importan lo mismo no lo leen dos veces."""
+    analizados, de_verdad = [], MODULO.ast.parse
+    monkeypatch.setattr(MODULO.ast, "parse", lambda x: analizados.append(x) or de_verdad(x))
+    (raiz / "code/atento/b.py").write_text("solo_de_esta_prueba = 1\n")
+    for numero in ("04-x", "05-x"):
+        huella(pagina(f"from atento import b\nx = {numero[:2]!r}"), numero, raiz)
+    assert analizados.count("solo_de_esta_prueba = 1\n") == 2  # lo que importa y lo que hace
+
+
 def test_normalizado_conserva_el_codigo():
     assert normalizado("def f():\n    '''D.'''\n") == normalizado("def f():\n    pass\n")
     assert normalizado("x = 'a'") != normalizado("x = 'b'")

@@ -92,7 +92,7 @@ def test_una_entrada_por_seccion():
     ]
     sin_numero = entradas_de(pagina, "apendices/soluciones/cap04", "s.html")
     assert [x[1:3] for x in sin_numero] == [
-        ["El título", ""],
+        ["Soluciones. El título", ""],
         ["Solución del ejercicio Primera parte", "El título"],
         ["Solución del ejercicio Segunda", "El título"],
     ]
@@ -123,7 +123,7 @@ def test_los_ejercicios_se_buscan_por_su_numero():
         ("ej-4-4", "exercise", []),
     ):
         nodo = nodes.admonition("", label=etiqueta, type=tipo, ids=ids)
-        nodo += [nodes.title("", r"(La \sqrt{d})"), nodes.paragraph("", "Se pide.")]
+        nodo += [nodes.title("", r"Ejercicio(La \sqrt{d})"), nodes.paragraph("", "Se pide.")]
         pagina[0] += nodo
     entradas = entradas_de(pagina, "4-x/07-y", "p.html")[1:]
     assert entradas == [["p.html#ej-4-2", "Ejercicio 4.2 La √d", "7. T", "Se pide."]]

@@ -219,12 +219,27 @@ def test_sin_sitio_en_el_disco_no_se_empieza(monkeypatch):
             construir.comprueba_espacio()
 
 
+def test_de_una_pagina_suelta_solo_se_ensenan_sus_avisos():
+    """Lo que está en otra página no es un aviso; lo que no está en ninguna, sí."""
+    falso = "a.md:17: WARNING: 'myst' cross-reference target not found: '{}' [myst.xref_missing]"
+    otra = "a.md:18: WARNING: Unknown source document '{}' [myst.xref_missing]"
+    suyos = [falso.format("no-existe"), otra.format("2-mecanismo/99-no"), "a.md: WARNING: x"]
+    ajenos = [falso.format("refresco-formas"), otra.format("0-preliminares/00-refresco")]
+    assert construir.sin_los_del_resto([*ajenos, *suyos]) == suyos
+    assert construir.sin_los_del_resto(ajenos) == []
+
+
 CUATRO = Capitulo(next(LIBRO.glob("*/04-*.md")))
 
 
 def test_una_pagina_suelta_se_construye_con_sus_avisos(taller, consola, monkeypatch):
     documento = CUATRO.ruta.relative_to(LIBRO).with_suffix("").as_posix()
-    llamadas = finge_sphinx(monkeypatch, 0, "a\nx.md: WARNING: uno\n", f"{documento}.html")
+    llamadas = finge_sphinx(
+        monkeypatch,
+        0,
+        "a\nx.md: WARNING: uno\nx.md: WARNING: target not found: 'refresco-formas'\n",
+        f"{documento}.html",
+    )
     construir.pagina_suelta(CUATRO, consola)
     (orden, entorno), dicho = llamadas[0], consola.export_text()
     assert entorno == {"LIBRO_PAGINA_SUELTA": "1"} and "-W" not in orden

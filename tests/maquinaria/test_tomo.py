@@ -16,6 +16,7 @@ from lxml import etree, html
 from pypdf import PdfReader, PdfWriter
 
 import llevar
+import portada
 import tomo as tomo_modulo
 import tomo_epub
 import tomo_pdf
@@ -425,6 +426,47 @@ def test_la_orden_dice_donde_queda_y_cuanto_ocupa(sitio, tmp_path, monkeypatch, 
     monkeypatch.setattr(sys, "argv", [*orden[:3], str(tmp_path / "nada")])
     with pytest.raises(SystemExit, match="make libro"):
         llevar.main()
+
+
+def test_la_portada_lleva_a_lo_que_esta_al_lado(tmp_path, monkeypatch):
+    """Con un PDF hecho aquí, el enlace es a él; sin él, o al publicar, a la dirección publicada."""
+    monkeypatch.delenv("LIBRO_DIRECCION", raising=False)
+    sitio, carpeta = tmp_path / "html", tmp_path / "llevar"
+    for ruta in (sitio, carpeta):
+        ruta.mkdir()
+    fuera = f"https://p.org/llevar/{portada.NOMBRE}"
+    original = f'<a href="{fuera}.pdf">PDF</a> <a href="{fuera}.epub">EPUB</a> <a href="x.pdf">'
+    (sitio / "intro.html").write_text(original, "utf-8")
+    (carpeta / f"{portada.NOMBRE}.pdf").write_bytes(b"%PDF")
+    monkeypatch.setenv("LIBRO_DIRECCION", "https://p.org")
+    portada.apunta(sitio, carpeta, "https://p.org")
+    assert (sitio / "intro.html").read_text("utf-8") == original
+    monkeypatch.delenv("LIBRO_DIRECCION")
+    for _ in range(2):
+        portada.apunta(sitio, carpeta, "https://p.org")
+        con = (sitio / "intro.html").read_text("utf-8")
+        assert con == original.replace(f"{fuera}.pdf", f"../llevar/{portada.NOMBRE}.pdf")
+    portada.apunta(sitio, None, "https://p.org/")
+    assert (sitio / "intro.html").read_text("utf-8") == original
+
+
+def test_la_orden_enlaza_la_portada_y_el_paquete_no_lleva_el_enlace_de_aqui(
+    sitio, tmp_path, monkeypatch
+):
+    monkeypatch.delenv("LIBRO_DIRECCION", raising=False)
+    monkeypatch.setattr(llevar, "Libro", lambda: SimpleNamespace(sitio="https://p.org"))
+    orden = ["llevar.py", "paquete", "--sitio", str(sitio), "--salida", str(tmp_path / "llevar")]
+    monkeypatch.setattr(sys, "argv", orden)
+    texto = (sitio / "intro.html").read_text("utf-8")
+    enlace = f'<a href="https://p.org/llevar/{portada.NOMBRE}.zip">'
+    (sitio / "intro.html").write_text(texto + enlace, "utf-8")
+    for _ in range(2):
+        llevar.main()
+        assert f"llevar/{portada.NOMBRE}.zip" in (sitio / "intro.html").read_text("utf-8")
+        assert "https://p.org/llevar" not in (sitio / "intro.html").read_text("utf-8")
+        with zipfile.ZipFile(tmp_path / "llevar" / f"{portada.NOMBRE}.zip") as paquete:
+            (dentro,) = [x for x in paquete.namelist() if x.endswith("intro.html")]
+            assert enlace in paquete.read(dentro).decode()
 
 
 @pytest.mark.navegador

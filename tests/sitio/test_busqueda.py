@@ -1,4 +1,4 @@
-"""Cuarenta consultas como las escribe quien lee, con el primer resultado que tiene que salir.
+"""Setenta consultas como las escribe quien lee, con el primer resultado que tiene que salir.
 
 Lo esperado se ha leído: es donde está la respuesta. Una sección se nombra por un trozo de su
 dirección.
@@ -56,6 +56,45 @@ CONSULTAS = {
     # Ejercicios, por su número.
     "ejercicio 4.7": "04-la-atencion-derivada.html#ej-4-7",
     "solución del ejercicio 5.3": "soluciones/cap05.html#",
+    # Capítulos, por su número.
+    "capitulo 7": "07-mascaras.html",
+    "capítulo 12": "12-entrenarlo.html",
+    "cap 7": "07-mascaras.html",
+    "7": "07-mascaras.html",
+    "tema 3": "03-traducir-con-redes-recurrentes.html",
+    "soluciones del capitulo 7": "soluciones/cap07.html",
+    # Plurales, verbos conjugados y preguntas enteras.
+    "gradientes que explotan": "#term-gradiente-explosivo",
+    "gradientes que desaparecen": "#term-gradiente-evanescente",
+    "tokenizadores": "#term-tokenizador",
+    "conexiones residuales": "#term-conexion-residual",
+    "acumular gradientes": "#term-acumulacion-de-gradiente",
+    "mapas de atención": "#term-mapa-de-atencion",
+    "codificaciones posicionales": "#term-codificacion-posicional",
+    "que es un transformer": "#term-Transformer",
+    "por que hay que enmascarar el futuro": "#term-mascara-causal",
+    "como funciona la atencion?": "04-la-atencion-derivada.html",
+    "que diferencia hay entre autoatención y atención cruzada": "#la-atencion-cruzada",
+    "cuantos parametros tiene el transformer": "#los-parametros-uno-a-uno",
+    "como se entrena un transformer": "12-entrenarlo.html#",
+    "coste de la atencion": "04-la-atencion-derivada.html#lo-que-cuesta",
+    "calentamiento de la tasa de aprendizaje": "12-entrenarlo.html#cuanto-avanzar",
+    "norma previa": "10-el-bloque.html#antes-o-despues",
+    "regularización": "#term-desactivacion-aleatoria",
+    "inferencia rapida": "#term-cache-de-claves-y-valores",
+    # Lo que no es del todo del libro: el artículo, las descargas, las páginas.
+    "attention is all you need": "01-lo-que-cambio-en-2017.html",
+    "vaswani": "01-lo-que-cambio-en-2017.html",
+    "alibi": "09-posiciones-relativas-y-longitud.html#",
+    "muestreo top p": "13-generar.html#quitar-la-cola",
+    "generar texto": "13-generar.html",
+    "rey hombre mujer reina": "02-tokens-y-vectores.html#experimento-rey",
+    "descargar pdf": "intro.html#para-llevar",
+    "epub": "intro.html#para-llevar",
+    "como hago los ejercicios": "como-usar.html#resolver-y-corregir",
+    "donde estan las soluciones": "apendices/soluciones.html",
+    "glosario": "apendices/glosario.html",
+    "instalar en windows": "como-usar.html#instalarlo",
 }
 
 
@@ -70,8 +109,8 @@ def primeros(pestana, direccion) -> dict[str, list[str]]:
     )
 
 
-def test_son_al_menos_cuarenta():
-    assert len(CONSULTAS) >= 40
+def test_son_al_menos_setenta():
+    assert len(CONSULTAS) >= 70
 
 
 @pytest.mark.parametrize("consulta", CONSULTAS)

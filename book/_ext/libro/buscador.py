@@ -89,8 +89,8 @@ def entradas_de(documento: nodes.document, docname: str, direccion: str) -> list
             continue  # los contenidos de teoremas y ejercicios ya van en su sección
         ancla = "" if seccion is principal else "#" + seccion["ids"][0]
         titulo = _titulo(seccion)
-        if re.match(r"apendices/soluciones/cap", docname) and ancla:
-            titulo = f"Solución del ejercicio {titulo}"
+        if re.match(r"apendices/soluciones/cap", docname):
+            titulo = f"Solución del ejercicio {titulo}" if ancla else f"Soluciones. {titulo}"
         salida.append(
             [direccion + ancla, titulo, "" if seccion is principal else pagina, texto_de(seccion)]
         )
@@ -105,7 +105,7 @@ def _ejercicios(documento: nodes.document, direccion: str, pagina: str) -> list[
             r"ej-(\d+)-(\d+)", nodo.get("label", "") if nodo.get("type") == "exercise" else ""
         )
         if encaje and nodo["ids"]:
-            nombre = sin_tex(nodo[0].astext().strip("() "))
+            nombre = sin_tex(nodo[0].astext().removeprefix("Ejercicio").strip("() "))
             titulo = f"Ejercicio {encaje[1]}.{encaje[2]} {nombre}".strip()
             salida.append([f"{direccion}#{nodo['ids'][0]}", titulo, pagina, texto_de(nodo)])
     return salida

@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
 
@@ -25,7 +25,7 @@ DISTRIBUCIONES = ("torch", "numpy", "matplotlib")
 PAQUETES = ("atento", "calificador")
 MIRA_LAS_FUENTES = re.compile(
     r"getsource|getdoc|getcomments|__doc__|linecache|format_exc|print_exc"
-    r"|(?<![.\w])help\(|\w\?\s*$",
+    r"|(?<![.\w])help\(|^[ \t]*[\w.]+\?{1,2}[ \t]*$",
     re.MULTILINE,
 )
 IMPORTA_AL_VUELO = re.compile(
@@ -53,11 +53,9 @@ class Fuentes:
         ``desde`` es el paquete respecto del que se leen las importaciones relativas. Un código que
         no se puede leer, o que importa al vuelo, los usa todos.
         """
-        try:
-            arbol = ast.parse(codigo)
-        except SyntaxError:
+        nombres = _importa(codigo, desde)
+        if nombres is None:
             return set(self.modulos), set()
-        nombres = {x for nodo in ast.walk(arbol) for x in _nombres(nodo, desde)}
         propios = {m for nombre in nombres for m in self._con_padres(nombre)}
         if IMPORTA_AL_VUELO.search(codigo):
             paquete = desde.partition(".")[0]
@@ -79,10 +77,15 @@ class Fuentes:
             vistos.add(modulo)
             ruta = self.modulos[modulo]
             paquete = modulo if ruta.name == "__init__.py" else modulo.rpartition(".")[0]
-            propios, otros = self.importados(ruta.read_text(encoding="utf-8"), paquete)
+            propios, otros = self.importados(self.textos[modulo], paquete)
             fuera |= otros
             pendientes |= propios - vistos
         return vistos, fuera
+
+    @cached_property
+    def textos(self) -> dict[str, str]:
+        """El código de cada módulo, leído una vez."""
+        return {m: ruta.read_text(encoding="utf-8") for m, ruta in self.modulos.items()}
 
     @cached_property
     def datos(self) -> list[Path]:
@@ -110,10 +113,21 @@ class Fuentes:
         suyo = re.search(r"-(\d\d)$", dato.stem)
         if suyo:
             return suyo[1] == numero or re.search(rf"['\"]{suyo[1]}['\"]", codigo) is not None
-        nombran = {
-            m for m, ruta in self.modulos.items() if dato.name in ruta.read_text(encoding="utf-8")
-        }
+        nombran = {m for m, texto in self.textos.items() if dato.name in texto}
         return not nombran or bool(nombran & modulos)
+
+
+@cache
+def _importa(codigo: str, desde: str) -> frozenset[str] | None:
+    """Los nombres que importa un código, o ``None`` si no se puede leer.
+
+    Se guarda por el texto: varias páginas de una construcción importan los mismos módulos.
+    """
+    try:
+        arbol = ast.parse(codigo)
+    except SyntaxError:
+        return None
+    return frozenset(x for nodo in ast.walk(arbol) for x in _nombres(nodo, desde))
 
 
 def _nombres(nodo: ast.AST, desde: str) -> Iterable[str]:
@@ -129,6 +143,7 @@ def _nombres(nodo: ast.AST, desde: str) -> Iterable[str]:
     return [base, *(f"{base}.{alias.name}" for alias in nodo.names)]
 
 
+@cache
 def normalizado(codigo: str) -> str:
     """El código sin comentarios, docstrings ni espacios: lo que decide qué hace.
 
@@ -160,7 +175,7 @@ def huella(texto: str, nombre: str = "", raiz: Path | None = None) -> str:
     fuentes = Fuentes(Path(raiz) if raiz is not None else Path(__file__).resolve().parents[3])
     codigo = celdas_de(texto)
     modulos, fuera = fuentes.alcance(codigo)
-    leidos = {m: fuentes.modulos[m].read_text(encoding="utf-8") for m in sorted(modulos)}
+    leidos = {m: fuentes.textos[m] for m in sorted(modulos)}
     al_pie_de_la_letra = _ensena_errores(texto) or any(
         map(MIRA_LAS_FUENTES.search, (codigo, *leidos.values()))
     )
