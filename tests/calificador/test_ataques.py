@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
 import socket
 import tempfile
 import time
@@ -228,6 +229,7 @@ def test_un_cigoto_muerto_no_deja_entregas(nivel):
         al_final.callback(zigoto.cierra)
         abierta = zigoto.abre(Limites())
         al_final.callback(abierta.cierra)
+        al_final.callback(shutil.rmtree, abierta.carpeta)  # nadie más la borra ya
         saludo = {"orden": "analiza", "celdas": [], "nombre": "x", "prohibido": []}
         abierta.pide(saludo, {}, 20)  # contesta ya desde dentro de la jaula
         cigoto = psutil.Process(zigoto.pid)
