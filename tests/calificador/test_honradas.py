@@ -75,6 +75,19 @@ def masked_softmax(s, m):
     ),
     (
         "91.1",
+        "importa la biblioteca entera",
+    ): (
+        """
+import importlib, pkgutil
+import atento
+for modulo in pkgutil.walk_packages(atento.__path__, "atento."):
+    importlib.import_module(modulo.name)
+def masked_softmax(s, m):
+    return torch.softmax(s.masked_fill(~m, -1e300), -1) * m.any(-1, keepdim=True)
+"""
+    ),
+    (
+        "91.1",
         "importa tarde y usa ficheros, hilos y dataclasses",
     ): (
         """

@@ -32,6 +32,9 @@ BIBLIOTECAS = (
     "matplotlib",
     "ipython",
     "tqdm",
+    "regex",
+    "msgspec",
+    "scikit-learn",
 )
 AJENAS = ("site-packages", "dist-packages")
 _DEL_SISTEMA = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
