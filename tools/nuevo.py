@@ -284,7 +284,7 @@ def crea(numero: int, nombre: str, parte: str, titulo: str, raiz: Path = RAIZ) -
     indice = raiz / "book" / "_toc.yml"
     texto = con_entrada(indice.read_text(encoding="utf-8"), parte, f"{numero:02d}-{nombre}")
     for ruta, contenido in nuevos.items():
-        ruta.parent.mkdir(exist_ok=True)
+        ruta.parent.mkdir(parents=True, exist_ok=True)
         ruta.write_text(contenido, encoding="utf-8")
     indice.write_text(texto, encoding="utf-8")
     return [*nuevos, indice, *escribe_apendices(raiz)]

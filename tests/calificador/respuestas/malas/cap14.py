@@ -770,6 +770,16 @@ def hits_by_view(scores, values, labels, place):
         rates.append((written.gather(1, top) == labels)[place >= 0].double().mean())
     return torch.stack(rates)
 
+# %% 14.12 | tapa el sitio del paso y no el que le toca
+def hits_by_view(scores, values, labels, place):
+    steps, keys = scores.shape[-2:]
+    own = (torch.arange(keys) == torch.arange(steps)[:, None]).expand_as(scores)
+    rates = []
+    for hidden in (torch.zeros_like(own), own, ~own):
+        right = (scores.masked_fill(hidden, -torch.inf).softmax(-1) @ values).argmax(-1) == labels
+        rates.append(right[place >= 0].double().mean())
+    return torch.stack(rates)
+
 # %% 14.12 | tapa con un cero
 def hits_by_view(scores, values, labels, place):
     own = torch.arange(scores.shape[-1]) == place[..., None]
