@@ -142,22 +142,10 @@ def _sentence(
 
 def _arc(canvas: Canvas, start: Point, to: float, weight: float, lift: float) -> None:
     """Un arco con punta en quien es atendida; si es ella misma, un lazo."""
-    x, y = start
     width = 0.9 + 3.4 * weight
     alpha = round(0.35 + 0.65 * weight, 2)
-    if x == to:
-        points = [(x - 5, y), (x - 20, y - 32), (x + 20, y - 32), (x + 5, y)]
-    else:
-        side = 1 if to > x else -1
-        height = 1.33 * lift * abs(to - x) + 14
-        points = [
-            (x + 4 * side, y),
-            (x + 6 * side, y - height),
-            (to - 8 * side, y - height),
-            (to - 4 * side, y),
-        ]
     canvas.arrow(
-        points,
+        _arc_points(start, to, lift),
         curved=True,
         color=WEIGHT,
         width=width,
@@ -165,6 +153,25 @@ def _arc(canvas: Canvas, start: Point, to: float, weight: float, lift: float) ->
         order=1 + weight,
         head=6.5 + 5 * weight,
     )
+
+
+def _arc_points(start: Point, to: float, lift: float) -> list[Point]:
+    """Los cuatro puntos de Bézier de un arco, o de un lazo."""
+    x, y = start
+    if x == to:
+        return [(x - 5, y), (x - 20, y - 32), (x + 20, y - 32), (x + 5, y)]
+    side = 1 if to > x else -1
+    height = 1.33 * lift * abs(to - x) + 14
+    above = [(x + 6 * side, y - height), (to - 8 * side, y - height)]
+    return [(x + 4 * side, y), *above, (to - 4 * side, y)]
+
+
+def _passes(points: list[Point], middle: Point, room: Point) -> bool:
+    """Dice si una curva de Bézier pasa por el rectángulo de centro ``middle``."""
+    t = np.linspace(0, 1, 200)[:, None]
+    a, b, c, d = (np.array(point) for point in points)
+    curve = (1 - t) ** 3 * a + 3 * (1 - t) ** 2 * t * b + 3 * (1 - t) * t**2 * c + t**3 * d
+    return bool((np.abs(curve - np.array(middle)) < np.array(room)).all(-1).any())
 
 
 def _numbers(
@@ -194,14 +201,19 @@ def _numbers_above(
     base: float,
     lift: float,
 ) -> None:
-    """El peso, encima de su arco, si el arco de la palabra de al lado no pasa por ahí."""
+    """El peso, encima de su arco, si no pasa otro por ahí ni lleva un número al lado."""
     for j in {j for _, j in pairs if j != row}:
         side = 1 if j > row else -1
         if {j + side, j + 2 * side} & {other for _, other in pairs}:
             continue
         height = 0.75 * (1.33 * lift * abs(centers[j] - centers[row]) + 14)
-        middle = (centers[j] + centers[row]) / 2
-        canvas.text(middle, base - height - 9, number(float(weights[j]), ".2f"), color=WEIGHT)
+        middle = (centers[j] + centers[row]) / 2, base - height - 9
+        text = number(float(weights[j]), ".2f")
+        room = measure(text) / 2 + 1, 7.0
+        others = {other for _, other in pairs if other != j}
+        arcs = (_arc_points((centers[row], base), centers[other], lift) for other in others)
+        if not any(_passes(points, middle, room) for points in arcs):
+            canvas.text(*middle, text, color=WEIGHT)
 
 
 def _threads(

@@ -211,7 +211,7 @@ class _TensorDrawing:
         self.left += max(0.0, (PAGE - self.left - 12 - used) / 3)
         self.turn = self._turned_columns()
         crowded = self.panels > 1 or self.sheets > 1 or self.col_labels
-        bare = 24 if len(self.sizes) == 3 else 8  # sin nombre, el rótulo del lote va encima
+        bare = 24 if len(self.sizes) >= 3 else 8  # sin nombre, el rótulo del lote va encima
         self.top = (26 if self.name and crowded else 24 if self.name else bare) + depth + self.turn
         self.top += 26 if self.panels > 1 else 8 if self.sheets > 1 else 0
 
