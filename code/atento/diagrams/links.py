@@ -156,7 +156,7 @@ def _arc(canvas: Canvas, start: Point, to: float, weight: float, lift: float) ->
 
 
 def _arc_points(start: Point, to: float, lift: float) -> list[Point]:
-    """Los cuatro puntos de Bézier de un arco, o de un lazo."""
+    """Los cuatro puntos de la curva de un arco, o de un lazo."""
     x, y = start
     if x == to:
         return [(x - 5, y), (x - 20, y - 32), (x + 20, y - 32), (x + 5, y)]
@@ -167,7 +167,7 @@ def _arc_points(start: Point, to: float, lift: float) -> list[Point]:
 
 
 def _passes(points: list[Point], middle: Point, room: Point) -> bool:
-    """Dice si una curva de Bézier pasa por el rectángulo de centro ``middle``."""
+    """Dice si la curva de esos cuatro puntos pasa por el rectángulo de centro ``middle``."""
     t = np.linspace(0, 1, 200)[:, None]
     a, b, c, d = (np.array(point) for point in points)
     curve = (1 - t) ** 3 * a + 3 * (1 - t) ** 2 * t * b + 3 * (1 - t) * t**2 * c + t**3 * d
