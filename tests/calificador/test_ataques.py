@@ -14,9 +14,12 @@ import hashlib
 import os
 import shutil
 import socket
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
+from unittest import mock
 
 import psutil
 import pytest
@@ -247,3 +250,16 @@ def test_se_barren_las_carpetas_de_procesos_muertos():
     (huerfana / "resto").write_text("x")
     canal.barre()
     assert not huerfana.exists()
+
+
+def test_se_recoge_a_quien_se_mata():
+    """No queda de zombi; y si el sistema tarda en enterrarlo, no se cae la corrección."""
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as matado:
+        matado.kill()
+        canal.recoge(matado)
+        assert matado.returncode == -9
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as lento:
+        with pytest.MonkeyPatch.context() as parche:
+            parche.setattr(lento, "wait", mock.Mock(side_effect=subprocess.TimeoutExpired("x", 5)))
+            canal.recoge(lento)
+        lento.kill()

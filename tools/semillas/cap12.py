@@ -57,6 +57,8 @@ RUNS_12: dict[str, dict[str, Any]] = {
 RECURRENT_12: dict[str, dict[str, Any]] = {
     "recurrent-600": {"steps": 600, "clauses": MIXED, "seeds": 10},
     "recurrent-900": {"steps": 900, "clauses": MIXED, "seeds": 10},
+    # Con sus 1200 pasos; las tres primeras semillas son las del capítulo 3.
+    "recurrent-up-to-three": {"steps": 1200, "clauses": UP_TO_THREE, "seeds": 10},
 }
 SCHEDULES_12: dict[str, Any] = {
     "steps": 300,
@@ -70,7 +72,7 @@ SCHEDULES_12: dict[str, Any] = {
     "names": ["none", "constant", "noam", "cosine", "stable"],
     "evaluation_size": 200,
 }
-RAMP_12: dict[str, Any] = {"rate": 0.01, "names": ["none", "constant"], "seeds": 10}
+RAMP_12: dict[str, Any] = {"rates": [0.001, 0.01], "names": ["none", "constant"], "seeds": 10}
 
 
 def _config_12(**changes: Any) -> Seq2SeqConfig:
@@ -268,10 +270,11 @@ def schedules() -> list[dict[str, Any]]:
 
 
 def ramp() -> list[dict[str, Any]]:
-    """La tasa constante, con rampa y sin ella, con más semillas."""
+    """La tasa constante, con rampa y sin ella, con más semillas: la menor tasa y la mayor."""
     return [
-        tried(name, norm, RAMP_12["rate"], RAMP_12["seeds"])
+        tried(name, norm, rate, RAMP_12["seeds"])
         for norm in ("pre", "post")
+        for rate in RAMP_12["rates"]
         for name in RAMP_12["names"]
     ]
 

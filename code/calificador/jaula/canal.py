@@ -309,6 +309,12 @@ def arranca_pronto(nivel: str, *, completo: bool = False) -> Zigoto | ArranqueFr
 # --- El cigoto visto desde el padre ---------------------------------------------------------------
 
 
+def recoge(matado: subprocess.Popen) -> None:
+    """Espera a quien se ha matado; si tarda en morir, no es cosa de la entrega."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        matado.wait(timeout=5)
+
+
 class Zigoto:
     """Arranca un cigoto y abre en él una entrega cada vez. Se usa con ``with`` o se cierra con
     ``cierra``.
@@ -398,7 +404,7 @@ class Zigoto:
             self._proceso.wait(timeout=5)
         except subprocess.TimeoutExpired:
             self._proceso.kill()
-            self._proceso.wait(timeout=5)
+            recoge(self._proceso)
 
 
 class ArranqueFrio:
@@ -477,7 +483,7 @@ class CanalFrio:
         for tuberia in (self.proceso.stdin, self.proceso.stdout):
             with contextlib.suppress(OSError):
                 tuberia.close()
-        self.proceso.wait(timeout=5)
+        recoge(self.proceso)
 
 
 # --- Qué nivel hay aquí ---------------------------------------------------------------------------

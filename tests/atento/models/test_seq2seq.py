@@ -1,6 +1,7 @@
 """El Transformer entero: igual al de PyTorch y a Marian, con caché o sin ella, ciego al relleno."""
 
 import copy
+import shutil
 from dataclasses import FrozenInstanceError, asdict, replace
 
 import pytest
@@ -23,6 +24,8 @@ SOURCE = torch.tensor([[3, 4, 5, 6, 2], [7, 8, 2, 0, 0]])
 TARGET = torch.tensor([[1, 3, 4, 5], [1, 9, 0, 0]])
 SCHEMES = [("sinusoidal", "none"), ("learned", "none"), ("rotary", "rotary"), ("t5", "t5")]
 SCHEMES += [("alibi", "alibi"), ("shaw", "shaw"), ("none", "rotary"), ("none", "none")]
+# «inductor» escribe el programa en C++: hace falta un compilador.
+BACKENDS = ["aot_eager", *(["inductor"] if shutil.which("g++") or shutil.which("cl") else [])]
 EVERY = pytest.mark.parametrize(("own", "cross"), SCHEMES)
 
 
@@ -444,11 +447,13 @@ def test_learns_to_reverse():
 # --- Compilar, precisión y dispositivos -----------------------------------------------------------
 
 
-def test_compiled_whole():
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_compiled_whole(backend):
+    """También con el compilador de verdad, que escribe el programa en C++."""
     torch.compiler.reset()
     layers = {"n_encoder_layers": 1, "n_decoder_layers": 1}
     net = model(positions="rotary", cross_positions="t5", **layers)
-    compiled = torch.compile(net, backend="aot_eager", fullgraph=True)
+    compiled = torch.compile(net, backend=backend, fullgraph=True)
     logits, expected = compiled(SOURCE, TARGET), net(SOURCE, TARGET)
     close(logits, expected)
     mine = torch.autograd.grad(weighted(logits), list(net.parameters()))
