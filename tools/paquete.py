@@ -4,9 +4,12 @@ conexión.
 
 from __future__ import annotations
 
+import shutil
 import time
 import zipfile
 from pathlib import Path
+
+from portada import de_viaje, recientes
 
 # Lo que solo sirve a quien construye o a un servidor.
 SOBRA = {".buildinfo", ".nojekyll", "objects.inv", "searchindex.js", "fontawesome.js"}
@@ -26,13 +29,34 @@ def ficheros(sitio: Path) -> list[Path]:
 
 
 def empaqueta(sitio: Path, salida: Path) -> Path:
-    """Escribe el ``.zip``, con todo dentro de una carpeta que se llama como él."""
+    """Escribe el ``.zip``, con todo dentro de una carpeta que se llama como él.
+
+    Si junto a él están el PDF y el EPUB de estas mismas páginas, van dentro, y la portada lleva a
+    ellos.
+    """
+    llevados = recientes(sitio, salida.parent)
     salida.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(salida, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as destino:
-        for ruta in ficheros(sitio):
-            nombre = f"{salida.stem}/{ruta.relative_to(sitio).as_posix()}"
-            fecha = max(time.gmtime(ruta.stat().st_mtime)[:6], (1980, 1, 1, 0, 0, 0))
-            dato = zipfile.ZipInfo(nombre, fecha)
-            dato.external_attr = 0o644 << 16
-            destino.writestr(dato, ruta.read_bytes(), zipfile.ZIP_DEFLATED, 9)
+    a_medias = salida.with_suffix(".zip.parcial")
+    try:
+        with zipfile.ZipFile(a_medias, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as destino:
+            for ruta in ficheros(sitio):
+                nombre, contenido = ruta.relative_to(sitio).as_posix(), ruta.read_bytes()
+                if nombre == "intro.html":
+                    contenido = de_viaje(contenido.decode(), llevados).encode()
+                dato = _dato(f"{salida.stem}/{nombre}", ruta)
+                destino.writestr(dato, contenido, zipfile.ZIP_DEFLATED, 9)
+            for ruta in llevados:
+                dato = _dato(f"{salida.stem}/llevar/{ruta.name}", ruta)
+                with ruta.open("rb") as origen, destino.open(dato, "w") as dentro:
+                    shutil.copyfileobj(origen, dentro)  # a trozos; comprimido ya lo está
+        a_medias.replace(salida)
+    finally:
+        a_medias.unlink(missing_ok=True)
     return salida
+
+
+def _dato(nombre: str, ruta: Path) -> zipfile.ZipInfo:
+    fecha = max(time.gmtime(ruta.stat().st_mtime)[:6], (1980, 1, 1, 0, 0, 0))
+    dato = zipfile.ZipInfo(nombre, fecha)
+    dato.external_attr = 0o644 << 16
+    return dato

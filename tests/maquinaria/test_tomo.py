@@ -458,15 +458,65 @@ def test_la_orden_enlaza_la_portada_y_el_paquete_no_lleva_el_enlace_de_aqui(
     orden = ["llevar.py", "paquete", "--sitio", str(sitio), "--salida", str(tmp_path / "llevar")]
     monkeypatch.setattr(sys, "argv", orden)
     texto = (sitio / "intro.html").read_text("utf-8")
-    enlace = f'<a href="https://p.org/llevar/{portada.NOMBRE}.zip">'
+    enlace = f'<li><p><a href="https://p.org/llevar/{portada.NOMBRE}.zip">Página</a>: x.</p></li>'
     (sitio / "intro.html").write_text(texto + enlace, "utf-8")
     for _ in range(2):
         llevar.main()
         assert f"llevar/{portada.NOMBRE}.zip" in (sitio / "intro.html").read_text("utf-8")
         assert "https://p.org/llevar" not in (sitio / "intro.html").read_text("utf-8")
-        with zipfile.ZipFile(tmp_path / "llevar" / f"{portada.NOMBRE}.zip") as paquete:
-            (dentro,) = [x for x in paquete.namelist() if x.endswith("intro.html")]
-            assert enlace in paquete.read(dentro).decode()
+        assert dentro(tmp_path / "llevar") == texto + "<li><p>Página: es esta.</p></li>\n"
+
+
+def dentro(carpeta, fichero="intro.html"):
+    """Lo que lleva el zip de una carpeta."""
+    with zipfile.ZipFile(carpeta / f"{portada.NOMBRE}.zip") as paquete:
+        return paquete.read(f"{portada.NOMBRE}/{fichero}").decode()
+
+
+def renglon(que, direccion="https://p.org/llevar"):
+    """Una línea de «Para llevar», como la escribe el libro."""
+    enlace = f'<a class="reference external" href="{direccion}/{portada.NOMBRE}.{que}">{que}</a>'
+    return f"<li><p>{enlace}: para algo.</p></li>\n"
+
+
+@pytest.mark.parametrize("publicada", ["", "https://p.org"])
+def test_el_zip_lleva_el_pdf_y_el_epub_que_no_son_anteriores_a_las_paginas(
+    sitio, tmp_path, monkeypatch, publicada
+):
+    """Y la portada de dentro lleva a ellos; a los demás, solo si están publicados."""
+    carpeta = tmp_path / "llevar"
+    carpeta.mkdir()
+    monkeypatch.setenv("LIBRO_DIRECCION", publicada)
+    for pagina in sitio.rglob("*.html"):
+        os.utime(pagina, (1_700_000_000, 1_700_000_000))
+    todos = {que: renglon(que) for que in ("pdf", "epub", "zip")}
+    (sitio / "intro.html").write_text("<ul>" + "".join(todos.values()) + "</ul>", "utf-8")
+    for que, fecha in (("pdf", 1_700_000_000), ("epub", 1_699_999_999)):  # el segundo, viejo
+        hecho = carpeta / f"{portada.NOMBRE}.{que}"
+        hecho.write_text(f"el {que}", "utf-8")
+        os.utime(hecho, (fecha, fecha))
+    empaqueta(sitio, carpeta / f"{portada.NOMBRE}.zip")
+    epub = todos["epub"] if publicada else ""
+    esta = "<li><p>zip: es esta.</p></li>\n"
+    assert dentro(carpeta) == f"<ul>{renglon('pdf', 'llevar')}{epub}{esta}</ul>"
+    assert dentro(carpeta, f"llevar/{portada.NOMBRE}.pdf") == "el pdf"
+    with zipfile.ZipFile(carpeta / f"{portada.NOMBRE}.zip") as paquete:
+        assert not [nombre for nombre in paquete.namelist() if nombre.endswith(".epub")]
+
+
+def test_un_zip_que_no_se_acaba_no_se_lleva_por_delante_el_anterior(sitio, tmp_path, monkeypatch):
+    salida = tmp_path / "llevar" / f"{portada.NOMBRE}.zip"
+    salida.parent.mkdir()
+    salida.write_bytes(b"el de antes")
+
+    def falla(*_):
+        raise OSError("no queda sitio")
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", falla)
+    with pytest.raises(OSError, match="no queda sitio"):
+        empaqueta(sitio, salida)
+    assert list(salida.parent.iterdir()) == [salida]
+    assert salida.read_bytes() == b"el de antes"
 
 
 @pytest.mark.navegador
