@@ -86,11 +86,11 @@ async def _con_plazo(cliente: NotebookClient, corte: threading.Event) -> None:
 
 
 async def _abandona(cliente: NotebookClient, tarea: asyncio.Future) -> None:
-    """Deja una ejecución a medias y acaba con su núcleo, sin esperar a ninguno de los dos más de lo
-    suyo. Lo que falle al cerrar no tapa la razón por la que se cierra.
+    """Deja una ejecución a medias y acaba con su núcleo, sin esperar a ninguno de los dos más de
+    ``LIMITE_CIERRE``. Lo que falle al cerrar no tapa la razón por la que se cierra.
     """
     tarea.cancel()
-    await asyncio.wait([tarea], timeout=LIMITE_CIERRE / 2)
+    await asyncio.wait([tarea], timeout=LIMITE_CIERRE)
     pendientes = [tarea]
     if cliente.km is not None:
         cierre = asyncio.ensure_future(cliente.km.shutdown_kernel(now=True))
@@ -170,7 +170,7 @@ def ejecuta_pendientes(lista: list[Capitulo], consola: Console) -> list[str]:
             fallos = [queja for f in as_completed(futuros) if (queja := _recoge(f, futuros[f]))]
         except BaseException:
             corte.set()
-            grupo.shutdown(wait=False, cancel_futures=True)
+            grupo.shutdown(cancel_futures=True)
             raise
     if fallos:
         raise CapituloRoto("\n\n".join(fallos))

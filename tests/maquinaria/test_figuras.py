@@ -26,6 +26,8 @@ def _dentro(svg: str) -> str:
         ('<path style="fill:red;stroke-linejoin:round;stroke-linecap:butt"/>', f"<path {ROJO}/>"),
         ('<path style="fill:var(--atento-ink, #1b1f24)"/>',
          '<path style="fill:var(--atento-ink)"/>'),
+        (f"<g><path {ROJO}/></g><text>a</text>", f"<path {ROJO}/><text>a</text>"),
+        (f'<path d="M 1 2 L 1 4 z" {ROJO}/>', f'<path d="M1 2v2z" {ROJO}/>'),
         (f'<path clip-path="url(#a)" {ROJO}/>' * 2,
          f'<g {ROJO} clip-path="url(#a)"><path/><path/></g>'),
     ],
@@ -63,6 +65,12 @@ def test_lo_que_se_queda_como_estaba(igual):
 )
 def test_el_trazo_es_exacto_o_no_se_toca(trazo, corto):
     assert relativo(trazo) == corto
+
+
+@pytest.mark.parametrize("trazo", ["M 1", "M 1 2 L 3", "M 1 2 C 1 2 3 4 5"])
+def test_un_trazo_al_que_le_falta_un_numero_no_se_da_por_bueno(trazo):
+    with pytest.raises(ValueError, match="shorter"):
+        relativo(trazo)
 
 
 def test_solo_cambian_las_figuras_y_pierden_la_hoja_de_los_cuadernos():
