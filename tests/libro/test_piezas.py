@@ -187,6 +187,18 @@ def test_los_datos_del_buscador_se_escriben_solo_en_html(tmp_path):
     assert (tmp_path / "libro_static/glosario.js").read_text().startswith("window.GLOSARIO={};")
 
 
+def test_el_buscador_se_conecta_con_quien_escribe_sus_datos(monkeypatch):
+    conexiones, guiones, escritos = {}, [], []
+    monkeypatch.setattr(buscador, "_escribir", lambda app, env: escritos.append(env))
+    app = SimpleNamespace(
+        connect=conexiones.__setitem__, add_js_file=lambda nombre, **_: guiones.append(nombre)
+    )
+    buscador.setup(app)
+    assert conexiones["builder-inited"] is buscador._conectar and guiones == ["glosario.js"]
+    conexiones["env-updated"](app, "entorno")
+    assert escritos == ["entorno"]
+
+
 GUIONES = (
     '<p>a</p>\n<script src="_static/searchtools.js?v=1"></script><script src="otro.js"></script>'
 )
@@ -852,6 +864,33 @@ def test_al_enunciado_le_siguen_el_ejemplo_las_pistas_y_la_solucion(directiva_de
     assert solucion["etiqueta"] == "sol-4-1" and dependencias == ["cap04.py"]
     muestras[0] = None  # enseñar la salida sería dar la respuesta
     assert [x for x in cuerpo() if "ejemplo" in x.get("classes", [])] == []
+
+
+@pytest.mark.parametrize(
+    ("etiqueta", "titulo", "opciones", "decorado"),
+    [
+        ("ej-4-1", "Ejercicio", {"class": ["propia"]}, ["4.1"]),
+        ("ra-4-2", "Razonamiento 4.2", {"class": ["propia", "razonamiento"], "nonumber": None}, []),
+        ("otra", "Ejercicio", {"class": ["propia"]}, []),
+    ],
+)
+def test_la_etiqueta_dice_si_es_ejercicio_o_razonamiento(
+    directiva_de_ejercicio, monkeypatch, etiqueta, titulo, opciones, decorado
+):
+    directiva, decorados = directiva_de_ejercicio[0], []
+    nodo, registrado = (
+        nodes.container("", nodes.title("", "Ejercicio"), label=etiqueta) for _ in range(2)
+    )
+    directiva.env.sphinx_exercise_registry = {etiqueta: {"node": registrado}}
+    directiva.options = {"label": etiqueta, "class": ["propia"]}
+    monkeypatch.setattr(ejercicios.ExerciseDirective, "run", lambda _: [nodo])
+    monkeypatch.setattr(directiva, "_decorar", lambda _, numero: decorados.append(numero))
+    assert directiva.run() == [nodo] and directiva.options == {"label": etiqueta, **opciones}
+    assert nodo[0].astext() == registrado[0].astext() == titulo and decorados == decorado
+    if not decorado and titulo != "Ejercicio":
+        assert nodo["title"] == registrado["title"] == titulo
+    monkeypatch.setattr(ejercicios.ExerciseDirective, "run", lambda _: [])  # estaba repetida
+    assert directiva.run() == []
 
 
 @pytest.mark.parametrize(("numero", "de_quien_depende"), [("4.9", ["cap04.py"]), ("99.1", [])])
