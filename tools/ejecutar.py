@@ -24,6 +24,8 @@ from capitulos import Capitulo, abre_cache, capitulos, en_cache, guarda_en_cache
 LIMITE_CELDA = 600  # segundos
 LIMITE_ARRANQUE = 60
 LIMITE_CAPITULO = 1800
+LIMITE_SALIDAS = 60  # por lo último que escribió una celda que ya ha respondido
+LIMITE_CIERRE = 10
 HILOS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
@@ -54,6 +56,9 @@ def _cliente(
         cuaderno,
         timeout=LIMITE_CELDA,
         startup_timeout=LIMITE_ARRANQUE,
+        # De serie espera 4 s las salidas y, si no llegan, sigue sin ellas: se guardarían a medias.
+        iopub_timeout=LIMITE_SALIDAS,
+        raise_on_iopub_timeout=True,
         shutdown_kernel="immediate",
         kernel_name="python3",
         record_timing=False,  # entraría en la huella de la caché
@@ -64,23 +69,36 @@ def _cliente(
 
 
 async def _con_plazo(cliente: NotebookClient, corte: threading.Event) -> None:
-    """Ejecuta el cuaderno; deja de esperar si vence el plazo del capítulo o alguien pide el
-    corte."""
+    """Ejecuta el cuaderno; deja de esperar si vence el plazo del capítulo o alguien pide el corte.
+
+    Lo que acaba mientras tanto vale: el plazo y el corte son para lo que sigue en marcha.
+    """
     tarea = asyncio.ensure_future(cliente.async_execute())
     fin = time.monotonic() + LIMITE_CAPITULO
     while not tarea.done():
         await asyncio.wait([tarea], timeout=0.5)
-        if corte.is_set() or time.monotonic() > fin:
-            tarea.cancel()
-            await asyncio.wait([tarea], timeout=5)
-            if tarea.done() and not tarea.cancelled():
-                tarea.exception()  # leída: si no, asyncio la enseña con su traza al acabar
-            if cliente.km is not None:
-                await asyncio.wait_for(cliente.km.shutdown_kernel(now=True), 10)
+        if not tarea.done() and (corte.is_set() or time.monotonic() > fin):
+            await _abandona(cliente, tarea)
             raise Cortado(
                 "interrumpido" if corte.is_set() else f"el capítulo pasa de {LIMITE_CAPITULO} s"
             )
     tarea.result()
+
+
+async def _abandona(cliente: NotebookClient, tarea: asyncio.Future) -> None:
+    """Deja una ejecución a medias y acaba con su núcleo, sin esperar a ninguno de los dos más de
+    ``LIMITE_CIERRE``. Lo que falle al cerrar no tapa la razón por la que se cierra.
+    """
+    tarea.cancel()
+    await asyncio.wait([tarea], timeout=LIMITE_CIERRE)
+    pendientes = [tarea]
+    if cliente.km is not None:
+        cierre = asyncio.ensure_future(cliente.km.shutdown_kernel(now=True))
+        await asyncio.wait([cierre], timeout=LIMITE_CIERRE)
+        pendientes.append(cierre)
+    for una in pendientes:
+        if una.done() and not una.cancelled():
+            una.exception()  # leída: si no, asyncio la enseña con su traza al acabar
 
 
 def ejecuta(
@@ -104,9 +122,7 @@ def ejecuta(
             f"{capitulo.ruta.name}: el núcleo ha muerto en una celda (¿memoria?).\n{error}"
         ) from error
     except TimeoutError as error:
-        raise CapituloRoto(
-            f"{capitulo.ruta.name}: una celda pasa de {LIMITE_CELDA} s.\n{error}"
-        ) from error
+        raise CapituloRoto(f"{capitulo.ruta.name}: {_que_vencio(error)}.\n{error}") from error
     except Cortado as error:
         raise CapituloRoto(f"{capitulo.ruta.name}: {error}.") from error
     except RuntimeError as error:
@@ -118,6 +134,13 @@ def ejecuta(
     finally:
         atexit.unregister(cliente._cleanup_kernel)  # ya no hay núcleo que cerrar al salir
     return cuaderno, time.perf_counter() - inicio
+
+
+def _que_vencio(error: TimeoutError) -> str:
+    """Cuál de los dos plazos de una celda ha vencido: el suyo o el de sus salidas."""
+    if "IOPub" in str(error):
+        return f"las salidas de una celda no llegan en {LIMITE_SALIDAS} s"
+    return f"una celda pasa de {LIMITE_CELDA} s"
 
 
 def numero_de_celdas(cuaderno: nbformat.NotebookNode) -> int:
@@ -138,15 +161,16 @@ def ejecuta_pendientes(lista: list[Capitulo], consola: Console) -> list[str]:
     corte, fallos = threading.Event(), []
     with barra(consola) as progreso, ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as grupo:
         futuros: dict[Future, Capitulo] = {}
-        for capitulo in pendientes:
-            tarea = progreso.add_task(capitulo.nombre, total=numero_de_celdas(capitulo.cuaderno()))
-            futuro = grupo.submit(ejecuta, capitulo, lambda t=tarea: progreso.advance(t), corte)
-            futuros[futuro] = capitulo
-        try:
+        try:  # desde que hay uno en marcha, una interrupción tiene que llegarle
+            for capitulo in pendientes:
+                celdas = numero_de_celdas(capitulo.cuaderno())
+                tarea = progreso.add_task(capitulo.nombre, total=celdas)
+                futuro = grupo.submit(ejecuta, capitulo, lambda t=tarea: progreso.advance(t), corte)
+                futuros[futuro] = capitulo
             fallos = [queja for f in as_completed(futuros) if (queja := _recoge(f, futuros[f]))]
         except BaseException:
             corte.set()
-            grupo.shutdown(wait=False, cancel_futures=True)
+            grupo.shutdown(cancel_futures=True)
             raise
     if fallos:
         raise CapituloRoto("\n\n".join(fallos))

@@ -601,6 +601,10 @@ def test_no_escape_is_left_in_the_prose(real, libro_real):
          "</details>\n\nFuera."),
         ("```{fin-a-fondo}\n```\n\n```{a-fondo} Más\n```\n\nDos.",
          "---\n\n**A fondo: Más**\n\nDos."),
+        ("{numref}`la %s <fig-recta>`, {numref}`n.º {number}, {name} <c04-problema>` y "
+         "{eq}`otra <eq-suma>`",
+         "[la 4.1](URL#fig-recta), [n.º 4.1, El problema](URL#c04-problema) y "
+         "[otra](URL#equation-eq-suma)"),
         ("Pulsa {kbd}`Ctrl`, x{sub}`2`, {abbr}`RAE` y {math}`\\Q`.",
          "Pulsa <kbd>Ctrl</kbd>, x<sub>2</sub>, RAE y $Q$."),
         ("{py:obj}`~atento.masks.combine`, {py:mod}`atento.masks` y {py:obj}`esta <atento.rng>`",
@@ -608,7 +612,8 @@ def test_no_escape_is_left_in_the_prose(real, libro_real):
     ],
 )  # fmt: skip
 def test_each_piece_becomes_plain_markdown(libro, antes, despues):
-    assert Conversor(libro, "2-m/04-muestra", {}).texto(antes) == despues
+    hecho = Conversor(libro, "2-m/04-muestra", {}).texto(antes)
+    assert hecho == despues.replace("URL", libro.url("2-m/04-muestra"))
 
 
 @pytest.mark.parametrize(("puntos", "dichos"), [(1, "1 punto"), (3, "3 puntos")])
@@ -700,6 +705,50 @@ def test_the_command_says_what_changed_and_what_failed(monkeypatch, tmp_path, ca
     if not fallos:
         cuadernos.main()
         assert pedido[-1][2] == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("linea", "renglones"),
+    [
+        (f"f({'1' * 74})", 1),  # 77: con la almohadilla y su espacio, una línea de 79
+        (f"f({'1' * 75})", 3),
+        (f"suma({'1' * 40}, {'2' * 31})", 3),  # los dos juntos, con su sangría, llegan a 77
+        (f"suma({'1' * 40}, {'2' * 32})", 4),
+        (f"f({'1' * 40}, g({'2' * 20}), {'3' * 20})", 4),
+        ("x = 1" + "1" * 90, 1),  # sin paréntesis no hay por dónde
+    ],
+)
+def test_a_line_of_an_example_is_broken_only_where_it_does_not_fit(linea, renglones):
+    hechos = celdas.en_renglones(linea)
+    assert len(hechos) == renglones, hechos
+    assert ast.dump(ast.parse("\n".join(hechos))) == ast.dump(ast.parse(linea))
+
+
+def test_what_is_broken_goes_on_its_own_lines():
+    """Se parte el paréntesis más largo de fuera; lo que no cabe se parte otra vez, y nada se pega a
+    ello.
+    """
+    uno, dos = "1" * 70, "2" * 20
+    assert celdas.en_renglones(f"a[0] + f(b, g({uno}, {dos}), c, d)") == [
+        "a[0] + f(",
+        "    b,",
+        "    g(",
+        f"        {uno},",
+        f"        {dos}",
+        "    ),",
+        "    c, d",
+        ")",
+    ]
+
+
+def test_the_comments_above_the_first_definition_do_not_wrap_around():
+    """Delante de la primera línea no hay ninguna: la última no es la de encima."""
+    lineas = ["def f():", "    pass", "# Del final."]
+    (nodo,) = ast.parse("\n".join(lineas)).body
+    assert celdas._trozo(lineas, nodo) == "def f():\n    pass"
+    (asigna, desempaqueta) = ast.parse("x = y.z = 1\na, b = c = 1, 2").body
+    assert celdas._define(asigna) == {"x"} and celdas._define(desempaqueta) == {"c"}
+    assert celdas._define(nodo) == {"f"}
 
 
 def test_the_comments_above_a_definition_go_with_it():

@@ -81,6 +81,40 @@ def test_el_canal_depende_solo_de_las_novedades():
     assert b"1970" in publicacion.canal([], BASE, "t")
 
 
+def test_el_canal_dice_de_quien_es_en_que_idioma_y_a_donde_lleva_cada_novedad():
+    lista = [
+        {"fecha": date(2026, dia, 2), "titulo": f"T{dia}", "texto": "b", "pagina": f"c{dia}"}
+        for dia in (3, 1)
+    ]
+    canal = etree.fromstring(publicacion.canal(lista, BASE, "El libro")).find("channel")
+    dicho = {x: canal.findtext(x) for x in ("title", "language", "generator")}
+    assert dicho == {"title": "El libro", "language": "es", "generator": None}
+    assert canal.findtext("description") and canal.findtext("link") == f"{BASE}/"
+    propio = canal.find("{http://www.w3.org/2005/Atom}link")
+    assert propio.attrib == {"href": f"{BASE}/novedades.xml", "rel": "self"}
+    assert canal.findtext("lastBuildDate") == "Mon, 02 Mar 2026 12:00:00 +0000"
+    assert [
+        [x.findtext(y) for y in ("title", "description", "link", "guid", "pubDate")]
+        for x in canal.findall("item")
+    ] == [
+        [
+            "T3",
+            "b",
+            f"{BASE}/c3.html",
+            f"{BASE}/c3.html?2026-03-02",
+            "Mon, 02 Mar 2026 12:00:00 +0000",
+        ],
+        [
+            "T1",
+            "b",
+            f"{BASE}/c1.html",
+            f"{BASE}/c1.html?2026-01-02",
+            "Fri, 02 Jan 2026 12:00:00 +0000",
+        ],
+    ]
+    assert {x.get("isPermaLink") for x in canal.iter("guid")} == {"false"}
+
+
 @pytest.mark.construccion
 def test_sin_direccion_no_hay_nada_de_esto(tmp_path):
     estado, dicho, html = _construir(tmp_path, {"04-prueba": PAGINA}, LIBRO_DIRECCION="")

@@ -73,6 +73,7 @@ def test_en_los_indices_los_signos_van_juntos():
 
 def test_por_donde_se_parte():
     assert _trozos("a+b=c") == ["a", "+b", "=c"]
+    assert _trozos("a+b=") == ["a", "+b="]  # un signo sin nada detrás no va solo
     assert _trozos("a=b=c") == ["a=b", "=c"] and _trozos("a=b") is None
     assert _trozos(r"a=1,\qquad b=2") == ["a=1,", "b=2"]
     assert _trozos(r"-a") is None and _trozos(r"\frac{a=b}{c+d}") is None

@@ -151,6 +151,9 @@ def test_opciones_entre_rayas():
     assert directiva.contenido == "Pie." and directiva.desde == 6
     sin_cerrar = analiza("```{figure} a.png\n---\nname: fig-a\n```\n").directivas[0]
     assert sin_cerrar.opciones == {"name": "fig-a"} and sin_cerrar.contenido == ""
+    # La última opción de la que no se cierra es suya, no de quien la contiene.
+    hoja = analiza("```{figure} a.png\n:name: fig-a\n:alt: Una recta.\n")
+    assert [x.directiva for x in hoja.lineas[:3]] == [hoja.directivas[0]] * 3
 
 
 def test_vallas():

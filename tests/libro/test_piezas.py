@@ -187,6 +187,18 @@ def test_los_datos_del_buscador_se_escriben_solo_en_html(tmp_path):
     assert (tmp_path / "libro_static/glosario.js").read_text().startswith("window.GLOSARIO={};")
 
 
+def test_el_buscador_se_conecta_con_quien_escribe_sus_datos(monkeypatch):
+    conexiones, guiones, escritos = {}, [], []
+    monkeypatch.setattr(buscador, "_escribir", lambda app, env: escritos.append(env))
+    app = SimpleNamespace(
+        connect=conexiones.__setitem__, add_js_file=lambda nombre, **_: guiones.append(nombre)
+    )
+    buscador.setup(app)
+    assert conexiones["builder-inited"] is buscador._conectar and guiones == ["glosario.js"]
+    conexiones["env-updated"](app, "entorno")
+    assert escritos == ["entorno"]
+
+
 GUIONES = (
     '<p>a</p>\n<script src="_static/searchtools.js?v=1"></script><script src="otro.js"></script>'
 )
@@ -789,6 +801,107 @@ def test_la_ficha_de_un_ejercicio():
     assert ficha(None, uno).astext().split("  ") == ["★ básico lápiz y papel 1 punto unos 5 min "]
     assert ficha(None, tres).astext() == "★★★ avanzado escribir código 4 puntos unos 40 min "
     assert ficha(None, uno)["classes"] == ["ficha"]
+
+
+@pytest.fixture
+def directiva_de_ejercicio(monkeypatch):
+    """La directiva del 4.1, con un registro de juguete; lee cada línea como un párrafo."""
+    dependencias = []
+    tema = {"repository_url": "https://e.org/r", "repository_branch": "rama"}
+    env = SimpleNamespace(
+        note_dependency=dependencias.append, config=SimpleNamespace(html_theme_options=tema)
+    )
+
+    def lee(lineas, _, destino):
+        destino += [nodes.paragraph("", linea) for linea in lineas]
+
+    directiva = object.__new__(ejercicios.Ejercicio)
+    directiva.content_offset = 0
+    directiva.state = SimpleNamespace(
+        nested_parse=lee, document=SimpleNamespace(settings=SimpleNamespace(env=env))
+    )
+    directiva.get_location = lambda: "aquí"
+    uno = SimpleNamespace(
+        id="4.1", nombre="suma", capitulo=4, puntos=2, dificultad=1, minutos=9, tipo="medir",
+        aprende="a sumar.", pistas=("Mira.", "Suma."),
+    )  # fmt: skip
+    registro = {"4.1": (uno, "cap04.py"), "4.9": (None, "cap04.py")}
+
+    def busca(identificador):
+        if identificador not in registro:
+            raise ModuleNotFoundError(identificador)
+        return registro[identificador]
+
+    muestras = [SimpleNamespace(texto="suma(1) → 2")]
+    monkeypatch.setattr(ejercicios, "curso_en", lambda _: None)
+    monkeypatch.setattr(ejercicios, "ejemplo", lambda *_: muestras[0])
+    monkeypatch.setattr(ejercicios, "_buscar", busca)
+    return directiva, dependencias, muestras
+
+
+def test_al_enunciado_le_siguen_el_ejemplo_las_pistas_y_la_solucion(directiva_de_ejercicio):
+    directiva, dependencias, muestras = directiva_de_ejercicio
+
+    def cuerpo():
+        seccion = nodes.section("", nodes.paragraph("", "Suma."))
+        directiva._decorar(nodes.container("", nodes.title("", "T"), seccion), "4.1")
+        return seccion
+
+    hecho = cuerpo()
+    ficha, enunciado, ejemplo, aprende, entrega, *pistas, solucion = hecho
+    assert [x["classes"] for x in (ficha, ejemplo, aprende, entrega)] == [
+        *(["ficha"], ["ejemplo"], ["aprende"], ["entrega"])
+    ]
+    assert enunciado.astext() == "Suma." and ejemplo[-1].astext() == "suma(1) → 2"
+    assert ejemplo[0]["classes"] == ["titulo-ejemplo"] and entrega[0]["classes"] == ["entrega"]
+    assert aprende.astext() == "**Qué se aprende.** A sumar."
+    assert "(https://e.org/r/blob/rama/exercises/cap04.py)" in entrega.astext()
+    assert entrega[-1].astext() == "atento calificar 4.1"
+    assert [(x["titulo"], x["classes"], x.astext()) for x in pistas] == [
+        ("Pista 1 de 2", ["pista"], "Mira."),
+        ("Pista 2 de 2", ["pista"], "Suma."),
+    ]
+    assert solucion["etiqueta"] == "sol-4-1" and dependencias == ["cap04.py"]
+    muestras[0] = None  # enseñar la salida sería dar la respuesta
+    assert [x for x in cuerpo() if "ejemplo" in x.get("classes", [])] == []
+
+
+@pytest.mark.parametrize(
+    ("etiqueta", "titulo", "opciones", "decorado"),
+    [
+        ("ej-4-1", "Ejercicio", {"class": ["propia"]}, ["4.1"]),
+        ("ra-4-2", "Razonamiento 4.2", {"class": ["propia", "razonamiento"], "nonumber": None}, []),
+        ("otra", "Ejercicio", {"class": ["propia"]}, []),
+    ],
+)
+def test_la_etiqueta_dice_si_es_ejercicio_o_razonamiento(
+    directiva_de_ejercicio, monkeypatch, etiqueta, titulo, opciones, decorado
+):
+    directiva, decorados = directiva_de_ejercicio[0], []
+    nodo, registrado = (
+        nodes.container("", nodes.title("", "Ejercicio"), label=etiqueta) for _ in range(2)
+    )
+    directiva.env.sphinx_exercise_registry = {etiqueta: {"node": registrado}}
+    directiva.options = {"label": etiqueta, "class": ["propia"]}
+    monkeypatch.setattr(ejercicios.ExerciseDirective, "run", lambda _: [nodo])
+    monkeypatch.setattr(directiva, "_decorar", lambda _, numero: decorados.append(numero))
+    assert directiva.run() == [nodo] and directiva.options == {"label": etiqueta, **opciones}
+    assert nodo[0].astext() == registrado[0].astext() == titulo and decorados == decorado
+    if not decorado and titulo != "Ejercicio":
+        assert nodo["title"] == registrado["title"] == titulo
+    monkeypatch.setattr(ejercicios.ExerciseDirective, "run", lambda _: [])  # estaba repetida
+    assert directiva.run() == []
+
+
+@pytest.mark.parametrize(("numero", "de_quien_depende"), [("4.9", ["cap04.py"]), ("99.1", [])])
+def test_un_ejercicio_que_no_esta_en_el_registro_avisa(
+    directiva_de_ejercicio, avisos, numero, de_quien_depende
+):
+    directiva, dependencias, _ = directiva_de_ejercicio
+    nodo = nodes.container("", nodes.section("", nodes.paragraph("", "Suma.")))
+    directiva._decorar(nodo, numero)
+    assert nodo.astext() == "Suma." and dependencias == de_quien_depende
+    assert len(avisos) == 1 and numero in str(avisos) and "no está en el registro" in str(avisos)
 
 
 def test_un_ejercicio_con_otro_numero_avisa(avisos):

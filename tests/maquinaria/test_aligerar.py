@@ -25,6 +25,7 @@ from aligerar import SIN_COLOR, aligera, aligerada, sin_marcas
         ("#b{x:1}", ""),
         ("#a{x:1}", "#a{x:1}"),
         ('@import "f.css";', '@import "f.css";'),
+        ("@layer x,y;", "@layer x,y;"),
         ("@MEDIA print{.a{z:3}}", "@MEDIA print{.a{z:3}}"),
         ("@media print{@supports (x:y){.a{z:3}.b{z:4}}}", "@media print{@supports (x:y){.a{z:3}}}"),
         ("@keyframes b{from{x:1}}", "@keyframes b{from{x:1}}"),

@@ -44,6 +44,17 @@ def test_viajan_la_ecuacion_y_el_enunciado_de_otra_pagina_y_nada_mas(tmp_path):
     assert (sitio / "b" / "dos.html").read_text("utf8") == DOS
 
 
+def test_de_fuera_del_sitio_no_viaja_nada(tmp_path):
+    """Una página de la carpeta de al lado no es del libro, aunque el enlace llegue a ella."""
+    sitio = tmp_path / "html"
+    sitio.mkdir()
+    (tmp_path / "otro.html").write_text(DOS, "utf8")
+    enlace = '<a class="reference internal" href="../otro.html#teo">T</a>'
+    una = f"<html><body><article>{enlace}</article></body></html>"
+    (sitio / "una.html").write_text(una, "utf8")
+    assert pon_avances(sitio) == 0 and (sitio / "una.html").read_text("utf8") == una
+
+
 def test_van_sin_identificadores_ni_enlaces(tmp_path):
     sitio = _sitio(tmp_path)
     pon_avances(sitio)

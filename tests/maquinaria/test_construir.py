@@ -56,20 +56,33 @@ def finge_sphinx(monkeypatch, codigo, dicho="", hace=None):
 
 def test_el_libro_nuevo_sustituye_al_viejo(taller, consola, monkeypatch):
     llamadas = finge_sphinx(monkeypatch, 0, hace="index.html")
+    portada, estado = [], taller / ".estado"
+    monkeypatch.setattr(construir, "apunta", lambda *a: portada.append((*a, estado.read_text())))
+    monkeypatch.setattr(construir, "escribe_apendices", lambda: [LIBRO / "apendices/api.md"])
     construir.libro_entero(None, consola)
     assert (taller / "html" / "index.html").read_text() == "nuevo"
-    assert not (taller / ".estado").exists() and "El libro está en" in consola.export_text()
+    dicho = consola.export_text()
+    assert not estado.exists() and f"El libro está en {taller / 'html' / 'index.html'}" in dicho
+    assert "make ver" in dicho and "Al día: apendices/api.md" in dicho
+    assert "nada que ejecutar" in dicho
+    # Mientras no está entero, lo dice el estado: si se corta aquí, se rehace.
+    direccion = construir.Libro().sitio
+    assert portada == [(taller / "html", taller / "llevar", direccion, "en curso")]
     assert llamadas[1] == taller / ".obra" / "_build" / "html" / "cuadernos"
     assert sorted(p.name for p in taller.iterdir()) == [".obra", "html"]
 
 
 @pytest.mark.parametrize(("codigo", "hace"), [(1, "index.html"), (0, None)])
 def test_con_avisos_queda_el_libro_de_antes(taller, consola, monkeypatch, codigo, hace):
-    finge_sphinx(monkeypatch, codigo, "bien\nx.md:3: WARNING: falta «a»\n", hace)
+    finge_sphinx(monkeypatch, codigo, "bien\nx.md:3: WARNING: falta «a» [myst.x]\n", hace)
     with pytest.raises(SystemExit, match="1 avisos.*El libro de antes sigue"):
         construir.libro_entero(None, consola)
     assert (taller / "html" / "index.html").read_text() == "viejo"
-    assert "falta «a»" in consola.export_text() and (taller / ".estado").read_text() == "avisos"
+    # Lo que va entre corchetes es del aviso, no una orden para la consola.
+    assert (
+        "falta «a» [myst.x]" in consola.export_text()
+        and (taller / ".estado").read_text() == "avisos"
+    )
 
 
 def test_si_faltan_cuadernos_queda_el_libro_de_antes(taller, consola, monkeypatch):
@@ -187,14 +200,14 @@ def test_sphinx_devuelve_su_estado_y_lo_que_dijo(tmp_path, consola):
 
 def test_una_celda_que_falla_lo_detiene_todo(taller, consola, monkeypatch):
     def falla(lista, consola):
-        raise CapituloRoto("03: plantada")
+        raise CapituloRoto("03: plantada [red]")
 
     monkeypatch.setattr(construir, "ejecuta_pendientes", falla)
     finge_sphinx(monkeypatch, 0, hace="index.html")
     with pytest.raises(SystemExit, match="hay celdas que fallan"):
         construir.libro_entero(None, consola)
     assert (
-        "03: plantada" in consola.export_text()
+        "03: plantada [red]" in consola.export_text()
         and (taller / "html" / "index.html").read_text() == "viejo"
     )
 
@@ -237,14 +250,14 @@ def test_una_pagina_suelta_se_construye_con_sus_avisos(taller, consola, monkeypa
     llamadas = finge_sphinx(
         monkeypatch,
         0,
-        "a\nx.md: WARNING: uno\nx.md: WARNING: target not found: 'refresco-formas'\n",
+        "a\nx.md: WARNING: uno [myst.x]\nx.md: WARNING: target not found: 'refresco-formas'\n",
         f"{documento}.html",
     )
     construir.pagina_suelta(CUATRO, consola)
     (orden, entorno), dicho = llamadas[0], consola.export_text()
     assert entorno == {"LIBRO_PAGINA_SUELTA": "1"} and "-W" not in orden
     assert (
-        "WARNING: uno" in dicho
+        "WARNING: uno [myst.x]" in dicho
         and "1 avisos" in dicho
         and (taller / "html" / "index.html").read_text() == "viejo"
     )
@@ -257,6 +270,24 @@ def test_una_pagina_suelta_se_construye_con_sus_avisos(taller, consola, monkeypa
             hecha.unlink()
         with pytest.raises(SystemExit, match="La página no se ha construido"):
             construir.pagina_suelta(CUATRO, consola)
+
+
+def test_sin_avisos_se_ensena_el_final_del_registro(taller, consola, monkeypatch):
+    """Si Sphinx acaba mal y no dice por qué, lo último que dijo: treinta líneas."""
+    finge_sphinx(monkeypatch, 1, "\n".join(f"línea {n}" for n in range(40)))
+    with pytest.raises(SystemExit, match="0 avisos"):
+        construir.paginas(consola)
+    esperado = [f"línea {n}" for n in range(10, 40)]
+    assert consola.export_text().splitlines() == esperado
+    with pytest.raises(SystemExit, match="La página no se ha construido"):
+        construir.pagina_suelta(CUATRO, consola)
+    assert consola.export_text().splitlines()[-30:] == esperado
+
+
+def test_se_dice_lo_que_se_ha_ejecutado(taller, consola, monkeypatch):
+    monkeypatch.setattr(construir, "ejecuta_pendientes", lambda lista, consola: lista)
+    construir.ejecuta_o_explica(["01-uno", "02-dos"], consola)
+    assert consola.export_text() == "Ejecutados: 01-uno, 02-dos.\n"
 
 
 def test_la_orden_elige_entre_el_libro_y_una_pagina(taller, monkeypatch):

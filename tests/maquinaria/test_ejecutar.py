@@ -2,12 +2,16 @@
 caché.
 """
 
+import asyncio
+import contextlib
+import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import nbformat
 import psutil
@@ -94,6 +98,161 @@ def test_un_capitulo_que_no_termina_se_corta(tmp_path, monkeypatch):
     monkeypatch.setattr(ejecutar, "LIMITE_CAPITULO", 2)
     with pytest.raises(CapituloRoto, match="el capítulo pasa de 2 s"):
         ejecuta(capitulo(tmp_path, "import time; time.sleep(60)"))
+
+
+class _Nucleo:
+    """Un núcleo de mentira: ejecutar y cerrar tardan lo que se diga, y fallan o no."""
+
+    def __init__(self, tarda=0.0, falla=None, cierra=0.0, no_cierra=None):
+        self.tarda, self.falla, self.cierra, self.no_cierra = tarda, falla, cierra, no_cierra
+        self.km, self.sucesos = self, []
+
+    async def async_execute(self):
+        try:
+            await asyncio.sleep(self.tarda)
+        except asyncio.CancelledError:
+            self.sucesos.append("cancelada")
+            if self.falla is None:
+                raise
+        if self.falla:
+            raise self.falla
+
+    async def shutdown_kernel(self, now):
+        self.sucesos.append(f"cierra: {now}")
+        await asyncio.sleep(self.cierra)
+        if self.no_cierra:
+            raise self.no_cierra
+
+    def _cleanup_kernel(self):
+        """Lo que ``ejecuta`` quita de lo que se hace al salir."""
+
+
+CORTADO = ["cancelada", "cierra: True"]
+
+
+def _pedido():
+    corte = threading.Event()
+    corte.set()
+    return corte
+
+
+@pytest.mark.parametrize("limite", [0, 60], ids=["vence el plazo", "se pide el corte"])
+def test_lo_que_acaba_a_la_vez_que_el_plazo_no_se_tira(monkeypatch, limite):
+    monkeypatch.setattr(ejecutar, "LIMITE_CAPITULO", limite)
+    corte = _pedido() if limite else threading.Event()
+    hecho = _Nucleo(tarda=0.05)
+    assert asyncio.run(ejecutar._con_plazo(hecho, corte)) is None and hecho.sucesos == []
+    with pytest.raises(ValueError, match="la celda"):
+        asyncio.run(ejecutar._con_plazo(_Nucleo(0.05, ValueError("la celda")), corte))
+    a_medias = _Nucleo(tarda=60)
+    with pytest.raises(ejecutar.Cortado, match="interrumpido" if limite else "pasa de 0 s"):
+        asyncio.run(ejecutar._con_plazo(a_medias, corte))
+    assert a_medias.sucesos == CORTADO
+
+
+@pytest.mark.parametrize(
+    "nucleo",
+    [_Nucleo(tarda=60, cierra=60), _Nucleo(tarda=60, no_cierra=RuntimeError("no hay núcleo"))],
+    ids=["tarda", "falla"],
+)
+def test_un_cierre_que_no_sale_no_tapa_por_que_se_corto(tmp_path, monkeypatch, nucleo):
+    """Ni se espera a que acabe ni se dice que el culpable es otro plazo."""
+    monkeypatch.setattr(ejecutar, "LIMITE_CIERRE", 0.1)
+    monkeypatch.setattr(ejecutar, "_cliente", lambda *_: nucleo)
+    inicio = time.monotonic()
+    with pytest.raises(CapituloRoto, match="^01-prueba.md: interrumpido.$"):
+        ejecuta(capitulo(tmp_path, "1"), corte=_pedido())
+    assert nucleo.sucesos == CORTADO and time.monotonic() - inicio < 20
+
+
+def test_lo_que_falla_al_cortar_no_sale_con_su_traza(caplog):
+    """nbclient dice «Kernel died» al cancelarse; ni eso ni lo del cierre le importa a nadie."""
+    nucleo = _Nucleo(60, RuntimeError("Kernel died"), 0, RuntimeError("no hay núcleo"))
+    with pytest.raises(ejecutar.Cortado):
+        asyncio.run(ejecutar._con_plazo(nucleo, _pedido()))
+    gc.collect()
+    assert nucleo.sucesos == CORTADO and not caplog.records
+
+
+@pytest.mark.parametrize("falla", [None, RuntimeError("no arranca")])
+def test_al_acabar_no_queda_nada_que_cerrar_al_salir(tmp_path, monkeypatch, falla):
+    nucleo, quitados = _Nucleo(tarda=0.2, falla=falla), []
+    monkeypatch.setattr(ejecutar, "_cliente", lambda *_: nucleo)
+    monkeypatch.setattr(ejecutar.atexit, "unregister", quitados.append)
+    if falla:
+        with pytest.raises(CapituloRoto, match="no arranca"):
+            ejecuta(capitulo(tmp_path, "1"))
+    else:
+        cuaderno, segundos = ejecuta(capitulo(tmp_path, "1"))
+        assert 0.15 < segundos < 60 and cuaderno.cells[-1].cell_type == "markdown"
+    assert quitados == [nucleo._cleanup_kernel]
+
+
+def test_cada_celda_avanza_y_no_guarda_cuando_se_ejecuto(tmp_path, cache, callada, monkeypatch):
+    """Con la hora dentro, la huella de la caché no sería la misma dos veces."""
+    pasos, totales = [], []
+    progreso = SimpleNamespace(
+        add_task=lambda nombre, total: totales.append((nombre, total)) or len(totales) - 1,
+        advance=pasos.append,
+    )
+    monkeypatch.setattr(ejecutar, "barra", lambda consola: contextlib.nullcontext(progreso))
+    cap = capitulo(tmp_path, "x = 1", "print(x)")
+    assert ejecuta_pendientes([cap], callada) == ["01-prueba"]
+    assert totales == [("01-prueba", 2)] and pasos == [0, 0]
+    guardado = cache.get_cache_bundle(cache.match_cache_notebook(cap.cuaderno()).pk).nb
+    assert not any("execution" in celda.metadata for celda in guardado.cells)
+
+
+def test_cada_nucleo_trabaja_con_un_hilo(monkeypatch, callada):
+    for variable in ejecutar.HILOS:
+        monkeypatch.setenv(variable, "8")
+    assert ejecuta_pendientes([], callada) == []
+    assert {os.environ[variable] for variable in ejecutar.HILOS} == {"1"} and ejecutar.HILOS
+
+
+def test_unas_salidas_que_no_llegan_no_se_guardan_a_medias(tmp_path, monkeypatch):
+    """La celda responde y lo que escribió no llega: sin mirarlo, se guardaría sin sus salidas."""
+
+    async def nada(*_):
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(ejecutar, "LIMITE_SALIDAS", 1)
+    monkeypatch.setattr(ejecutar.NotebookClient, "_async_poll_output_msg", nada)
+    with pytest.raises(CapituloRoto, match="las salidas de una celda no llegan en 1 s"):
+        ejecuta(capitulo(tmp_path, "print(1)"))
+
+
+def test_las_salidas_se_esperan_mas_que_de_serie(tmp_path):
+    cap = capitulo(tmp_path, "1")
+    cliente = ejecutar._cliente(cap, cap.cuaderno(), lambda: None)
+    assert cliente.iopub_timeout == ejecutar.LIMITE_SALIDAS >= 30
+
+
+def test_una_interrupcion_mientras_se_lanzan_llega_a_los_que_ya_estan_en_marcha(
+    tmp_path, cache, callada, monkeypatch
+):
+    """Si no, se espera a que acaben solos, hasta media hora. Y los que no habían empezado ya no
+    empiezan.
+    """
+    cortados = []
+
+    def espera(capitulo, avance, corte):
+        cortados.append(corte.wait(20))
+        time.sleep(0.5)
+
+    monkeypatch.setattr(ejecutar, "ejecuta", espera)
+    monkeypatch.setattr(ejecutar.os, "cpu_count", lambda: 1)
+    cuentas = iter([1, 1])
+
+    def cuenta(cuaderno):
+        for una in cuentas:
+            return una
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ejecutar, "numero_de_celdas", cuenta)
+    with pytest.raises(KeyboardInterrupt):
+        ejecuta_pendientes(dos(tmp_path, "1", "2", "3"), callada)
+    assert cortados == [True]
 
 
 def test_un_nucleo_que_muere_al_arrancar_se_dice(tmp_path, monkeypatch):

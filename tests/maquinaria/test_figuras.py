@@ -26,6 +26,8 @@ def _dentro(svg: str) -> str:
         ('<path style="fill:red;stroke-linejoin:round;stroke-linecap:butt"/>', f"<path {ROJO}/>"),
         ('<path style="fill:var(--atento-ink, #1b1f24)"/>',
          '<path style="fill:var(--atento-ink)"/>'),
+        (f"<g><path {ROJO}/></g><text>a</text>", f"<path {ROJO}/><text>a</text>"),
+        (f'<path d="M 1 2 L 1 4 z" {ROJO}/>', f'<path d="M1 2v2z" {ROJO}/>'),
         (f'<path clip-path="url(#a)" {ROJO}/>' * 2,
          f'<g {ROJO} clip-path="url(#a)"><path/><path/></g>'),
     ],
@@ -56,6 +58,7 @@ def test_lo_que_se_queda_como_estaba(igual):
         ("M 0 0 C 1 1 2 2 3 3 C 4 4 5 5 6 6", "M0 0c1 1 2 2 3 3 1 1 2 2 3 3"),
         ("M 1.25 1 Q 2 2 3 1", "M1.25 1q.75 1 1.75 0"),
         ("M 1 1 L 1 1", "M1 1v0"),
+        ("M 0 0 L 1 0.5 L 1.5 1.25", "M0 0l1 .5.5.75"),
         ("M 0.001 1 L 2 2", "M 0.001 1 L 2 2"),
         ("M 0 0 A 1 1 0 0 1 2 2", "M 0 0 A 1 1 0 0 1 2 2"),
         ("L 1 1", "L 1 1"),
@@ -63,6 +66,12 @@ def test_lo_que_se_queda_como_estaba(igual):
 )
 def test_el_trazo_es_exacto_o_no_se_toca(trazo, corto):
     assert relativo(trazo) == corto
+
+
+@pytest.mark.parametrize("trazo", ["M 1", "M 1 2 L 3", "M 1 2 C 1 2 3 4 5"])
+def test_un_trazo_al_que_le_falta_un_numero_no_se_da_por_bueno(trazo):
+    with pytest.raises(ValueError, match="shorter"):
+        relativo(trazo)
 
 
 def test_solo_cambian_las_figuras_y_pierden_la_hoja_de_los_cuadernos():

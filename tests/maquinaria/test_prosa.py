@@ -39,6 +39,7 @@ def parrafos(texto):
             "Ya se sabía {cite}`uno2015,par2016` de antes.",
             "Ya se sabía (Uno et al., 2015; Par y Dos, 2016) de antes.",
         ),
+        ("Tres palabras justas.", "Tres palabras justas."),
         (
             "Con $n$ palabras hay $4$ letras y\notra línea.",
             "Con n palabras hay 4 letras y otra línea.",
@@ -88,7 +89,7 @@ def test_las_directivas_dejan_su_texto_y_el_glosario_sus_entradas():
         "::::{repaso}\nPregunta la de fuera, ¿no?\n\n:::{respuesta}\nResponde la de dentro"
         " ahora.\n:::\n::::\n\n```{figura} fig-a\nEl pie se lee"
         " entero.\n```\n\n```{glossary}\nacarreo\n  {en}`carry`. En una suma, lo que pasa.\n\nRNN\n"
-        "  {en}`RNN`. ReLU con vueltas.\n```\n"
+        "  {en}`RNN`. ReLU con vueltas.\n\nNPU\n  IA por dentro.\n```\n"
     )
     assert parrafos(pagina) == [
         "Pregunta la de fuera, ¿no?",
@@ -96,6 +97,7 @@ def test_las_directivas_dejan_su_texto_y_el_glosario_sus_entradas():
         "El pie se lee entero.",
         "Acarreo: en una suma, lo que pasa.",
         "RNN: ReLU con vueltas.",
+        "NPU: IA por dentro.",
     ]
 
 
@@ -123,6 +125,16 @@ def test_la_fecha_solo_cambia_con_el_texto(tmp_path):
     assert guardado["date"] == "2026-02-02" and guardado["digest"] != json.loads(antes)["digest"]
 
 
+def test_lo_guardado_se_lee_y_se_compara_linea_a_linea(tmp_path):
+    """Con tildes y una línea por párrafo: así se ve en la diferencia qué frase ha cambiado."""
+    hay = {"01": {"title": "Años", "paragraphs": ["Una acción."]}}
+    nueva = prosa.instantanea(hay, "2026-01-01")
+    assert prosa.escribe(nueva, tmp_path / "prosa.json")
+    texto = (tmp_path / "prosa.json").read_text("utf8")
+    assert texto == json.dumps(nueva, ensure_ascii=False, indent=1) + "\n"
+    assert '\n    "Una acción."\n' in texto
+
+
 def test_quien_la_lee(tmp_path):
     from test_herramientas import capitulo
 
@@ -133,9 +145,9 @@ def test_quien_la_lee(tmp_path):
 
 def test_solo_dan_prosa_las_paginas_que_la_tienen_y_no_se_generan(tmp_path):
     larga = "# Título\n\n" + "\n\n".join(
-        f"Esta es la frase de número {n} entera." for n in range(prosa.FRASES_DE_UNA_PAGINA)
+        f"Esta es la frase de número {n} entera." for n in range(15)
     )
-    textos = {"1-a/01-a": larga, "1-a/02-b": "# Corta\n\nUna frase entera y ya.\n"}
+    textos = {"1-a/01-a": larga, "1-a/02-b": larga.rpartition("\n\n")[0]}
     textos["apendices/api/x"] = larga
     for nombre, texto in textos.items():
         (tmp_path / nombre).parent.mkdir(parents=True, exist_ok=True)
@@ -144,7 +156,7 @@ def test_solo_dan_prosa_las_paginas_que_la_tienen_y_no_se_generan(tmp_path):
     libro = SimpleNamespace(ruta=tmp_path, titulos=titulos, referencias=OBRAS)
     (clave,) = hay = prosa.paginas(libro)
     assert clave == "01" and hay["01"]["title"] == "1-A/01-A"
-    assert len(hay["01"]["paragraphs"]) == prosa.FRASES_DE_UNA_PAGINA
+    assert len(hay["01"]["paragraphs"]) == 15
     assert hay["01"]["paragraphs"][0] == "Esta es la frase de número 0 entera."
     sin_referencia = SimpleNamespace(referencia=tmp_path / "no.ipynb")
     assert prosa.numeros_de(sin_referencia) == {}

@@ -112,6 +112,61 @@ def test_rehacer_escribe_una_vez_y_solo_la_suya(uno, tmp_path):
     assert "rehecha" in dicho and "--- antes" in dicho
 
 
+def test_la_referencia_la_puede_leer_cualquiera_y_su_carpeta_se_hace(uno, tmp_path, monkeypatch):
+    """El fichero temporal solo lo lee su dueño; el que queda, como los demás del repositorio."""
+    carpeta = tmp_path / "tests" / "referencias"
+    monkeypatch.setattr(modulo, "REFERENCIAS", carpeta)
+    monkeypatch.setattr(referencias, "REFERENCIAS", carpeta)
+    consola = Console(file=open(os.devnull, "w"))  # noqa: SIM115
+    monkeypatch.setattr(referencias, "ejecuta_pendientes", lambda lista, consola: [])
+    modulo.guarda_en_cache(modulo.abre_cache(uno), uno, uno.cuaderno(), 1.0)
+    assert referencias.rehace([uno], consola) == 1
+    assert [p.name for p in carpeta.iterdir()] == ["01-prueba.ipynb"]
+    assert uno.referencia.stat().st_mode & 0o777 == 0o644
+
+
+def test_la_diferencia_se_ensena_con_dos_lineas_alrededor(uno, monkeypatch):
+    consola = Console(record=True, width=100, file=open(os.devnull, "w"))  # noqa: SIM115
+    vieja = [f"línea {n}" for n in range(9)]
+    uno.referencia.write_text("\n".join(vieja), encoding="utf-8")
+    guardado = SimpleNamespace(merge_match_into_notebook=lambda cuaderno: (1, cuaderno))
+    monkeypatch.setattr(referencias, "abre_cache", lambda capitulo: guardado)
+    monkeypatch.setattr(nbformat, "reads", lambda *a, **k: None)
+    nueva = "\n".join([*vieja[:4], "otra", *vieja[5:]])
+    monkeypatch.setattr(referencias, "referencia", lambda *a: nueva)
+    assert referencias._rehace_una(uno, consola)
+    dicho = [x.strip() for x in consola.export_text().splitlines() if x.strip()]
+    assert dicho == [
+        "--- antes",
+        "+++ ahora",
+        "@@ -3,5 +3,5 @@",
+        *("línea 2", "línea 3", "-línea 4", "+otra", "línea 5", "línea 6"),
+        "01-prueba: referencia rehecha.",
+    ]
+
+
+def test_el_orden_de_las_claves_no_es_una_diferencia():
+    """Quien guarda un cuaderno las escribe en otro orden; lo guardado se queda."""
+    tipos = {"text/plain": "1", "text/latex": "$1$"}
+    al_reves = dict(reversed(tipos.items()))
+    nueva, vieja = (
+        new_notebook(cells=[new_code_cell("x", outputs=[new_output("display_data", data=d)])])
+        for d in (tipos, al_reves)
+    )
+    conserva(nueva, vieja, SANEA)
+    assert nueva.cells[0].outputs is vieja.cells[0].outputs
+
+
+def test_una_celda_de_la_referencia_sin_ejecutar_se_dice(uno):
+    """nbval no la miraría."""
+    uno.referencia.write_text(referencia(uno.cuaderno()), encoding="utf-8")
+    assert esta_al_dia(uno) is None
+    guardada = nbformat.read(uno.referencia, as_version=4)
+    guardada.cells[0].execution_count = None
+    nbformat.write(guardada, uno.referencia)
+    assert "sin ejecutar" in esta_al_dia(uno)
+
+
 def test_revisar_dice_lo_que_falta(uno, monkeypatch, capsys):
     monkeypatch.setattr(referencias, "elegidos", lambda cual: [uno])
     monkeypatch.setattr(sys, "argv", ["referencias.py", "--revisa"])
@@ -160,6 +215,7 @@ def test_los_tiempos_de_los_demas_no_se_tocan(uno, tmp_path):
     cuaderno = uno.cuaderno()
     modulo.guarda_en_cache(modulo.abre_cache(uno), uno, cuaderno, 3.26)
     texto = tiempos.apunta([uno], ["notacion", "01", "05"], fichero)
+    assert texto == '{\n  "notacion": 2.0,\n  "01": 3.3,\n  "05": 9.0\n}\n'
     assert (
         json.loads(texto) == {"notacion": 2.0, "01": 3.3, "05": 9.0}
         and fichero.read_text() == texto

@@ -87,6 +87,51 @@ def test_los_enlaces_se_quedan_dentro_y_lo_que_no_entra_va_a_lo_publicado(tomo):
     assert tomo.rotos() == []
 
 
+def test_tambien_llegan_un_correo_y_el_enlace_a_una_pagina_entera(sitio):
+    pagina = sitio / "dos.html"
+    enlaces = '<a href="a/uno.html">1</a><a href="mailto:a@e.org">2</a><a href="//e.org/x">3</a>'
+    texto = pagina.read_text("utf-8").replace("Aquí.", f"Aquí.<!-- nota -->{enlaces}")
+    pagina.write_text(texto, "utf-8")
+    tomo = Tomo(sitio, "https://publicado.org/")
+    dos = tomo.articulos[2][1]
+    assert [a.get("href") for a in dos.iter("a")] == ["#p-a-uno", "mailto:a@e.org", "//e.org/x"]
+    assert tomo.rotos() == [] and (dos.get("id"), dos.get("class")) == ("p-dos", "bd-article")
+
+
+def test_los_estilos_de_un_explorador_van_una_vez(sitio):
+    """Se quitan de las páginas, que los llevan todas, y van en la cabeza del documento."""
+    for nombre in ("a/uno.html", "dos.html"):
+        texto = (sitio / nombre).read_text("utf-8")
+        estilo = '<style data-atento-part="base">.x{y:1}</style><style>.z{y:2}</style>'
+        (sitio / nombre).write_text(texto.replace("</article>", f"{estilo}</article>"), "utf-8")
+    tomo = Tomo(sitio, "")
+    assert tomo.estilos_de_los_exploradores() == ".x{y:1}"
+    texto = documento(tomo, "p{}")
+    assert texto.count(".x{y:1}") == 1 and ".z{" not in texto
+    assert "<style>.x{y:1}\np{}\n@page" in texto
+
+
+def test_el_indice_va_tras_la_portada_y_cada_parte_se_dice_una_vez(tmp_path):
+    def pagina(nombre, parte, nivel):
+        una = Pagina(f"{nombre}.html", parte, nivel, tmp_path)
+        una.titulo = f"{nombre.upper()} & co"
+        return una
+
+    def linea(nombre, nivel):
+        return (
+            f'<p class="nivel-{nivel}"><a href="#p-{nombre}"><span>{nombre.upper()} &amp; co</span>'
+            f'<span class="numero" data-destino="p-{nombre}"></span></a></p>'
+        )
+
+    partes = [("intro", "", 0), ("a", "I", 1), ("b", "I", 2), ("c", "II", 1)]
+    assert list(tomo_modulo.indice([pagina(*x) for x in partes])) == [
+        '<nav class="indice-general" id="indice-general"><h1>Índice</h1>',
+        *('<p class="parte">I</p>', linea("a", 1), linea("b", 2)),
+        *('<p class="parte">II</p>', linea("c", 1)),
+        "</nav>",
+    ]
+
+
 def test_un_enlace_que_no_llega_se_dice(sitio):
     pagina = sitio / "dos.html"
     pagina.write_text(pagina.read_text("utf-8").replace("alli", "otro"), "utf-8")
@@ -110,7 +155,9 @@ def test_el_documento_lleva_indice_y_todas_las_paginas(tomo):
         "p-a-uno",
         "p-dos",
     ]
-    assert len(arbol.xpath("//main/article")) == 3
+    assert [n.get("id") for n in arbol.xpath("//main/*")] == [
+        *("p-intro", "indice-general", "p-a-uno", "p-dos")
+    ]
 
 
 def test_con_una_pagina_ademas_de_la_portada_ya_hay_libro(tmp_path):
@@ -289,7 +336,7 @@ def test_el_epub_se_escribe_entero(edicion, tomo, tmp_path, monkeypatch):
 
     monkeypatch.setattr(tomo_epub, "abierto", pestana)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    salida = tomo_epub.escribe(tomo, tmp_path / "nueva/libro.epub")
+    salida = tomo_epub.escribe(tomo, tmp_path / "nueva/honda/libro.epub")
     assert tomo_epub.escribe(tomo, salida) == salida
     with zipfile.ZipFile(salida) as paquete:
         nombres = paquete.namelist()
@@ -301,6 +348,7 @@ def test_el_epub_se_escribe_entero(edicion, tomo, tmp_path, monkeypatch):
         assert b"<title>Uno</title>" in paquete.read("OPS/p-a-uno.xhtml")
         hoja = paquete.read("OPS/libro.css").decode()
         assert ".highlight .k" in hoja and "td.linenos" not in hoja
+        assert not re.search(r"\.highlight \{[^}]*background", hoja)  # el fondo lo pone el lector
     assert set(nombres) == {
         "mimetype",
         "META-INF/container.xml",
@@ -426,6 +474,19 @@ def test_la_orden_dice_donde_queda_y_cuanto_ocupa(sitio, tmp_path, monkeypatch, 
     monkeypatch.setattr(sys, "argv", [*orden[:3], str(tmp_path / "nada")])
     with pytest.raises(SystemExit, match="make libro"):
         llevar.main()
+
+
+def test_lo_que_ocupa_se_dice_en_mebibytes(sitio, tmp_path, monkeypatch, capsys):
+    hecho = tmp_path / "hecho.pdf"
+    hecho.write_bytes(bytes(5 * 2**19))
+    monkeypatch.setattr(llevar, "Libro", lambda: SimpleNamespace(sitio="https://p.org"))
+    monkeypatch.setattr(llevar, "haz", lambda *a: hecho)
+    salida = str(tmp_path / "fuera")
+    monkeypatch.setattr(
+        sys, "argv", ["llevar.py", "pdf", "--sitio", str(sitio), "--salida", salida]
+    )
+    llevar.main()
+    assert capsys.readouterr().out == f"{hecho} (2.5 MiB)\n"
 
 
 def test_la_portada_lleva_a_lo_que_esta_al_lado(tmp_path, monkeypatch):
