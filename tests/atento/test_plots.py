@@ -182,12 +182,18 @@ def test_ids_of_two_figures_do_not_collide():
         ("Curva", "nombre de fichero"),
         ("a.svg de la pérdida", "fichero"),
         ("La curva baja", "40"),
+        ("La curva baja " + "x" * 25, "tiene 39 caracteres"),
     ],
 )
 def test_alt_is_checked(alt, message):
     fig, _ = plots.figure()
     with pytest.raises(ValueError, match=message):
         plots.show(fig, name="fig-prueba", alt=alt)
+
+
+def test_alt_of_forty_characters_is_enough():
+    fig, _ = plots.figure()
+    assert "aria-label" in plots.render(fig, name="fig-prueba", alt="La curva baja " + "x" * 26)
 
 
 def test_name_letters_colours_and_width_are_checked():
