@@ -16,6 +16,7 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
 STORED = Path(__file__).with_suffix(".json")
+FRAMES = STORED.with_name("frames.json")
 LOOKS = ("edgecolor", "facecolor", "color", "linewidth", "linestyle", "zorder", "hatch", "alpha")
 LOOKS += ("text", "position", "size", "weight", "rotation", "ha", "va", "xydata", "marker", "label")
 SHIFT = 0.00314159  # los números redondos no caen justo entre dos valores
@@ -53,16 +54,32 @@ def _text(value: Any) -> str:
     return str((np.round(table + SHIFT, 2) + 0.0).tolist())
 
 
-def stored() -> dict[str, str]:
+def frame(figure: Figure) -> list[str]:
+    """Lo que la huella no ve: el tamaño de la figura, en pulgadas, y de dónde a dónde va cada eje.
+
+    Los trazos se guardan en las unidades de los datos, y no cambian si cambia lo demás.
+    """
+    figure.draw_without_rendering()
+    ends = [(ax.get_xlim(), ax.get_ylim()) for ax in figure.axes]
+    tables = [figure.get_size_inches(), *(end for pair in ends for end in pair)]
+    return [" ".join(f"{value:.4g}" for value in table) for table in tables]
+
+
+def stored(file: Path = STORED) -> dict[str, Any]:
     """Las huellas aceptadas, por caso."""
-    return json.loads(STORED.read_text(encoding="utf-8"))
+    return json.loads(file.read_text(encoding="utf-8"))
 
 
-def accept(cases: Mapping[str, Callable[[], Figure]]) -> None:
-    """Guarda las huellas de hoy y dice cuáles cambian."""
-    before = stored() if STORED.exists() else {}
-    today = {name: seen(draw()) for name, draw in sorted(cases.items())}
-    STORED.write_text(json.dumps(today, indent=0) + "\n", encoding="utf-8")
+def accept(
+    cases: Mapping[str, Callable[[], Figure]],
+    look: Callable[[Figure], Any] = seen,
+    file: Path = STORED,
+) -> None:
+    """Guarda lo que se ve hoy y dice qué casos cambian."""
+    before = stored(file) if file.exists() else {}
+    today = {name: look(draw()) for name, draw in sorted(cases.items())}
+    text = json.dumps(today, indent=0, ensure_ascii=False)
+    file.write_text(text + "\n", encoding="utf-8")
     print("Cambian:", *sorted(n for n in before | today if before.get(n) != today.get(n)))
 
 
@@ -72,3 +89,4 @@ if __name__ == "__main__":
     from test_plots import CASES as PLOTS
 
     accept({**DIAGRAMS, **PLOTS})
+    accept(PLOTS, frame, FRAMES)

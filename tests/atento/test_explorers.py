@@ -14,7 +14,7 @@ from torch import nn
 from atento import attention, explorers, masks, plots, positions, trained
 from atento.blocks import Encoder, EncoderBlock
 from atento.decoding import beam_search, by_length, by_total, sample, tree
-from atento.diagrams.transformer import places
+from atento.diagrams.transformer import fitting, places
 from atento.explorers import base
 from atento.explorers.adder import adder, complaint, read_sum, recorded
 from atento.explorers.beam import FATES
@@ -862,6 +862,37 @@ def test_the_map_names_the_parts_of_the_drawing_and_reads_without_javascript():
         assert page.count("<svg") == 1 and page.count("<tr>") == len(boxes) + 1
         assert '<a href="../seis.html">el capítulo 6</a>' in page
         assert "h × n × m = 2 × 5 × 4" in page
+
+
+FINGER = 45.2  # puntos del dibujo: 44 px en un teléfono
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_each_part_of_the_map_is_touched_where_it_is_drawn(norm_first):
+    explorer = make_architecture(model=make_machine(norm_first=norm_first, final_norm=norm_first))
+    spots = {part["key"]: part["spot"] for part in explorer.data()["parts"]}
+    sentences = {side: fitting(words) for side, words in explorer.words.items()}
+    _, boxes = places(sentences, norm="pre" if norm_first else "post", tied=explorer.tied)
+    frame = re.search(r'viewBox="([^"]+)"', explorer.static())[1]
+    left, top, width, height = map(float, frame.split())
+    for key, (x, y, w, h) in boxes.items():
+        across, down, wide, tall = spots[key]
+        assert 0 < across + wide / 2 < 100 and 0 < down + tall / 2 < 100
+        assert left + across * width / 100 <= x + 0.1 and top + down * height / 100 <= y + 0.1
+        assert left + (across + wide) * width / 100 >= x + w - 0.1
+        assert top + (down + tall) * height / 100 >= y + h - 0.1
+        sides = wide * width / 100, tall * height / 100
+        assert sides == pytest.approx((max(w, FINGER), max(h, FINGER)), abs=0.1)
+        middle = 100 * (x + w / 2 - left) / width, 100 * (y + h / 2 - top) / height
+        assert middle[0] == pytest.approx(across + wide / 2, abs=0.02)
+        if norm_first and key not in ("source", "target"):
+            assert middle[1] == pytest.approx(down + tall / 2, abs=0.02)
+        touched = [
+            other
+            for other, spot in spots.items()
+            if all(spot[i] < middle[i] < spot[i] + spot[i + 2] for i in (0, 1))
+        ]
+        assert touched == [key]
 
 
 def test_listening_leaves_the_machine_as_it_was():

@@ -32,6 +32,7 @@ def texts(root: ET.Element) -> list[str]:
 
 X = np.arange(6.0)
 BANDS = {"a": (X - 1, X + 2)}
+TALL = "una barra con un nombre larguísimo de tres líneas"
 BARS = {"una barra con nombre largo": 12.5, "b": -3.0, "c": 0.0}
 
 
@@ -96,6 +97,7 @@ CASES = {
     "bars": lambda: plots.bars(BARS, xlabel="x"),
     "bars-lit": lambda: plots.bars(BARS, xlabel="x", highlight="b", spec=".1f", height=3.0),
     "bars-up": lambda: plots.bars({"a": 1.0, "b": 20000.0}, xlabel="puntos"),
+    "bars-tall": lambda: plots.bars({TALL: 1.0, TALL + " de verdad": 2.0}, xlabel="x"),
     "note": lambda: noted(),
 }
 CASES = {name: (lambda draw=draw: draw().figure) for name, draw in CASES.items()}
@@ -121,6 +123,23 @@ def test_every_plot_is_the_accepted_one(case):
     assert drawings.seen(CASES[case]()) == drawings.stored()[case], (
         "la figura ha cambiado: si es lo que se quería, python tests/atento/drawings.py"
     )
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_plot_has_the_accepted_size_and_limits(case):
+    assert drawings.frame(CASES[case]()) == drawings.stored(drawings.FRAMES)[case], (
+        "la figura ha cambiado: si es lo que se quería, python tests/atento/drawings.py"
+    )
+
+
+def test_bars_go_down_in_the_order_given_and_their_names_do_not_touch():
+    ax = plots.bars({TALL: 3.0, "b": -1.0, TALL + " más": 2.0, "d": 1.0}, xlabel="x")
+    ax.figure.draw_without_rendering()
+    heights = [bar.get_window_extent().y0 for bar in ax.patches]
+    assert heights == sorted(heights, reverse=True) and len(heights) == 4
+    names = [label.get_window_extent() for label in ax.get_yticklabels()]
+    assert not any(a.overlaps(b) for i, a in enumerate(names) for b in names[:i])
+    assert all(ax.bbox.y0 <= name.y0 and name.y1 <= ax.bbox.y1 for name in names)
 
 
 def test_accessible_deterministic_and_without_leaks():
@@ -163,12 +182,18 @@ def test_ids_of_two_figures_do_not_collide():
         ("Curva", "nombre de fichero"),
         ("a.svg de la pérdida", "fichero"),
         ("La curva baja", "40"),
+        ("La curva baja " + "x" * 25, "tiene 39 caracteres"),
     ],
 )
 def test_alt_is_checked(alt, message):
     fig, _ = plots.figure()
     with pytest.raises(ValueError, match=message):
         plots.show(fig, name="fig-prueba", alt=alt)
+
+
+def test_alt_of_forty_characters_is_enough():
+    fig, _ = plots.figure()
+    assert "aria-label" in plots.render(fig, name="fig-prueba", alt="La curva baja " + "x" * 26)
 
 
 def test_name_letters_colours_and_width_are_checked():

@@ -296,6 +296,7 @@ def test_el_vocabulario_pequeno_dice_cuanto_hace_falta():
     ("options", "kind", "told"),
     [
         ({"special": "<pad>"}, TypeError, "^special: se esperaba una lista"),
+        ({"special": 3}, TypeError, "^special: se esperaba una lista"),
         ({"special": ["pad"]}, ValueError, "^special: se esperaba un nombre"),
         ({"special": [3]}, TypeError, "^special: se esperaba un texto"),
         ({"special": ["<a>", "<a>"]}, ValueError, "^pieces: .*'<a>' dos veces"),
@@ -351,13 +352,20 @@ def test_decodificar_un_tensor_o_numpy(name):
 
 @every
 def test_la_palabra_vacia_no_se_corta(name):
-    with pytest.raises(ValueError, match="^word: se esperaba al menos un carácter"):
-        trained(name).segment("")
+    asked = [trained(name).segment]
+    asked += [trained(name).merges_of] if name in ("bpe", "bytes") else []
+    for cut in asked:
+        with pytest.raises(ValueError, match="^word: se esperaba al menos un carácter"):
+            cut("")
+        with pytest.raises(TypeError, match="^word: se esperaba un texto"):
+            cut(3)
 
 
 def test_una_pieza_que_no_esta():
     with pytest.raises(ValueError, match="^piece: .*'xyz'"):
         trained("bpe").id_of("xyz")
+    with pytest.raises(TypeError, match="^piece: se esperaba un texto"):
+        trained("bpe").id_of(3)
     with pytest.raises(ValueError, match="^pieces: se esperaba un carácter.*'ab'"):
         Characters(["a", "ab"])
     with pytest.raises(ValueError, match="^pieces: se esperaban piezas no vacías"):
@@ -386,6 +394,9 @@ def test_como_se_separa():
     assert split_words("El niño, 7  años") == ["El", " niño", ",", " 7", " ", " años"]
     assert split_bare_words("¿Qué tal?") == ["¿", "Qué", "tal", "?"]
     assert split_words("nin\u0303o") == ["nin\u0303o"]
+    for split in (split_words, split_bare_words):
+        with pytest.raises(TypeError, match="^text: se esperaba un texto"):
+            split(3)
 
 
 def test_visible():

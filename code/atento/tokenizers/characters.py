@@ -53,6 +53,7 @@ class Characters(Tokenizer):
         Errores: ``TypeError`` o ``ValueError`` si el corpus no son textos o no dice nada, o si en
         ``vocab_size`` no cabe ningún carácter.
         """
+        checks.require_special(special, unk)
         counts = character_counts(count_words(corpus, normalization))
         if vocab_size is not None:
             first = len(special) + (unk is not None)

@@ -458,3 +458,21 @@ def test_opposed_adjectives_may_be_held_out_only_when_they_are_asked_for():
                 pairs |= {(noun, key) for key in fit}
     assert found[False] and not any(tr.is_held_out(*pair) for pair in found[False])
     assert {tr.is_held_out(*pair) for pair in found[True]} == {True, False}
+
+
+def test_opposed_adjectives_declare_both_of_their_pairs():
+    """Lo que dice «es largo, pero no es caro» cuenta como visto: las dos parejas quedan anotadas,
+    con el nombre y con los adjetivos que se leen.
+    """
+    forms = {form: a.key for a in tr.ADJECTIVES if a.key != "gran" for form in a.forms}
+    said = 0
+    for seed in range(400):
+        draft = grammar.Draft(random.Random(seed), None)
+        found = grammar._opposed_adjectives(draft)
+        if found is not None:
+            subject, first, second = found
+            written = [[forms[w] for w in p.source if w in forms] for p in (first, second)]
+            assert [len(words) for words in written] == [1, 1]
+            assert draft.pairs[-2:] == [(subject.noun.key, words[0]) for words in written]
+            said += 1
+    assert said > 50
