@@ -3,8 +3,9 @@
 Cada módulo importa solo de los pisos inferiores, y el orden es el del libro. Entre paréntesis, lo
 que todavía está por construir.
 
-1. ``numbers``, ``device``, ``rng``, ``shapes``, ``checks``: qué números y formas se aceptan, dónde
-   se calcula y con qué semilla. ``plots``, ``stored``: las figuras y los resultados guardados.
+1. ``calls``, ``numbers``, ``device``, ``rng``, ``shapes``, ``checks``: qué llamadas, números y
+   formas se aceptan, dónde se calcula y con qué semilla. ``plots``, ``stored``: las figuras y los
+   resultados guardados.
 2. ``masks``, ``similarity``, ``cache``: quién puede atender a quién, cuánto se parecen y qué se
    recuerda. ``positions``: en qué lugar está cada palabra. ``layers``: las piezas de un bloque que
    no son la atención. ``notebook``: lo que necesita un capítulo.

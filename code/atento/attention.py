@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Real
 from torch import Tensor, nn
 
-from atento import masks
+from atento import calls, masks
 from atento.cache import KVCache, Memory
 from atento.checks import attention as checks
 from atento.shapes import is_readable, typed
@@ -406,3 +406,6 @@ def _keeper(maps: dict[str, Tensor], name: str) -> Callable:
         maps[name] = output[1].detach()
 
     return keep
+
+
+calls.explain(__name__)

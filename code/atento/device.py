@@ -4,6 +4,8 @@ import os
 
 import torch
 
+from atento import calls
+
 _KINDS = ("cuda", "mps", "cpu")  # orden de preferencia
 _CURE = "Quita la variable para elegir solo, o usa ATENTO_DEVICE=cpu, que siempre funciona."
 
@@ -69,3 +71,6 @@ def _forced(name: str) -> torch.device:
             f"máquina. {_CURE}"
         )
     return torch.device(name)
+
+
+calls.explain(__name__)

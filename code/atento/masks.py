@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from atento import calls
 from atento.device import require_device
 from atento.numbers import require_size
 from atento.shapes import require_boolean, require_integer, typed
@@ -90,3 +91,6 @@ def _both(combined: Tensor, mask: Tensor, position: int) -> Tensor:
             f"anteriores, {tuple(combined.shape)}; de derecha a izquierda, cada eje debe "
             "coincidir o valer 1."
         ) from None
+
+
+calls.explain(__name__)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from atento import rng, shapes
+from atento import calls, rng, shapes
 from atento.plots import format_number, use_style
 
 __all__ = ["format_number", "glue", "start"]
@@ -92,3 +92,6 @@ def _current_cell() -> str | None:
         return get_ipython().kernel.get_parent("shell")["metadata"].get("cellId")
     except (AttributeError, KeyError, TypeError):
         return None
+
+
+calls.explain(__name__)

@@ -2,6 +2,8 @@
 
 import math
 
+from atento import calls
+
 
 def require_size(value: int, *, name: str, least: int | None = 1) -> None:
     """Lanza ``TypeError`` si no es un entero y ``ValueError`` si es menor que ``least``."""
@@ -38,3 +40,6 @@ def require_positive(value: float, *, name: str) -> None:
     require_number(value, name=name)
     if not 0.0 < value < math.inf:
         raise ValueError(f"{name}: se esperaba un número finito mayor que 0; llegó {value}.")
+
+
+calls.explain(__name__)

@@ -24,6 +24,8 @@ from torch import Tensor
 from torch._C import _functorch
 from torch._subclasses.fake_tensor import FakeTensor
 
+from atento import calls
+
 AXES = {
     "batch": "ejes de lote (muestras independientes)",
     "query": "posiciones que preguntan (consultas)",
@@ -116,10 +118,10 @@ def typed(function: Callable | None = None, *, validate: Callable | None = None)
             return strict(*args, **kwargs)
         except TypeCheckError as error:
             violation = _in_spanish(function, args, kwargs, str(error))
-        except TypeError:
-            if _fits(function, args, kwargs):
+        except Exception as error:
+            violation = calls.explanation(function, args, kwargs, error)
+            if violation is None:
                 raise
-            violation = _unbound(function, args, kwargs)
         raise violation
 
     call.unchecked = function
@@ -130,59 +132,6 @@ def _resolve_annotations(function: Callable) -> None:
     """Convierte en tipos las anotaciones que ``from __future__ import annotations`` dejó."""
     if any(isinstance(hint, str) for hint in function.__annotations__.values()):
         function.__annotations__ = typing.get_type_hints(function, include_extras=True)
-
-
-# --- Los argumentos que faltan o sobran -----------------------------------------------------------
-
-FOREIGN = {
-    "attn_mask": "mask (booleana; True permite atender)",
-    "key_padding_mask": "mask=masks.padding_mask(ids) (booleana; True permite atender)",
-    "is_causal": "causal=True en fused_attention, y mask=masks.causal_mask(n) en las demás",
-    "dropout_p": "dropout",
-    "enable_gqa": "n_kv_heads en MultiHeadAttention",
-    "average_attn_weights": "need_weights=True y después weights.mean(dim=-3)",
-    "embed_dim": "d_model",
-    "num_heads": "n_heads",
-    "num_kv_heads": "n_kv_heads",
-    "batch_first": "nada: el lote va siempre delante",
-    "kdim": "nada: las claves miden d_model",
-    "vdim": "nada: los valores miden d_model",
-    "input_size": "d_input",
-    "hidden_size": "d_hidden",
-    "hx": "state",
-}
-"""Los nombres de PyTorch, y cómo se llama aquí lo mismo."""
-
-
-def _fits(function: Callable, args: tuple, kwargs: dict) -> bool:
-    """Dice si la llamada casa con la firma: si no casa, no se llegó a entrar en la función."""
-    try:
-        inspect.signature(function).bind(*args, **kwargs)
-    except TypeError:
-        return False
-    return True
-
-
-def _unbound(function: Callable, args: tuple, kwargs: dict) -> TypeError:
-    """El error de una llamada que no casa con la firma."""
-    title = function.__qualname__.split("<locals>.")[-1].removesuffix(".__init__")
-    parameters = inspect.signature(function).parameters
-    names = [name for name in parameters if name != "self"]
-    strange = next((name for name in kwargs if name not in parameters), None)
-    if strange in FOREIGN:
-        return TypeError(f"{strange}: así se llama en PyTorch; en {title}, {FOREIGN[strange]}.")
-    known = f"{title} espera {', '.join(names)}"
-    if strange is not None:
-        return TypeError(f"{strange}: ese argumento no existe; {known}.")
-    taken = set(list(parameters)[: len(args)])
-    missing = [
-        name
-        for name, parameter in parameters.items()
-        if parameter.default is parameter.empty and name not in taken and name not in kwargs
-    ]
-    if missing:
-        return TypeError(f"{missing[0]}: falta este argumento; {known}.")
-    return TypeError(f"{title}: sobran argumentos sin nombre, o uno llega dos veces; {known}.")
 
 
 # --- La violación, en español ---------------------------------------------------------------------
@@ -397,3 +346,6 @@ def require_axis(value: Tensor, axis: int, size: int, *, name: str, label: str, 
             f"{name}: el eje «{label}» mide {value.shape[axis]}, pero según {like} debe "
             f"medir {size}; llegó la forma {tuple(value.shape)}."
         )
+
+
+calls.explain(__name__)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from jaxtyping import Float
 from torch import Tensor
 
+from atento import calls
 from atento.checks import similarity as checks
 from atento.shapes import typed
 
@@ -113,3 +114,6 @@ def get(name: str) -> Callable[..., Tensor]:
     if name not in _BY_NAME:
         raise ValueError(f"name: se esperaba una de {', '.join(_BY_NAME)}; llegó {name!r}.")
     return _BY_NAME[name]
+
+
+calls.explain(__name__)

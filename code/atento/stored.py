@@ -11,6 +11,8 @@ import json
 from importlib.resources import files
 from typing import Any
 
+from atento import calls
+
 _PREFIX, _SUFFIX = "semillas-", ".json"
 
 
@@ -42,3 +44,6 @@ def runs(chapter: str) -> dict[str, Any]:
         )
     path = files("atento") / "datos" / f"{_PREFIX}{chapter}{_SUFFIX}"
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+calls.explain(__name__)

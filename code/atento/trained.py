@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from safetensors.torch import load, save
 
+from atento import calls
 from atento.models.positioning import Positions, attention_options
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from atento.tasks import addition
@@ -81,3 +82,6 @@ def to_bytes(model: Seq2Seq, card: dict[str, Any]) -> bytes:
     if wide:
         raise ValueError(f"model: hay pesos que no caben en 16 bits, en {', '.join(wide)}.")
     return save(weights, metadata={_CARD: json.dumps(card, ensure_ascii=False)})
+
+
+calls.explain(__name__)

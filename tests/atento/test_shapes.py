@@ -109,12 +109,12 @@ def test_errors_of_the_body_pass_through(shape_checks):
 @pytest.mark.parametrize(
     ("args", "kwargs", "message"),
     [
-        ((ones(3, 4),), {}, "key: falta este argumento; scores espera query, key, bias, times"),
-        ((), {"key": ones(3, 4)}, "query: falta este argumento"),
-        ((), {"q": ones(3, 4)}, "q: ese argumento no existe; scores espera query, key"),
+        ((ones(3, 4),), {}, "falta `key`: un tensor .* `scores` espera query, key, bias y times"),
+        ((), {"key": ones(3, 4)}, "falta `query`: un tensor"),
+        ((), {"q": ones(3, 4)}, "`scores` no tiene el argumento `q`; los suyos son query, key"),
         ((), {"hidden_size": 3}, "hidden_size: así se llama en PyTorch; en scores, d_hidden"),
-        ((ones(3, 4),) * 5, {}, "scores: sobran argumentos sin nombre, o uno llega dos veces"),
-        ((ones(3, 4),) * 2, {"key": 1}, "scores: sobran argumentos sin nombre, o uno llega dos"),
+        ((ones(3, 4),) * 5, {}, "`scores` admite 4 argumentos sin nombre .* han llegado 5"),
+        ((ones(3, 4),) * 2, {"key": 1}, "`key` llega dos veces a `scores`"),
     ],
 )
 def test_a_call_that_does_not_fit_the_signature(shape_checks, args, kwargs, message):

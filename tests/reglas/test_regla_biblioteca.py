@@ -14,7 +14,7 @@ from myst import RAIZ, informe, relativa
 
 CODIGO = RAIZ / "code"
 PISOS = {
-    1: ["numbers", "device", "rng", "shapes", "checks", "plots", "stored"],
+    1: ["calls", "numbers", "device", "rng", "shapes", "checks", "plots", "stored"],
     2: ["masks", "positions", "layers", "similarity", "cache", "notebook"],
     3: ["attention"],
     4: ["blocks"],
@@ -393,6 +393,23 @@ def faltas_de_espejo(modulos_: dict[str, Path], pruebas: Path) -> list[str]:
     return faltas
 
 
+def faltas_de_llamadas(fuentes: dict[str, str]) -> list[str]:
+    """Un módulo con algo público termina poniendo en español las llamadas que no salen bien."""
+    faltas = []
+    for modulo, texto in fuentes.items():
+        cuerpo = ast.parse(texto).body
+        publico = any(
+            isinstance(x, ast.FunctionDef | ast.ClassDef) and not x.name.startswith("_")
+            for x in cuerpo
+        )
+        ultima = {"calls.explain(__name__)"} | (
+            {"explain(__name__)"} if modulo == "calls" else set()
+        )
+        if publico and modulo.split(".")[0] != "checks" and ast.unparse(cuerpo[-1]) not in ultima:
+            faltas.append(f"{modulo}: no termina con calls.explain(__name__)")
+    return faltas
+
+
 def _fuentes(paquete: str) -> dict[str, str]:
     return {m: r.read_text(encoding="utf-8") for m, r in modulos(CODIGO / paquete).items()}
 
@@ -426,6 +443,11 @@ def test_mensajes_en_espanol() -> None:
 
 def test_una_sola_mano() -> None:
     faltas = faltas_de_forma(_fuentes("atento"))
+    assert not faltas, informe(faltas)
+
+
+def test_las_llamadas_se_explican() -> None:
+    faltas = faltas_de_llamadas(_fuentes("atento"))
     assert not faltas, informe(faltas)
 
 
@@ -482,6 +504,14 @@ def test_caza_la_forma(tmp_path: Path) -> None:
     rutas = {"a.b": Path("b.py"), "a.b.c": Path("c.py"), "a": Path("__init__.py")}
     assert not faltas_de_espejo(rutas, tmp_path)
     assert len(faltas_de_espejo({"a.c": Path("c.py"), "d": Path("d.py")}, tmp_path)) == 2
+
+
+def test_caza_llamadas() -> None:
+    llama = "calls.explain(__name__)\n"
+    assert faltas_de_llamadas({"m": "def f(): ..."})
+    assert faltas_de_llamadas({"m": f"{llama}class A: ..."})
+    assert not faltas_de_llamadas({"m": f"def f(): ...\n{llama}", "n": "def _f(): ..."})
+    assert not faltas_de_llamadas({"checks.m": "def f(): ..."})
 
 
 def test_caza_pisos() -> None:

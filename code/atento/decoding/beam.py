@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from atento import calls
 from atento.checks import decoding as checks
 from atento.decoding.steps import Step, Stop, advance, ended, select
 
@@ -248,3 +249,6 @@ def tree(hypotheses: Hypotheses, row: int = 0) -> list[Node]:
                 nodes.append(Node(live[parent[place]], word[place], log_prob, fate))
         live = [born.get(place, -1) for place in alive]
     return nodes
+
+
+calls.explain(__name__)

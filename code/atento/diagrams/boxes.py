@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import (
     COLORS,
     DASHES,
@@ -413,3 +414,6 @@ def _step(canvas: Canvas, box: Box, name: str, lit: bool, done: bool) -> None:
         edge_alpha=1.0 if lit or done else 0.6,
     )
     canvas.text(box[0] + box[2] / 2, box[1] + box[3] / 2, name, color=color, bold=lit)
+
+
+calls.explain(__name__)

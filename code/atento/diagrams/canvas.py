@@ -13,6 +13,7 @@ from matplotlib.patches import Ellipse, PathPatch
 from matplotlib.path import Path
 from matplotlib.text import Text
 
+from atento import calls
 from atento.plots.maps import on_cell
 from atento.plots.style import (
     INK,
@@ -476,3 +477,6 @@ def as_index(index: int | None, count: int, name: str) -> int | None:
     if not -count <= index < count:
         raise ValueError(f"{name}: llegó {index}; se esperaba un índice de 0 a {count - 1}")
     return index % count
+
+
+calls.explain(__name__)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import (
     COLORS,
     INK,
@@ -93,3 +94,6 @@ def _arc(canvas: Canvas, x: float, y: float, radius: float, start: float, turn: 
     count = max(2, int(abs(turn) * 20))
     points = [_tip(x, y, 0.5 * radius, start + turn * k / count) for k in range(count + 1)]
     canvas.line(points, color=COLORS["position"], width=1.6, order=2)
+
+
+calls.explain(__name__)

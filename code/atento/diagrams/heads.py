@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import PAGE, SMALL, Canvas, as_weights, as_words, measure
 from atento.plots.style import array
 
@@ -52,3 +53,6 @@ def heads(
             canvas.text(x - 6, y + (i + 0.5) * cell, query, ha="right")
     lines = math.ceil(len(maps) / 2)
     return canvas.finish(lines * (high + _TOP + _BETWEEN) - _BETWEEN + 4)
+
+
+calls.explain(__name__)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import (
     INK,
     MUTED,
@@ -121,3 +122,6 @@ def _row(
     canvas.text(xs[0] - _STEP / 2 - 4, y, label, ha="right", size=SMALL, color=MUTED)
     for sign, x, color in zip(signs, xs, colors, strict=False):
         canvas.text(x, y, sign, size=SIZE + 1, color=color, bold=color == WEIGHT)
+
+
+calls.explain(__name__)

@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.path import Path
 
+from atento import calls
 from atento.diagrams.canvas import (
     INK,
     MUTED,
@@ -497,3 +498,6 @@ def _jumps(lane: str, count: int) -> str:
     """«9 pasos», «5 capas», «1 paso»."""
     one, many = ("capa", "capas") if lane == "convolución" else ("paso", "pasos")
     return f"{count} {one if count == 1 else many}"
+
+
+calls.explain(__name__)

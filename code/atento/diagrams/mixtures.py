@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import (
     COLORS,
     MUTED,
@@ -226,3 +227,6 @@ class _Mixture:
             values=np.zeros((1, len(row))),
             shade=True,
         )
+
+
+calls.explain(__name__)

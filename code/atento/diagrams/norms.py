@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import (
     INK,
     MUTED,
@@ -233,3 +234,6 @@ def _pooled(
         frame = (x + cell[2] * _CELL, y + cell[1] * _CELL, _CELL, _CELL)
         canvas.rect(*frame, color=INK, width=2.2, order=3)
     return count
+
+
+calls.explain(__name__)

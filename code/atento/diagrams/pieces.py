@@ -8,6 +8,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import PAGE, SIZE, SMALL, TINT, Canvas, as_matrix, measure, number
 from atento.plots.style import INK, MUTED, WEIGHT
 
@@ -136,3 +137,6 @@ def _columns(canvas: Canvas, y: float, middles: list[float], vectors: Any) -> fl
     for x, row in zip(middles, table, strict=True):
         canvas.grid(x - 7, y, len(row), 1, (14, 14), values=row[:, None], shade=True)
     return y + 14 * table.shape[1] + 6
+
+
+calls.explain(__name__)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import (
     INK,
     MUTED,
@@ -313,3 +314,6 @@ def _gru(cell: _Cell) -> Figure:
     cell.canvas.text(226, 84, "z", color=WEIGHT, bold=True)
     cell.names([(18, state, "h_{t−1}"), (342, state, "h_t"), (x, 255, "x_t")])
     return cell.canvas.finish(266)
+
+
+calls.explain(__name__)

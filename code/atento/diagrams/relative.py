@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import (
     COLORS,
     DASHES,
@@ -251,3 +252,6 @@ def _wedge(center: Point, radius: float, start: float, turn: float) -> Any:
     count = max(2, int(abs(turn) * 20))
     angles = [math.pi / 2 - start - turn * k / count for k in range(count + 1)]
     return _fan(center, [_polar(center, radius, angle) for angle in angles])
+
+
+calls.explain(__name__)

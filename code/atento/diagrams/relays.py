@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import (
     INK,
     MUTED,
@@ -98,3 +99,6 @@ def _box(canvas: Canvas, spot: Point, wide: float, name: str, lit: bool) -> None
     look = {"color": color, "fill": color, "alpha": TINT if lit else 0.04}
     canvas.rect(x - wide / 2, y, wide, _HIGH, radius=4, width=1.2 if lit else 0.7, **look)
     canvas.text(x, y + _HIGH / 2, name, color=INK if lit else MUTED)
+
+
+calls.explain(__name__)

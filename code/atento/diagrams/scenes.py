@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import (
     COLORS,
     INK,
@@ -368,3 +369,6 @@ def _softmax(canvas: Canvas, box: tuple[float, float, float, float], weights: np
         max(x + (top + 0.5) * step, x + measure(text, SMALL) / 2), x + w - measure(text, SMALL) / 2
     )
     canvas.text(center, y + h - float(weights[top]) * h - 9, text, size=SMALL, color=WEIGHT)
+
+
+calls.explain(__name__)

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import (
     INK,
     MUTED,
@@ -91,3 +92,6 @@ def _row(
         )
     if not empty:
         canvas.arrow([(columns[0] + wide + 4, middle), (columns[1] - 4, middle)])
+
+
+calls.explain(__name__)

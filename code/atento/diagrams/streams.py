@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import (
     INK,
     MUTED,
@@ -305,3 +306,6 @@ def _threads(canvas: Canvas, xs: Sequence[float], small: float, y: float) -> flo
     canvas.text(4, y + 31, "atención", ha="left", size=SMALL)
     canvas.text(4, low + 7, "n × d", ha="left", size=SMALL, color=MUTED)
     return low + 14
+
+
+calls.explain(__name__)

@@ -9,6 +9,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import (
     PAGE,
     SIZE,
@@ -203,3 +204,6 @@ def _climb(canvas: Canvas, corner: Point, step: float, heights: Sequence[int]) -
     canvas.line(under, color=None, fill=INK, alpha=0.07, order=0.3)
     canvas.line([(left, ground), (edges[-1], ground)], color=MUTED, width=0.8)
     canvas.line(points, color=INK, width=2.0, order=1.5)
+
+
+calls.explain(__name__)

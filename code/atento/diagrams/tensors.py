@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import (
     COLORS,
     INK,
@@ -502,3 +503,6 @@ def _noted(canvas: Canvas, height: float, note: str) -> Figure:
         canvas.text(PAGE / 2, height + 7.5 * lines, text, color=INK)
         height += 15 * lines + 4
     return canvas.finish(height)
+
+
+calls.explain(__name__)

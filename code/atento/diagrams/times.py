@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import (
     INK,
     MUTED,
@@ -140,3 +141,6 @@ def history(
         canvas.text(left - 14, y, str(year), ha="right", color=color, bold=on)
         canvas.text(left + 16, y, text, ha="left", color=color if on else INK)
     return canvas.finish(spots[-1] + heights[-1] / 2 + 6)
+
+
+calls.explain(__name__)

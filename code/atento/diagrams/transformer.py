@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import (
     COLORS,
     DASHES,
@@ -450,3 +451,6 @@ def fitting(words: Sequence[str]) -> str:
         if wrap(text, _FRAME, SIZE).count("\n") < 3:
             return text
     return "…"
+
+
+calls.explain(__name__)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import (
     INK,
     MUTED,
@@ -196,3 +197,6 @@ class _Tree:
         elif self.totals:
             total = number(math.exp(node.log_prob), self.spec)
             self.canvas.text(x + wide / 2, y + _BOX / 2 + 8, total, size=SMALL, color=color)
+
+
+calls.explain(__name__)

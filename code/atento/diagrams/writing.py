@@ -9,6 +9,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.diagrams.canvas import (
     MUTED,
     PAGE,
@@ -181,3 +182,6 @@ def _cell(canvas: Canvas, x: float, y: float, side: float, computed: bool) -> No
     fill = {"fill": WEIGHT, "alpha": 0.75} if computed else {"fill": PAPER}
     edge = None if computed else MUTED
     canvas.rect(x + 1, y + 1, side - 2, side - 2, color=edge, radius=2, width=0.8, **fill)
+
+
+calls.explain(__name__)

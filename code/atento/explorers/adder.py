@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from atento import trained
+from atento import calls, trained
 from atento.attention import MultiHeadAttention, watching
 from atento.explorers.base import Explorer, check_name, number, static_table
 from atento.models.seq2seq import Seq2Seq
@@ -260,3 +260,6 @@ def _named(ids: list[int]) -> list[str]:
 def _steps(values: dict[str, Tensor]) -> list[str]:
     extra = [f"paso {i + 1}" for i in range(len(STEPS), len(values["written"]))]
     return [*STEPS, *extra][: len(values["written"])]
+
+
+calls.explain(__name__)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from atento import plots
+from atento import calls, plots
 from atento.diagrams.transformer import Box, fitting, places
 from atento.explorers.base import Explorer, check_labels, check_name, check_table
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
@@ -565,3 +565,6 @@ def _attending(config: Seq2SeqConfig) -> int:
 
 def _densely(config: Seq2SeqConfig) -> int:
     return 2 * config.d_model * config.d_ff + config.d_ff + config.d_model
+
+
+calls.explain(__name__)

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from atento import plots
+from atento import calls, plots
 
 __all__ = [
     "Explorer",
@@ -295,3 +295,6 @@ def check_name(name: str) -> str:
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]*", name):
         raise ValueError(f"name: llegó {name!r}; se esperaban letras ASCII, cifras y guiones")
     return name
+
+
+calls.explain(__name__)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from atento import calls
 from atento.checks.decoding import require_function
 from atento.decoding import Hypotheses, by_length, by_total, tree
 from atento.explorers.base import Explorer, check_name, number, static_table
@@ -266,3 +267,6 @@ def _explained(made: list[_Candidate], ends: list[bool], width: int) -> tuple[_C
         still_open[one.step] += not end
         told.append(one._replace(fate=fate))
     return tuple(told)
+
+
+calls.explain(__name__)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from atento import calls
 from atento.explorers.base import Explorer, check_name, number, static_table
 from atento.positions import frequencies, sinusoidal
 
@@ -122,3 +123,6 @@ def clock(
     return ClockExplorer(
         speeds, float(base), places, position, other, title, question, answer, check_name(name)
     )
+
+
+calls.explain(__name__)

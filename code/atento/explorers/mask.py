@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from atento import masks
+from atento import calls, masks
 from atento.attention import normalize
 from atento.explorers.base import (
     Explorer,
@@ -160,3 +160,6 @@ def mask(
         words, table, preset, padding, window, prefix, layers, title, question, answer,
         check_name(name),
     )  # fmt: skip
+
+
+calls.explain(__name__)

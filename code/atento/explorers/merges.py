@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from atento import calls
 from atento.explorers.base import Explorer, check_name, number, static_table
 from atento.tokenizers import BPE, Unigram, visible
 from atento.tokenizers.unigram import UNKNOWN_PENALTY
@@ -136,3 +137,6 @@ def _rounded(unigram: Unigram) -> Unigram:
 
 def _shown(words: tuple[tuple[str, ...], ...]) -> str:
     return "|".join(visible(piece) for word in words for piece in word)
+
+
+calls.explain(__name__)

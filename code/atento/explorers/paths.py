@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from atento import calls
 from atento.explorers.base import Explorer, check_labels, check_name, static_table
 
 _LANES = ("recurrencia", "convolución", "atención")
@@ -118,3 +119,6 @@ def paths(
     return PathsExplorer(
         labels, start, end, kernel, goal, title, question, answer, check_name(name)
     )
+
+
+calls.explain(__name__)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from atento import calls
 from atento.explorers.base import (
     Explorer,
     check_labels,
@@ -270,3 +271,6 @@ def _limits(limits: Any, vectors: dict[str, Any]) -> tuple[float, float, float, 
 
 def _point(pair: Sequence[float]) -> str:
     return f"({number(pair[0])}, {number(pair[1])})"
+
+
+calls.explain(__name__)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from atento import calls
 from atento.explorers.base import Explorer, check_name, check_table, number, static_table
 from atento.positions import Rotary
 
@@ -218,3 +219,6 @@ def _check_factor(factor: Any, pairs: int) -> None:
         raise ValueError(f"factor: llegó {factor!r}; se esperaba un número mayor que 1, hasta 100")
     if pairs == 1:
         raise ValueError("factor: para alargar hacen falta dos parejas y llegó una")
+
+
+calls.explain(__name__)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from atento import rng
+from atento import calls, rng
 from atento.decoding import draw, keep_min_p, keep_top_k, keep_top_p, with_temperature
 from atento.explorers.base import (
     Explorer,
@@ -211,3 +211,6 @@ def _asking(explorer: SamplingExplorer) -> SamplingExplorer:
     answer = explorer.answer or f"{told[0].upper()}{told[1:]}.{tail}"
     fields = (explorer.logits, explorer.words, explorer.contexts, explorer.dice, explorer.truth)
     return SamplingExplorer(*fields, explorer.title, question, answer, explorer.name)
+
+
+calls.explain(__name__)

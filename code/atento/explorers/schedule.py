@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from atento import calls
 from atento.explorers.base import Explorer, check_name, number, static_table
 from atento.training import noam, warmup_cosine, warmup_stable_decay
 
@@ -329,3 +330,6 @@ def _numbers(values: Any) -> Tensor:
         return torch.stack([_numbers(row) for row in values])
     numbers = [math.nan if value is None else float(value) for value in values]
     return torch.tensor(numbers, dtype=torch.float64)
+
+
+calls.explain(__name__)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from atento import calls
 from atento.explorers.base import (
     Explorer,
     check_labels,
@@ -191,3 +192,6 @@ def _check_target(table: Tensor, queries: tuple[str, ...], target: float) -> Non
                 f"scores: la fila «{query}» empata en lo más alto; su peso mayor no llega a"
                 f" {target}"
             )
+
+
+calls.explain(__name__)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from atento import masks
+from atento import calls, masks
 from atento.explorers.base import (
     Explorer,
     check_labels,
@@ -449,3 +449,6 @@ def _settled(explorer: StepperExplorer, row: int, head: int, step: str | None) -
     explorer.initial["step"] = step
     explorer.initial["column"] = int((explorer.query[head, row] @ explorer.key[head].T).argmax())
     return explorer
+
+
+calls.explain(__name__)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from atento import calls
 from atento.explorers.base import (
     Explorer,
     check_labels,
@@ -308,3 +309,6 @@ def _sublayer(block: int, name: str, residual: Residual, added: Tensor) -> _Subl
         getattr(norm, "eps", 0.0), check_table(weight, "stacks", "(d,)", (1,)),
         check_table(bias, "stacks", "(d,)", (1,)), check_table(added, "stacks", "(n, d)", (2,)),
     )  # fmt: skip
+
+
+calls.explain(__name__)

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Int, Real
 from torch import Tensor, nn
 
-from atento import positions
+from atento import calls, positions
 
 ADDED = ("sinusoidal", "learned")
 RELATIVE = ("rotary", "t5", "alibi", "shaw")
@@ -64,3 +64,6 @@ def attention_options(
     if name == "shaw":
         return {"score_bias": positions.ShawRelative(d_head, min(16, max_len))}
     return {}
+
+
+calls.explain(__name__)

@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from atento import calls
 from atento.attention import attend
 from atento.checks import recurrent as checks
 from atento.decoding import greedy, select
@@ -332,3 +333,6 @@ def translation_loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Float[Te
     logits, _ = model(source, target[:, :-1])
     labels, pad_id = target[:, 1:], unwrap(model).config.pad_id
     return nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad_id)
+
+
+calls.explain(__name__)

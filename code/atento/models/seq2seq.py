@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from atento import calls
 from atento.attention import MultiHeadAttention
 from atento.blocks import Decoder, DecoderBlock, Encoder, EncoderBlock
 from atento.cache import KVCache, Memory
@@ -353,3 +354,6 @@ def seq2seq_loss(
     logits = model(source, target[:, :-1])  # (batch, target - 1, vocab)
     pad_id = unwrap(model).config.pad_id
     return cross_entropy(logits, target[:, 1:], pad_id=pad_id, smoothing=smoothing)
+
+
+calls.explain(__name__)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from atento import calls
 from atento.plots.curves import _need_axis_names, _number_ticks
 from atento.plots.style import INK, MUTED, array, format_number, subplots
 
@@ -199,3 +200,6 @@ def _above(ax: Axes, x: float, text: str, shift: float, va: str, weight: str | N
     """Un texto centrado en x, junto al borde de arriba de los ejes."""
     place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
     ax.annotate(text, (x, 1), (0, shift), **place, ha="center", va=va, fontweight=weight)
+
+
+calls.explain(__name__)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from matplotlib.ticker import Formatter, FuncFormatter, MaxNLocator, NullLocator
 
+from atento import calls
 from atento.plots.style import (
     FONT_SIZE,
     INK,
@@ -285,3 +286,6 @@ def spread(centers: list[float], heights: list[float]) -> list[float]:
             result[member] = bottom + heights[member] / 2
             bottom += heights[member]
     return result
+
+
+calls.explain(__name__)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atento import calls
 from atento.plots.style import INK, MUTED, array, figure, format_number
 
 if TYPE_CHECKING:
@@ -71,3 +72,6 @@ def _row(ax: Axes, row: int, found: np.ndarray, reference: float, told: Sequence
             color=color,
             annotation_clip=False,
         )
+
+
+calls.explain(__name__)

@@ -23,6 +23,8 @@ from matplotlib.patches import FancyArrowPatch, Patch
 from matplotlib.spines import Spine
 from matplotlib.text import Annotation, Text
 
+from atento import calls
+
 _SHIFT = (
     0.0314159  # los datos redondos no caen justo entre dos valores, donde la última cifra decidiría
 )
@@ -103,3 +105,6 @@ def _column(column: np.ndarray) -> bytes:
 
 def _color(value: Any) -> bytes:
     return _rounded(mpl.colors.to_rgba_array(value))
+
+
+calls.explain(__name__)

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 
+from atento import calls
 from atento.plots.style import (
     INK,
     KEY,
@@ -255,3 +256,6 @@ def on_cell(weight: float) -> str:
     """Tinta del número escrito sobre una celda de ese peso."""
     level = "low" if weight < CELL_MID_FROM else "mid" if weight < CELL_HIGH_FROM else "high"
     return TOKENS[f"cell-{level}"]["light"]
+
+
+calls.explain(__name__)

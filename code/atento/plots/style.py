@@ -13,6 +13,8 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.textpath import TextPath
 
+from atento import calls
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -201,3 +203,6 @@ def _typeset(text: str) -> str:
     text = re.sub(r"(?<=\d)%", f"{_THIN_SPACE}%", text)
     text = text.replace("-", _MINUS)
     return re.sub(rf"^{_MINUS}(?=[0.]+(?![\d.]))", "", text)
+
+
+calls.explain(__name__)

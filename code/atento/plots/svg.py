@@ -13,6 +13,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
+from atento import calls
 from atento.plots.fingerprint import fingerprint
 from atento.plots.style import FONT, INK, MIN_LETTER, PHONE_WIDTH, SENTINELS, TOKENS, WIDTH
 
@@ -240,3 +241,6 @@ def _variable(match: re.Match[str]) -> str:
 
 def _short(text: str) -> str:
     return re.sub(r"-?\d+\.\d+", lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), text)
+
+
+calls.explain(__name__)

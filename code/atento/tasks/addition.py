@@ -21,6 +21,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from atento import calls
 from atento.numbers import require_size
 from atento.shapes import require_integer
 from atento.tasks import writing
@@ -364,3 +365,6 @@ def _require_sums(examples: Sequence[Sum]) -> None:
             raise ValueError(
                 f"examples: se esperaban sumandos de {digits} cifras como mucho; llegó {example!r}."
             )
+
+
+calls.explain(__name__)

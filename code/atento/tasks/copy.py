@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from atento import calls
 from atento.numbers import require_size
 from atento.tasks import writing
 from atento.tasks.translation.vocabulary import BOS_ID, EOS_ID, PAD_ID, Batch
@@ -154,3 +155,6 @@ def _require_examples(examples: Sequence[Example]) -> None:
                 f"examples: se esperaban símbolos de {FIRST_SYMBOL} a {VOCAB_SIZE - 1}; llegó "
                 f"{example!r}."
             )
+
+
+calls.explain(__name__)

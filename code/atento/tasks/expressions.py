@@ -23,6 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from atento import calls
 from atento.numbers import require_size
 from atento.tasks import writing
 from atento.tasks.translation.sentences import python_rng
@@ -326,3 +327,6 @@ def _is_tree(tree: Any) -> bool:
     if not isinstance(tree, tuple) or len(tree) != 3 or tree[0] not in tuple(OPERATIONS):
         return False
     return _is_tree(tree[1]) and _is_tree(tree[2])
+
+
+calls.explain(__name__)

@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 
 import msgspec
 
+from atento import calls
 from atento.checks import tokenizers as checks
 from atento.tokenizers.text import normalize, split_words, visible
 
@@ -211,3 +212,6 @@ def _read(path: Path, kinds: tuple[type[Settings], ...]) -> Settings:
     except (msgspec.DecodeError, UnicodeDecodeError):
         why = "no es JSON, o está cortado"
     raise ValueError(f"path: se esperaba un tokenizador guardado por atento; {path}: {why}.")
+
+
+calls.explain(__name__)

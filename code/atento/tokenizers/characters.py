@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Self
 
+from atento import calls
 from atento.checks import tokenizers as checks
 from atento.tokenizers.base import UNK, Settings, Tokenizer
 from atento.tokenizers.text import count_words
@@ -78,3 +79,6 @@ def character_counts(words: Counter[str]) -> Counter[str]:
         for character in word:
             counts[character] += times
     return counts
+
+
+calls.explain(__name__)

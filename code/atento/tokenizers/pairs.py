@@ -11,6 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
+from atento import calls
+
 Pair = tuple[str, str]
 
 
@@ -103,3 +105,6 @@ def merged(symbols: list[str], pair: Pair, new: str) -> list[str]:
             out.append(symbols[i])
             i += 1
     return out
+
+
+calls.explain(__name__)

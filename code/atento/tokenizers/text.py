@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 import regex
 
+from atento import calls
 from atento.checks import tokenizers as checks
 
 # Letras, cifras o signos, cada clase con el espacio que lleva delante; o el resto de los espacios.
@@ -78,3 +79,6 @@ def visible(piece: str) -> str:
     """
     checks.require_text(piece, name="piece")
     return piece.replace(" ", "␣").replace("\n", "⏎").replace("\t", "⇥")
+
+
+calls.explain(__name__)

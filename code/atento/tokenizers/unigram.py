@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from numpy import ndarray
 
+from atento import calls
 from atento.checks import tokenizers as checks
 from atento.numbers import require_size
 from atento.tokenizers.base import UNK, Settings, Tokenizer
@@ -343,3 +344,6 @@ class Unigram(Tokenizer):
                 score = self._unknown
             if score is not None:
                 yield start, end, score
+
+
+calls.explain(__name__)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from atento import calls
 from atento.checks import training as checks
 from atento.training.batches import Batches
 from atento.training.history import (
@@ -217,3 +218,6 @@ def _guard(seconds: float | None, step: int, steps: int, history: History) -> No
             step,
             history,
         )
+
+
+calls.explain(__name__)

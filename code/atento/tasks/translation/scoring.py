@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from atento import calls
 from atento.device import require_device
 from atento.numbers import require_size
 from atento.tasks.translation.sentences import Example, detokenize
@@ -90,3 +91,6 @@ def inversion_hits(
             total += 1
             hits += all(row[t] == example.alignment[t] for t in pair)
     return hits, total
+
+
+calls.explain(__name__)

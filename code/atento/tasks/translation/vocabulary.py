@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from atento import calls
 from atento.device import require_device
 from atento.numbers import require_size
 from atento.tasks.translation.lexicon import (
@@ -183,3 +184,6 @@ def batches(
         seed, wanted = source.getrandbits(60), choices[i % len(choices)]
         lots.append(batch(generate(size, seed, clauses=wanted, pairs=pairs)))
     return lots
+
+
+calls.explain(__name__)
