@@ -311,6 +311,71 @@ def test_curves_write_labels_at_the_ends_without_overlap():
     assert len({(line.get_color(), line.get_linestyle()) for line in ax.lines}) == 3
 
 
+@pytest.mark.parametrize("last", [1.0, 0.999])
+def test_labels_of_lines_that_end_together_follow_the_order_they_came_in(last):
+    series = {"arriba": [1.0, 1.0, last], "abajo": [0.2, 1.0, 1.0], "al final": [0.9, 0.1, 0.95]}
+    for order in (series, dict(reversed(series.items()))):
+        ax = plots.curves([0, 1, 2], order, xlabel="x", ylabel="y")
+        told = sorted(ax.texts, key=lambda text: -text.get_window_extent().y0)
+        assert [text.get_text() for text in told] == ["arriba", "abajo", "al final"]
+    ax = plots.curves([2, 1, 0], {"a": [0, 0, 1], "b": [0, 1, 0]}, xlabel="x", ylabel="y")
+    heights = {text.get_text(): text.get_window_extent().y0 for text in ax.texts}
+    assert heights["b"] > heights["a"]
+
+
+LONG = ["al lado, vistas", "por contenido, vistas", "una barra con nombre largo", "convolución"]
+
+
+@pytest.mark.parametrize("values", [LONG, LONG[1:], [f"{a} {b}" for a in LONG for b in LONG]])
+def test_bar_labels_end_at_the_axis_line_by_line_without_overlap(values):
+    ax = plots.bars(dict.fromkeys(values, 1.0), xlabel="x")
+    ax.figure.draw_without_rendering()
+    labels, whole = ax.get_yticklabels(), ax.figure.bbox
+    assert [" ".join(label.get_text().split()) for label in labels] == values
+    boxes = [label.get_window_extent() for label in labels]
+    assert np.ptp([box.x1 for box in boxes]) < 0.5 and boxes[0].x1 < ax.bbox.x0
+    assert all(above.y0 > below.y1 for above, below in zip(boxes, boxes[1:], strict=False))
+    assert all(box.x0 >= 0 and box.y0 >= 0 and box.y1 <= whole.y1 for box in boxes)
+    # En la página cada línea va por su cuenta, con otra letra: todas ancladas donde las demás.
+    words = {line for label in labels for line in label.get_text().split("\n")}
+    spots = [where(node) for node in svg(ax).iter(f"{SVG}text") if node.text in words]
+    assert len(spots) == sum(label.get_text().count("\n") + 1 for label in labels)
+    assert np.ptp([x for x, _ in spots]) < 0.02 and {anchor for _, anchor in spots} == {"end"}
+
+
+def where(node: ET.Element) -> tuple[float, str]:
+    """Dónde se ancla un texto del SVG y por qué lado."""
+    found = re.match(r"(?:translate\(|rotate\(\S+ )(\S+) ", node.get("transform"))
+    anchor = re.search(r"text-anchor:(\w+)", node.get("style"))
+    return float(found[1]), anchor[1] if anchor else "start"
+
+
+def test_values_of_negative_bars_do_not_touch_the_labels():
+    ax = plots.bars({"una barra": 12.5, "b": -3.0, "c": -12345.0}, xlabel="x", spec=".1f")
+    ax.figure.draw_without_rendering()
+    labels = [label.get_window_extent() for label in ax.get_yticklabels()]
+    values = [text.get_window_extent() for text in ax.texts]
+    assert not any(label.overlaps(value) for label in labels for value in values)
+    left = min(value.x0 for value in values)
+    assert ax.bbox.x0 < left < ax.bbox.x0 + 15
+
+
+def test_bar_labels_break_evenly():
+    ax = plots.bars(dict.fromkeys([*LONG, "x" * 30 + " y"], 1.0), xlabel="x")
+    told = [label.get_text() for label in ax.get_yticklabels()]
+    assert told[:3] == ["al lado, vistas", "por contenido,\nvistas", "una barra con\nnombre largo"]
+    assert told[3:] == ["convolución", "x" * 30 + "\ny"]
+
+
+def test_lines_of_a_note_are_centred_or_at_their_side():
+    fig, ax = plots.figure()
+    for shift in (0, 40, -40):
+        plots.note(ax, (0.5, 0.5), f"nota {shift}\ncon su segunda línea", (shift, 30))
+    notes = [where(node) for node in svg(fig).iter(f"{SVG}text") if "a" in node.text]
+    assert [anchor for _, anchor in notes] == ["middle"] * 2 + ["start"] * 2 + ["end"] * 2
+    assert all(one[0] == other[0] for one, other in zip(notes[::2], notes[1::2], strict=True))
+
+
 def test_labels_go_to_the_right_even_if_x_goes_down_and_ticks_share_decimals():
     ax = plots.curves([4.0, 2.0, 1.0], {"a": [0.0, 0.5, 1.0]}, xlabel="x", ylabel="y")
     assert ax.texts[0].xy == (4.0, 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,15 +18,18 @@ from atento.plots.style import (
     MUTED,
     POSITION,
     QUERY,
+    STYLE,
     VALUE,
     array,
     figure,
     format_number,
+    text_width,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_GAP = 5.0  # puntos entre una barra y su valor
 _SERIES = [
     (INK, "-", "o"),
     (MUTED, "-", "s"),
@@ -82,7 +86,7 @@ def curves(
         ax.set_ylim(*ylim)
     _number_ticks(ax.xaxis, xscale)
     _number_ticks(ax.yaxis, yscale)
-    for label, _, _, color in ends:
+    for label, _, color in ends:
         if label in places:
             ax.text(*places[label], textwrap.fill(label, 16), color=color, va="center")
     _end_labels(ax, [end for end in ends if end[0] not in places])
@@ -104,7 +108,7 @@ def bars(
     """
     _need_axis_names(xlabel, "categorías")
     _check_bars(values, highlight)
-    words = [textwrap.fill(label, 20) for label in values]
+    words = [_even_lines(label, 20) for label in values]
     if ax is None:
         lines = max(word.count("\n") for word in words) + 1
         _, ax = figure(height=height or max(0.4, 0.2 * lines + 0.1) * len(values) + 0.75)
@@ -120,7 +124,21 @@ def bars(
     _number_ticks(ax.xaxis, "linear")
     for row, number, tint in zip(rows, numbers, tints, strict=True):
         _bar_value(ax, row, number, format_number(number, spec), tint)
+    if negative := {n: format_number(n, spec) for n in numbers if n < 0}:
+        _make_room(ax, negative)
     return ax
+
+
+def _even_lines(text: str, limit: int) -> str:
+    """Parte un texto en las líneas de ``limit`` letras que necesita, lo más parejas que se puede,
+    sin cortar palabras.
+    """
+    lines = textwrap.wrap(text, limit, break_long_words=False)
+    for width in range(1, limit):
+        even = textwrap.wrap(text, width, break_long_words=False)
+        if len(even) <= len(lines):
+            return "\n".join(even)
+    return "\n".join(lines)
 
 
 def _bar_value(ax: Axes, row: int, number: float, text: str, tint: str) -> None:
@@ -129,13 +147,24 @@ def _bar_value(ax: Axes, row: int, number: float, text: str, tint: str) -> None:
     ax.annotate(
         text,
         (number, row),
-        (5 * side, 0),
+        (_GAP * side, 0),
         textcoords="offset points",
         ha="left" if side > 0 else "right",
         va="center_baseline",
         color=tint,
         annotation_clip=False,
     )
+
+
+def _make_room(ax: Axes, told: Mapping[float, str]) -> None:
+    """Alarga el eje por la izquierda para que los valores negativos no pisen las etiquetas."""
+    ax.figure.draw_without_rendering()
+    low, high = ax.get_xlim()
+    wide = ax.bbox.width * 72 / ax.figure.dpi
+    for number, text in told.items():
+        share = (text_width(text, FONT_SIZE) + 2 * _GAP) / wide
+        low = min(low, (number - share * high) / (1 - share))
+    ax.set_xlim(low, high)
 
 
 def _check_bars(values: Mapping[str, float], highlight: str | None) -> None:
@@ -172,8 +201,10 @@ def _draw_series(
     y: Any,
     band: tuple[Any, Any] | None,
     style: tuple[str, str, str],
-) -> tuple[float, float, str]:
-    """Dibuja una serie y su banda; devuelve su extremo derecho y su color."""
+) -> tuple[np.ndarray, str]:
+    """Dibuja una serie y su banda; devuelve sus puntos de izquierda a derecha, con el último que
+    tiene valor repetido al final, y su color.
+    """
     color, line, marker = style
     y = np.asarray(array(y), dtype=float)
     if y.ndim == 2:
@@ -188,7 +219,8 @@ def _draw_series(
         ax.fill_between(x, low, high, facecolor=color, alpha=0.16, linewidth=0)
     ax.plot(x, y, color=color, linestyle=line, marker=marker if len(x) <= 12 else "", clip_on=False)
     last = np.argmax(np.where(np.isfinite(y), x, -np.inf))
-    return float(x[last]), float(y[last]), color
+    order = [*np.argsort(x, kind="stable"), last]
+    return np.column_stack([x, y])[order], color
 
 
 class _Numbers(Formatter):
@@ -233,28 +265,29 @@ def _number_ticks(axis: Any, scale: str) -> None:
         axis.set_major_formatter(_Powers())
 
 
-def _end_labels(ax: Axes, ends: list[tuple[str, float, float, str]]) -> None:
+def _end_labels(ax: Axes, ends: list[tuple[str, np.ndarray, str]]) -> None:
     """Escribe cada etiqueta junto al final de su línea, sin que se pisen ni las tache el eje de
-    abajo.
+    abajo. Las de líneas que acaban juntas, en el orden en que venían.
     """
     ax.figure.draw_without_rendering()
     line_height = 1.2 * FONT_SIZE
     to_points = 72 / ax.figure.dpi
     axis = ax.bbox.y0 * to_points
-    placed = []
-    for label, x, y, color in ends:
-        text = textwrap.fill(label, 16)
-        wanted = ax.transData.transform((x, y))[1] * to_points
-        height = line_height * (text.count("\n") + 1)
-        placed.append([max(wanted, axis + height / 2), height, wanted, text, x, y, color])
-    placed.sort(key=lambda item: item[0])
-    heights = [item[1] for item in placed]
-    for item, where in zip(placed, spread([item[0] for item in placed], heights), strict=True):
-        wanted, text, x, y, color = item[2:]
+    drawn = [
+        (ax.transData.transform(line)[:, 1] * to_points, label, line, color)
+        for label, line, color in ends
+    ]
+    drawn.sort(key=cmp_to_key(lambda one, other: _above(one[0], other[0])))
+    texts = [textwrap.fill(label, 16) for _, label, _, _ in drawn]
+    wanted = [points[-1] for points, _, _, _ in drawn]
+    heights = [line_height * (text.count("\n") + 1) for text in texts]
+    centers = [max(y, axis + height / 2) for y, height in zip(wanted, heights, strict=True)]
+    places = zip(drawn, texts, wanted, spread(centers, heights), strict=True)
+    for (_, _, line, color), text, end, where in places:
         ax.annotate(
             text,
-            (x, y),
-            (7, where - wanted),
+            tuple(line[-1]),
+            (7, where - end),
             textcoords="offset points",
             ha="left",
             va="center",
@@ -262,6 +295,19 @@ def _end_labels(ax: Axes, ends: list[tuple[str, float, float, str]]) -> None:
             annotation_clip=False,
             linespacing=1.15,
         )
+
+
+def _above(one: np.ndarray, other: np.ndarray) -> float:
+    """Positivo si la primera línea acaba encima o, cuando acaban juntas, si venía de encima.
+
+    one, other: las alturas de cada una, en puntos, de izquierda a derecha.
+
+    >>> _above(np.array([9.0, 5.0, 4.9]), np.array([1.0, 5.0, 5.0]))
+    8.0
+    """
+    gap = one - other
+    clear = gap[np.abs(gap) >= STYLE["lines.linewidth"]]
+    return float([*gap[-1:], *clear][-1])
 
 
 def spread(centers: list[float], heights: list[float]) -> list[float]:

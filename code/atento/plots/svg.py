@@ -11,11 +11,14 @@ from typing import Literal
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.text import Text
+from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Bbox
 
 from atento import calls
 from atento.plots.fingerprint import fingerprint
-from atento.plots.style import FONT, INK, MIN_LETTER, PHONE_WIDTH, SENTINELS, TOKENS, WIDTH
+from atento.plots.style import FONT, INK, MIN_LETTER, PHONE_WIDTH, SENTINELS, STYLE, TOKENS, WIDTH
 
 
 def show(fig: Figure, *, name: str, alt: str) -> None:
@@ -49,6 +52,7 @@ def render(fig: Figure, *, name: str, alt: str) -> str:
     alt = _checked_alt(alt)
     for ax in fig.axes:
         getattr(ax, "_atento_settle", lambda: None)()
+    _mark_lines(fig)
     buffer = io.BytesIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         fig.savefig(
@@ -58,6 +62,7 @@ def render(fig: Figure, *, name: str, alt: str) -> str:
     width, height = (float(number) for number in root.get("viewBox").split()[2:])
     top, height = _crop(fig, width, height)
     _check_letters(root, width)
+    _align_lines(root)
     _tidy(root, name)
     root.attrib.clear()
     root.attrib.update(
@@ -127,6 +132,8 @@ def _notebook_css() -> str:
 
 SVG = "{http://www.w3.org/2000/svg}"
 _PNG_DPI = 150
+_TURNLESS = re.compile(r"translate\((\S+) (\S+)\)(?: rotate\(-?0\))?")
+_ANCHORS = {"right": ("end", 1.0), "center": ("middle", 0.5)}
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _FILE_NAME = re.compile(r"[\w./-]+\.(svg|png|jpe?g|gif|webp|pdf)", re.IGNORECASE)
 
@@ -179,6 +186,41 @@ def _check_letters(root: ET.Element, width: float) -> None:
                     f" {MIN_LETTER:g}: conviene una figura más estrecha (width={WIDTH:g}), letra"
                     " mayor o quitar subíndices"
                 )
+
+
+def _mark_lines(fig: Figure) -> None:
+    """Apunta en los rótulos de varias líneas por dónde se alinean, para :func:`_align_lines`."""
+    fig.draw_without_rendering()
+    for text in fig.findobj(Text):
+        if "\n" in text.get_text() and text.get_horizontalalignment() in _ANCHORS:
+            text.set_gid(f"atento-lines-{text.get_horizontalalignment()}")
+
+
+def _align_lines(root: ET.Element) -> None:
+    """Ancla las líneas de un rótulo en el borde o en el centro que comparten.
+
+    matplotlib pone cada línea por su izquierda, con el ancho de su letra; con la de la página, más
+    estrecha, las alineadas a la derecha o al centro quedarían escalonadas.
+    """
+    for group in root.iter(f"{SVG}g"):
+        side = (group.get("id") or "").removeprefix("atento-lines-")
+        for node in group if side in _ANCHORS else ():
+            if found := _TURNLESS.fullmatch(node.get("transform", "")):
+                anchor, share = _ANCHORS[side]
+                edge = float(found[1]) + share * _layout_width(node)
+                node.set("transform", f"translate({edge:.6f} {found[2]})")
+                node.set("style", f"{node.get('style')}; text-anchor: {anchor}")
+
+
+def _layout_width(node: ET.Element) -> float:
+    """El ancho con que matplotlib ha compuesto un texto, en puntos."""
+    style = _style(node)
+    letter = FontProperties(
+        family=STYLE["font.family"],
+        size=float(style["font-size"].removesuffix("px")),
+        weight=int(style.get("font-weight", 400)),
+    )
+    return text_to_path.get_text_width_height_descent(node.text or "", letter, False)[0]
 
 
 def _tidy(root: ET.Element, name: str) -> None:
