@@ -112,7 +112,8 @@ def test_la_raya_de_una_media_se_ve(pestana, direccion, paginas):
 
 
 # El hueco, en emes, entre lo que hay dentro de cada raíz y lo que la sigue en su fila.
-HUECOS = """() => [...document.querySelectorAll('msqrt')].filter((r) => r.nextElementSibling).map((r) => {
+HUECOS = """() => [...document.querySelectorAll('msqrt')]
+  .filter((r) => r.nextElementSibling).map((r) => {
   const dentro = Math.max(...[...r.children].map((hijo) => hijo.getBoundingClientRect().right));
   const sigue = r.nextElementSibling.getBoundingClientRect().left;
   return (sigue - dentro) / parseFloat(getComputedStyle(r).fontSize);
@@ -133,7 +134,8 @@ def test_tras_una_raiz_no_queda_hueco(pestana, direccion, paginas):
 
 
 # Las salidas que se deslizan, y lo que haría falta encoger la letra del libro para que cupieran.
-SALIDAS = """() => [...document.querySelectorAll('.cell_output pre')].filter((s) => s.scrollWidth > 0).map((s) => {
+SALIDAS = """() => [...document.querySelectorAll('.cell_output pre')]
+  .filter((s) => s.scrollWidth > 0).map((s) => {
   const medidas = () => [parseFloat(getComputedStyle(s).fontSize), s.clientWidth, s.scrollWidth];
   const [letra, hueco, ancho] = medidas();
   const propia = s.style.getPropertyValue('--letra-que-cabe');
