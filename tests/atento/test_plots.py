@@ -7,7 +7,9 @@ import drawings
 import numpy as np
 import pytest
 import torch
+from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
+from matplotlib.text import Text
 
 from atento import plots
 from atento.plots.svg import SVG
@@ -427,6 +429,18 @@ def test_every_path_is_in_its_valley_with_the_minimum_at_zero():
         drawn = [line.get_xydata().tolist() for line in ax.lines]
         assert path in drawn and [[0.0, 0.0]] in drawn
         assert ax.get_xlim()[0] < -4 and ax.get_xlim()[1] > 0.1
+
+
+def test_no_ring_strikes_the_words_of_a_valley():
+    fig = plots.valley(PATHS, (1, 100), xlabel="suave", ylabel="empinada", end="tras dos pasos")
+    notes = fig.axes[0].texts
+    assert [text.get_text() for text in notes] == ["inicio", "mínimo", "tras dos pasos"]
+    fig.draw_without_rendering()
+    for text in notes:
+        assert to_hex(text.get_bbox_patch().get_facecolor()) == plots.PAPER
+        assert text.get_zorder() > max(line.get_zorder() for line in fig.axes[0].lines)
+        box, words = text.get_bbox_patch().get_window_extent(), Text.get_window_extent(text)
+        assert words.x0 - 3 < box.x0 < words.x0 < words.x1 < box.x1 < words.x1 + 3
 
 
 def test_zones_count_every_datum_once():

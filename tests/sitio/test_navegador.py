@@ -96,6 +96,74 @@ def test_sin_desplazamiento_horizontal(visitas, ancho):
     assert not faltas, faltas
 
 
+RAYAS = """() => [...document.querySelectorAll('menclose')].map((m) => {
+  const estilo = getComputedStyle(m);
+  return [m.getAttribute('notation'), parseFloat(estilo.borderTopWidth), estilo.borderTopStyle];
+})"""
+
+
+def test_la_raya_de_una_media_se_ve(pestana, direccion, paginas):
+    rayas = []
+    for pagina in [p for p in paginas if "/09-" in p or "/12-" in p]:
+        pestana.goto(f"{direccion}/{pagina}", wait_until="load")
+        rayas += pestana.evaluate(RAYAS)
+    assert len(rayas) > 3
+    assert all(que == "top" and ancho >= 1 and raya == "solid" for que, ancho, raya in rayas), rayas
+
+
+# El hueco, en emes, entre lo que hay dentro de cada raíz y lo que la sigue en su fila.
+HUECOS = """() => [...document.querySelectorAll('msqrt')]
+  .filter((r) => r.nextElementSibling).map((r) => {
+  const dentro = Math.max(...[...r.children].map((hijo) => hijo.getBoundingClientRect().right));
+  const sigue = r.nextElementSibling.getBoundingClientRect().left;
+  return (sigue - dentro) / parseFloat(getComputedStyle(r).fontSize);
+})"""
+
+
+def test_tras_una_raiz_no_queda_hueco(pestana, direccion, paginas):
+    huecos = []
+    for pagina in [p for p in paginas if "/04-" in p or "/12-" in p]:
+        pestana.goto(f"{direccion}/{pagina}", wait_until="load")
+        pestana.evaluate("() => document.fonts.ready.then(() => true)")
+        pestana.evaluate(
+            "() => document.querySelectorAll('details').forEach((d) => (d.open = true))"
+        )
+        pestana.wait_for_timeout(300)
+        huecos += pestana.evaluate(HUECOS)
+    assert len(huecos) > 3 and all(0 <= hueco < 0.35 for hueco in huecos), huecos
+
+
+# Las salidas que se deslizan, y lo que haría falta encoger la letra del libro para que cupieran.
+SALIDAS = """() => [...document.querySelectorAll('.cell_output pre')]
+  .filter((s) => s.scrollWidth > 0).map((s) => {
+  const medidas = () => [parseFloat(getComputedStyle(s).fontSize), s.clientWidth, s.scrollWidth];
+  const [letra, hueco, ancho] = medidas();
+  const propia = s.style.getPropertyValue('--letra-que-cabe');
+  s.style.setProperty('--letra-que-cabe', '11.52px');
+  const cabria = s.scrollWidth <= s.clientWidth;
+  s.style.setProperty('--letra-que-cabe', propia);
+  return {letra, desliza: ancho > hueco + 1, cabria, que: s.textContent.slice(0, 40)};
+})"""
+
+
+def test_en_el_telefono_la_salida_que_puede_caber_cabe(navegador, direccion, paginas):
+    contexto = navegador.new_context(viewport={"width": 390, "height": 800})
+    pestana = contexto.new_page()
+    letras = []
+    for pagina in [p for p in paginas if "/01-" in p or "/05-" in p]:
+        pestana.goto(f"{direccion}/{pagina}", wait_until="load")
+        pestana.evaluate("() => document.fonts.ready.then(() => true)")
+        pestana.wait_for_timeout(300)
+        for salida in pestana.evaluate(SALIDAS):
+            assert not (salida["desliza"] and salida["cabria"]), salida
+            assert 0.72 * 16 <= salida["letra"] <= 13.5, salida
+            letras.append(salida["letra"])
+            if salida["desliza"]:
+                assert salida["letra"] == 13.5, f"encoge sin llegar a caber: {salida}"
+    contexto.close()
+    assert min(letras) < 13 and letras.count(13.5) > len(letras) / 3
+
+
 def test_no_queda_interfaz_en_ingles(visitas):
     assert not (faltas := _faltas(visitas, lambda v: sorted(set(v.ingles)))), faltas
 

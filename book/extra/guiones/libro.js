@@ -26,9 +26,32 @@
       formula.classList.toggle("estrecha", formula.scrollWidth > formula.clientWidth + 1);
     }
   };
+  // En el teléfono, una salida que no cabe por poco encoge su letra; las demás se desplazan.
+  const MENOR_LETRA = .72;  // rem
+  const encogerSalidas = () => {
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    for (const salida of todos(".cell_output pre")) {
+      salida.style.removeProperty("--letra-que-cabe");
+      if (salida.scrollWidth <= salida.clientWidth) continue;
+      const { fontSize, paddingLeft, paddingRight } = getComputedStyle(salida);
+      const aire = parseFloat(paddingLeft) + parseFloat(paddingRight);
+      const letra = Math.floor(20 * parseFloat(fontSize) * (salida.clientWidth - aire) / (salida.scrollWidth - aire)) / 20;
+      if (letra >= MENOR_LETRA * rem) salida.style.setProperty("--letra-que-cabe", `${letra}px`);
+    }
+  };
+  // Chromium reserva a cada raíz el ancho de su signo más alto: se quita lo que sobra a la derecha.
+  const cenirRaices = () => {
+    for (const raiz of todos("msqrt")) {
+      const fin = Math.max(...[...raiz.children].map((hijo) => hijo.getBoundingClientRect().right));
+      const sobra = (raiz.getBoundingClientRect().right - fin) / parseFloat(getComputedStyle(raiz).fontSize);
+      if (raiz.getClientRects().length) raiz.style.marginRight = sobra > .05 ? `${(.05 - sobra).toFixed(3)}em` : "";
+    }
+  };
   const repasar = () => {
+    cenirRaices();
     soltarLargas();
     estrecharFormulas();
+    encogerSalidas();
     apilarTablas();
     for (const caja of todos(DESPLAZABLES)) {
       const cabe = caja.scrollWidth <= caja.clientWidth + 1;

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from atento import calls
 from atento.plots.curves import _need_axis_names, _number_ticks
-from atento.plots.style import INK, MUTED, array, format_number, subplots
+from atento.plots.style import INK, MUTED, PAPER, array, format_number, subplots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,11 +20,23 @@ _RINGS = (0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 1.0)
 _CIRCLE = np.linspace(0, 2 * np.pi, 121)
 
 
-def note(ax: Axes, at: tuple[float, float], text: str, shift: tuple[float, float]) -> None:
-    """Escribe ``text`` a ``shift`` puntos de un sitio de los ejes y lo une a él con un hilo."""
+def note(
+    ax: Axes,
+    at: tuple[float, float],
+    text: str,
+    shift: tuple[float, float],
+    *,
+    clear: bool = False,
+) -> None:
+    """Escribe ``text`` a ``shift`` puntos de un sitio de los ejes y lo une a él con un hilo.
+
+    clear: si aparta con un fondo de papel las líneas que pasarían por encima de las letras.
+    """
     side = "center" if abs(shift[0]) < 20 else "left" if shift[0] > 0 else "right"
     thread = {"arrowstyle": "-", "color": MUTED, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 4}
     style = {"ha": side, "va": "center", "arrowprops": thread, "annotation_clip": False}
+    if clear:
+        style["bbox"] = {"boxstyle": "square,pad=0.1", "facecolor": PAPER, "edgecolor": "none"}
     ax.annotate(text, at, shift, textcoords="offset points", **style)
 
 
@@ -129,9 +141,9 @@ def _walk(ax: Axes, path: np.ndarray, end: str) -> None:
     ax.plot(*path[0], "o", color=INK, markersize=8, markerfacecolor="none")
     ax.plot([0], [0], "*", color=INK, markersize=13)
     if end:
-        note(ax, tuple(path[0]), "inicio", (24, 2))
-        note(ax, (0.0, 0.0), "mínimo", (0, 26))
-        note(ax, tuple(path[-1]), end, (0, -26))
+        note(ax, tuple(path[0]), "inicio", (24, 2), clear=True)
+        note(ax, (0.0, 0.0), "mínimo", (0, 26), clear=True)
+        note(ax, tuple(path[-1]), end, (0, -26), clear=True)
 
 
 def zones(
