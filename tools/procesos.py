@@ -9,7 +9,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,22 +83,43 @@ def _termina_de_uno_en_uno(proceso: subprocess.Popen) -> None:
     proceso.wait(5)
 
 
-def corre(orden: Sequence[str | Path], plazo: float, **opciones: Any) -> int:
-    """Ejecuta una orden y devuelve su estado; ``PLAZO_VENCIDO`` si no acaba en ``plazo``
-    segundos."""
+@contextlib.contextmanager
+def en_marcha(
+    orden: Sequence[str | Path], plazo: float, **opciones: Any
+) -> Iterator[Callable[[], int]]:
+    """Lanza una orden y da con qué esperarla, que devuelve su estado.
+
+    El plazo, en segundos, cuenta desde que se lanza: quien espera más corta la orden y recibe
+    ``PLAZO_VENCIDO``. Al salir del bloque, también por una interrupción, no queda nadie.
+    """
+    fin = time.monotonic() + plazo
     with subprocess.Popen(list(map(str, orden)), start_new_session=True, **opciones) as proceso:
+
+        def espera() -> int:
+            try:
+                return proceso.wait(max(0, fin - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                termina(proceso)
+                print(
+                    f"No ha terminado en {plazo:.0f} s y se ha cortado: {Path(orden[1]).name}",
+                    file=sys.stderr,
+                )
+                return PLAZO_VENCIDO
+
         try:
-            return proceso.wait(plazo)
-        except subprocess.TimeoutExpired:
-            termina(proceso)
-            print(
-                f"No ha terminado en {plazo:.0f} s y se ha cortado: {Path(orden[1]).name}",
-                file=sys.stderr,
-            )
-            return PLAZO_VENCIDO
+            yield espera
         except BaseException:
             termina(proceso)
             raise
+        if proceso.poll() is None:
+            termina(proceso)
+
+
+def corre(orden: Sequence[str | Path], plazo: float, **opciones: Any) -> int:
+    """Ejecuta una orden y devuelve su estado; ``PLAZO_VENCIDO`` si no acaba en ``plazo``
+    segundos."""
+    with en_marcha(orden, plazo, **opciones) as espera:
+        return espera()
 
 
 def principal(main: Callable[[], None]) -> None:

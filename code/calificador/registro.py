@@ -14,6 +14,7 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from textwrap import dedent, indent
 from typing import Any
 
@@ -46,6 +47,15 @@ class Caso:
         return not self.args and not self.kwargs and self.init is None
 
 
+@lru_cache(maxsize=64)
+def arbol_de(texto: str) -> ast.Module:
+    """El árbol de un código, que solo se lee: los mutantes de una solución comparten el suyo.
+
+    Errores: ``SyntaxError``, como ``ast.parse``.
+    """
+    return ast.parse(texto)
+
+
 class MutanteRoto(ValueError):
     """Un mutante que no se puede hacer a partir de la solución."""
 
@@ -69,7 +79,7 @@ class Mutante:
         """La entrega equivocada, entera. Errores: ``MutanteRoto`` si un cambio no está justo una
         vez.
         """
-        arbol = ast.parse(solucion)
+        arbol = arbol_de(solucion)
         if self.codigo:
             cabecera = [
                 ast.unparse(n) for n in arbol.body if isinstance(n, (ast.Import, ast.ImportFrom))

@@ -15,13 +15,13 @@ from banco import respuestas, triviales
 from verdades import VERDADES
 
 from calificador import carga
-from calificador.correccion.compara import Contestacion
+from calificador.correccion.compara import Contestacion, ejes_de
 from calificador.correccion.examen import prepara, sesion_cargada
 from calificador.correccion.oraculo import Corrector, Interrogatorio, problemas_de, puntua, verifica
 from calificador.correccion.pistas import SEMILLAS_MENUDAS, examenes_menudos
 from calificador.correccion.semillas import VACIA, faltas
 from calificador.generadores import menudo
-from calificador.registro import Caso
+from calificador.registro import Caso, arbol_de
 
 SEMILLAS = range(25)
 POCAS = range(3)
@@ -275,6 +275,19 @@ def test_las_pistas_no_dan_el_codigo(ejercicio):
         assert not [t for t in trozos if len(t) > 8 and t in pista], (
             f"código de la solución en la pista: {pista}"
         )
+
+
+def test_hacer_los_mutantes_no_toca_el_arbol_que_comparten():
+    for capitulo in sorted({e.capitulo for e in DEL_LIBRO}):
+        solucion = LIBRO.solucion(capitulo)
+        arbol = arbol_de(solucion)
+        antes = ast.dump(arbol, include_attributes=True)
+        for ejercicio in (e for e in DEL_LIBRO if e.capitulo == capitulo):
+            ejes_de(solucion, ejercicio.nombre)
+            for mutante in ejercicio.mutantes:
+                mutante.texto(solucion, ejercicio.nombre)
+        assert arbol_de(solucion) is arbol, "se analiza otra vez lo mismo"
+        assert ast.dump(arbol, include_attributes=True) == antes, f"capítulo {capitulo}"
 
 
 def test_el_aviso_de_un_mutante_no_llega_a_quien_estudia(recwarn, capfd):

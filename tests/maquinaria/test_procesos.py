@@ -17,7 +17,7 @@ import procesadores
 import procesos
 import prueba
 from ejecutar import LIMITE_CELDA
-from procesos import INTERRUMPIDO, PLAZO_VENCIDO, corre, principal, termina
+from procesos import INTERRUMPIDO, PLAZO_VENCIDO, corre, en_marcha, principal, termina
 
 CON_HIJO = """
 import subprocess, sys, time
@@ -105,6 +105,25 @@ def test_ctrl_c_acaba_con_una_linea(sin_atender):
     assert error.strip().startswith("Interrumpido") and "Traceback" not in error
 
 
+def test_al_salir_del_bloque_no_queda_lo_que_estaba_en_marcha(tmp_path):
+    with pytest.raises(RuntimeError, match="plantado"), (tmp_path / "pid").open("w") as salida:
+        with en_marcha([sys.executable, "-c", CON_HIJO], 60, stdout=salida):
+            _espera_escrito(tmp_path / "pid")
+            raise RuntimeError("plantado")
+    _espera_que_muera(int((tmp_path / "pid").read_text()))
+    with (tmp_path / "otro").open("w") as salida:
+        with en_marcha([sys.executable, "-c", CON_HIJO], 60, stdout=salida):  # sin esperarlo
+            _espera_escrito(tmp_path / "otro")
+    _espera_que_muera(int((tmp_path / "otro").read_text()))
+
+
+def _espera_escrito(ruta):
+    fin = time.monotonic() + 30
+    while not ruta.read_text().endswith("\n"):
+        assert time.monotonic() < fin
+        time.sleep(0.05)
+
+
 CON_NIETO = f"""
 import sys
 from procesos import corre, principal
@@ -151,6 +170,100 @@ def test_se_hacen_todos_los_pasos_y_se_cuentan_los_fallos():
     assert resumen.count("FALLA") == 2 and resumen.count("bien") == 2
 
 
+def test_el_que_va_al_lado_se_hace_a_la_vez_y_se_ensena_entero_cuando_acaba(tmp_path):
+    """Cada uno espera a la señal del otro: de uno en uno, ninguno acabaría."""
+    esperan = """
+import pathlib, sys, time
+mio, suyo = map(pathlib.Path, sys.argv[1:3])
+mio.touch()
+fin = time.monotonic() + 60
+while not suyo.exists():
+    assert time.monotonic() < fin, "solo"
+    time.sleep(0.05)
+print("dice", mio.name)
+"""
+    uno, otro = str(tmp_path / "uno"), str(tmp_path / "otro")
+    consola = Console(record=True, width=100, file=open(os.devnull, "w"))  # noqa: SIM115
+    ordenes = {
+        "primero": _paso(0),
+        "fondo": [sys.executable, "-c", esperan, uno, otro],
+        "delante": [sys.executable, "-c", esperan, otro, uno],
+        "último": [sys.executable, "-c", f"import os; assert os.path.exists({uno!r})"],
+    }
+    assert prueba.ejecuta(ordenes, consola, al_lado=("fondo",), X="y") == []
+    lineas = consola.export_text().splitlines()
+    # Bajo su raya, no mezclado con lo del otro.
+    [puesto] = [n for n, linea in enumerate(lineas) if linea == "dice uno"]
+    assert "─ fondo ─" in lineas[puesto - 1] and lineas[puesto + 1].strip() == ""
+    assert not [linea for linea in lineas if "dice otro" in linea]  # ese, según va, a la salida
+
+
+@pytest.mark.parametrize(("fondo", "delante"), [(3, 0), (0, 3), (3, 3)])
+def test_falla_quien_falle_de_los_dos_que_van_a_la_vez(fondo, delante):
+    consola = Console(record=True, width=100, file=open(os.devnull, "w"))  # noqa: SIM115
+    ordenes = {"fondo": _paso(fondo), "delante": _paso(delante), "después": _paso(0)}
+    fallos = prueba.ejecuta(ordenes, consola, al_lado=("fondo",), X="y")
+    assert sorted(fallos) == sorted(
+        n for n, codigo in (("fondo", fondo), ("delante", delante)) if codigo
+    )
+    resumen = consola.export_text()
+    assert resumen.count("FALLA") == len(fallos) and resumen.count("bien") == 3 - len(fallos)
+
+
+def test_el_plazo_del_que_va_al_lado_cuenta_desde_que_empieza(monkeypatch, capfd):
+    monkeypatch.setattr(prueba, "PLAZO", 3)
+    consola = Console(record=True, width=100, file=open(os.devnull, "w"))  # noqa: SIM115
+    colgado = [sys.executable, "-c", "import time; print('ya', flush=True); time.sleep(60)"]
+    inicio = time.monotonic()
+    fallos = prueba.ejecuta(
+        {"fondo": colgado, "delante": _paso(0)}, consola, al_lado=("fondo",), X="y"
+    )
+    assert fallos == ["fondo"] and time.monotonic() - inicio < 30
+    assert "No ha terminado en 3 s" in capfd.readouterr().err and "ya" in consola.export_text()
+
+
+def test_tambien_se_hace_el_que_va_al_lado_de_nadie():
+    assert list(prueba.tandas("abc", "bc")) == [["a"], ["b", "c"]]
+
+
+A_LA_VEZ = f"""
+import sys
+from rich.console import Console
+from procesos import principal
+import prueba
+AVISA = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(60)"
+ESPERA = '''
+import pathlib, sys, time
+while not pathlib.Path(sys.argv[1]).exists():
+    time.sleep(0.05)
+'''
+ordenes = {{
+    "fondo": [sys.executable, "-c", AVISA, sys.argv[1]],
+    "delante": [sys.executable, "-c", ESPERA + {CON_HIJO!r}, sys.argv[1]],
+}}
+principal(lambda: prueba.ejecuta(ordenes, Console(stderr=True), al_lado=("fondo",)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("aviso", "estado"), [(signal.SIGINT, INTERRUMPIDO), (signal.SIGTERM, 128 + signal.SIGTERM)]
+)
+def test_al_interrumpir_no_queda_ninguno_de_los_dos(tmp_path, aviso, estado):
+    with subprocess.Popen(
+        [sys.executable, "-c", A_LA_VEZ, str(tmp_path / "pid")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    ) as proceso:
+        nieto = int(proceso.stdout.readline())
+        inicio = time.monotonic()
+        proceso.send_signal(aviso)
+        assert proceso.wait(timeout=30) == estado and time.monotonic() - inicio < 20
+    for pid in (nieto, int((tmp_path / "pid").read_text())):
+        _espera_que_muera(pid)
+
+
 @pytest.mark.parametrize(("fallos", "estado"), [([], 0), (["libro"], 1)])
 def test_make_prueba_acaba_mal_si_algo_falla(monkeypatch, fallos, estado):
     vistos = {}
@@ -166,19 +279,33 @@ def test_make_prueba_acaba_mal_si_algo_falla(monkeypatch, fallos, estado):
     assert fin.value.code == estado
     libro, ultimo = vistos["ordenes"]["libro"], vistos["ordenes"]["pruebas (pytest)"]
     assert libro[-2:] == ["--ejecutados", vistos["ATENTO_EJECUTADOS"]]
-    assert ultimo == [*prueba.pasos("", [])["pruebas (pytest)"], "-k", "nada"]
+    # Con argumentos, pytest se llama una vez, para todo y con el libro ya hecho.
+    assert list(vistos["ordenes"])[2:] == ["libro", "pruebas (pytest)"] and not vistos["al_lado"]
+    assert ultimo[-2:] == ["-k", "nada"] and not set(prueba.SIN_LIBRO) & set(ultimo)
+    assert not [x for x in ultimo if x.startswith("--ignore")]
+    monkeypatch.setattr(sys, "argv", ["prueba.py"])
+    with pytest.raises(SystemExit):
+        prueba.main()
+    assert vistos["al_lado"] == ("libro",)
+    assert list(vistos["ordenes"]) == list(prueba.pasos("", []))
 
 
 def test_los_pasos_son_los_que_dice_contribuir():
     pasos = prueba.pasos("x", [])
-    assert list(pasos) == ["referencias al día", "capítulos (nbval)", "libro", "pruebas (pytest)"]
+    contribuir = (prueba.RAIZ / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    tabla = contribuir.partition("## Qué comprueba `make prueba`")[2].partition("\n## ")[0]
+    assert list(pasos) == re.findall(r"^\| ([^|]+) \|", tabla, re.MULTILINE)[2:]
+    assert prueba.AL_LADO == ("libro",) and list(pasos)[2] == "libro"
     nbval = pasos["capítulos (nbval)"]
     assert "--nbval" in nbval and "--nbval-lax" not in nbval and nbval[-1] == "tests/referencias"
     assert pasos["referencias al día"][-1] == "--revisa" and "loadfile" in nbval
-    # El último no elige: hace todas las de «testpaths».
-    todas, comun = pasos["pruebas (pytest)"], prueba.pytest()
-    assert todas[: len(comun)] == comun and comun[-1] == "loadfile"
-    assert set(todas[len(comun) :]) <= {"--no-loadscope-reorder"}
+    # Entre los dos últimos hacen todas las de «testpaths»: lo que uno nombra, el otro lo salta.
+    antes, demas = list(pasos.values())[3:]
+    comun = [*prueba.pytest(), "--no-loadscope-reorder", "--durations=15"]
+    assert comun[-3] == "loadfile" and antes[: len(comun)] == demas[: len(comun)] == comun
+    assert antes[len(comun) :] == list(prueba.SIN_LIBRO)
+    assert demas[len(comun) :] == [f"--ignore={carpeta}" for carpeta in prueba.SIN_LIBRO]
+    assert all((prueba.RAIZ / carpeta).is_dir() for carpeta in prueba.SIN_LIBRO)
     pyproject = tomllib.loads((prueba.RAIZ / "pyproject.toml").read_text(encoding="utf-8"))
     assert pyproject["tool"]["pytest"]["ini_options"]["testpaths"] == ["tests"]
     # El mismo plazo que al construir, y menor que el de pytest: quien corta dice qué celda es.
@@ -198,7 +325,8 @@ def test_los_ficheros_largos_existen_y_se_reparten_los_primeros(request):
         if getattr(plugin, "__file__", None) == str(prueba.RAIZ / "tests" / "conftest.py")
     ]
     assert all((prueba.RAIZ / fichero).is_file() for fichero in comun.LARGOS)
-    assert "--no-loadscope-reorder" in prueba.pasos("x", [])["pruebas (pytest)"]
+    for extra in ([], ["-x"]):
+        assert all("--no-loadscope-reorder" in orden for orden in prueba.pruebas(extra).values())
     pruebas = [
         SimpleNamespace(nodeid=f"{fichero}::test_{n}")
         for n in range(2)

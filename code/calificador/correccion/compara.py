@@ -15,6 +15,7 @@ from typing import Any
 
 from calificador.correccion.resultado import limpia
 from calificador.jaula.marcos import Otro
+from calificador.registro import arbol_de
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def ejes_de(fuente: str, nombre: str) -> list[list[str]]:
     referencia.
     """
     try:
-        arbol = ast.parse(fuente)
+        arbol = arbol_de(fuente)
     except SyntaxError:
         return []
     for nodo in arbol.body:
