@@ -113,6 +113,53 @@ def test_si_pip_no_da_el_pedido_se_dice_y_no_se_sella(falso, prepara):
     assert not entorno.SELLO.exists()
 
 
+@pytest.mark.parametrize(
+    ("codigo", "dicho"),
+    [(entorno.PLAZO_VENCIDO, f"no ha terminado en {entorno.PLAZO} s"), (1, "no ha podido")],
+)
+def test_si_pip_no_instala_se_dice_y_el_sello_de_antes_no_queda(
+    falso, prepara, monkeypatch, codigo, dicho
+):
+    """Con el sello, la orden siguiente daría por bueno un entorno a medias."""
+    entorno.SELLO.write_text("otras versiones")
+    monkeypatch.setattr(entorno, "corre", lambda *a, **k: codigo)
+    with pytest.raises(SystemExit, match=dicho):
+        prepara()
+    assert not entorno.SELLO.exists()
+
+
+@pytest.mark.parametrize("habia", [True, False])
+def test_un_entorno_que_no_sirve_se_hace_de_nuevo(falso, prepara, monkeypatch, capsys, habia):
+    """Y si había algo, se vacía antes: serían paquetes de otro Python."""
+    hechos = []
+    if not habia:
+        monkeypatch.setattr(entorno, "ENTORNO", falso.carpeta / "nuevo")
+    monkeypatch.setattr(entorno, "instala_torch", lambda *a: hechos.append(a))
+    monkeypatch.setattr(entorno.venv, "create", lambda donde, **k: hechos.append((donde, k)))
+    prepara()
+    assert hechos == [("cpu", None)], "el que sirve se queda"
+    monkeypatch.setattr(entorno, "entorno_util", lambda: False)
+    entorno.SELLO.unlink()
+    prepara()
+    assert hechos[1:] == [(entorno.ENTORNO, {"with_pip": True, "clear": habia}), ("cpu", None)]
+    assert "Preparando el entorno" in (dicho := capsys.readouterr().out) and "lo demás…" in dicho
+
+
+@pytest.mark.parametrize("variante", ["cpu", "cuda"])
+def test_lo_justo_en_el_disco_basta(monkeypatch, variante):
+    monkeypatch.setattr(entorno.sys, "platform", "linux")
+    for sobra in (0, -1):
+        libre = (entorno.MIB_NECESARIOS[variante] + sobra) << 20
+        monkeypatch.setattr(
+            entorno.shutil, "disk_usage", lambda _, n=libre: type("U", (), {"free": n})()
+        )
+        if sobra < 0:
+            with pytest.raises(SystemExit, match="libera espacio"):
+                entorno.comprueba_sitio(variante)
+        else:
+            entorno.comprueba_sitio(variante)
+
+
 def test_lo_que_no_puede_ser_se_dice_antes_de_empezar(falso, prepara, monkeypatch):
     with monkeypatch.context() as m:
         m.setattr(entorno.sys, "platform", "darwin")
@@ -125,7 +172,8 @@ def test_lo_que_no_puede_ser_se_dice_antes_de_empezar(falso, prepara, monkeypatc
             prepara("--torch", "cuda")
         prepara()
     monkeypatch.setattr(entorno, "MINIMO", (99, 0))
-    with pytest.raises(SystemExit, match=r"PYTHON=python3\.12"):
+    este = ".".join(map(str, sys.version_info[:3]))
+    with pytest.raises(SystemExit, match=rf"este es {este}: .*PYTHON=python3\.12"):
         prepara()
 
 

@@ -101,6 +101,17 @@ def test_las_directivas_dejan_su_texto_y_el_glosario_sus_entradas():
     ]
 
 
+def test_un_termino_del_glosario_puede_ser_una_letra_o_empezar_por_ella():
+    """Lo que hace de una línea un término es que no lleva sangría."""
+    pagina = "```{glossary}\nuno\n  Lo primero de todo.\n\nQ\n  Una matriz más.\n\n"
+    pagina += "a fondo\n  Con sus celdas delante.\n```\n"
+    assert parrafos(pagina) == [
+        "Uno: lo primero de todo.",
+        "Q: una matriz más.",
+        "A fondo: con sus celdas delante.",
+    ]
+
+
 def test_los_numeros_salen_de_las_referencias():
     (cuarto,) = [c for c in capitulos() if c.clave == "04"]
     numeros = prosa.numeros_de(cuarto)

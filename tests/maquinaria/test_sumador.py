@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from types import SimpleNamespace
 
 import pytest
@@ -119,7 +120,11 @@ def test_se_elige_la_que_mas_acierta_y_entre_iguales_la_primera(monkeypatch, bie
     monkeypatch.setattr(sumador, "en_16_bits", redondea)
     monkeypatch.setattr(sumador, "aciertos", acierta)
     monkeypatch.setattr(sumador, "ELIGEN", 50)
-    assert sumador.elegido(CALLADA) == (gana, modelos[gana], gana)
+    consola = Console(record=True, width=200, file=io.StringIO())
+    assert sumador.elegido(consola) == (gana, modelos[gana], gana)
+    assert consola.export_text().splitlines() == [
+        f"semilla {i}: {bien[i]} de 50 del entrenamiento, {i} s" for i in range(3)
+    ]
     assert len(vistas) == 3 and len(vistas[0]) == 50
     assert not any(addition.is_held_out(suma.a, suma.b) for suma in vistas[0])
 
@@ -159,7 +164,7 @@ def test_la_ficha_guardada_es_la_que_se_escribiria_hoy(modelo, monkeypatch):
     assert nueva == hechos
 
 
-def test_la_orden_guarda_el_elegido_con_su_ficha(modelo, monkeypatch, tmp_path):
+def test_la_orden_guarda_el_elegido_con_su_ficha(modelo, monkeypatch, tmp_path, capsys):
     destino = tmp_path / "sumador.safetensors"
     hechos = trained.facts()
     monkeypatch.setattr(sumador, "DESTINO", destino)
@@ -170,3 +175,6 @@ def test_la_orden_guarda_el_elegido_con_su_ficha(modelo, monkeypatch, tmp_path):
     sumador.main()
     assert hilos == [1]  # con más, los números serían otros
     assert destino.read_bytes() == trained.stored_bytes()
+    quedan, dicho = hechos["held_out"], " ".join(capsys.readouterr().out.split())
+    assert f"Guardada la semilla 0: {quedan['right']} de {quedan['sums']} reservadas" in dicho
+    assert f"sumador.safetensors, {destino.stat().st_size} bytes" in dicho
