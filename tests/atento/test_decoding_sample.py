@@ -419,6 +419,12 @@ def test_bad_filters(keep, bad):
 
 
 def test_bad_dice_and_wrappers():
+    with pytest.raises(TypeError, match="^logits: "):
+        draw(torch.zeros(2, 3, dtype=torch.long), torch.zeros(2))
+    with pytest.raises(ValueError, match="^logits: "):
+        draw(torch.full((1, 3), -torch.inf), torch.zeros(1))
+    with pytest.raises(TypeError, match="^dice: "):
+        draw(torch.zeros(2, 3), torch.zeros(2, dtype=torch.long))
     with pytest.raises(ValueError, match="^dice: se esperaba un dado por fila"):
         draw(torch.zeros(2, 3), torch.zeros(3))
     with pytest.raises(ValueError, match=r"^dice: se esperaban números en \[0, 1\)"):

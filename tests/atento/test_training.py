@@ -553,14 +553,37 @@ def test_warmup_stable_decay_shape():
         ("warmup: ", lambda: training.warmup_stable_decay(10, warmup=11)),
         ("decay: ", lambda: training.warmup_stable_decay(10, warmup=5, decay=0.8)),
         ("decay: ", lambda: training.warmup_stable_decay(10, warmup=5, decay=-0.1)),
+        ("decay: ", lambda: training.warmup_stable_decay(10, warmup=0, decay=1.01)),
+        ("decay: ", lambda: training.warmup_stable_decay(10, warmup=5, decay="mucho")),
     ],
 )
 def test_schedules_name_what_is_wrong(message, call):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=f"^{message}se esperaba"):
         call()
 
 
 # --- Los calendarios, frente a los de PyTorch -----------------------------------------------------
+
+
+def test_schedules_take_their_limits_and_their_usual_numbers():
+    usual = {
+        training.noam(8): training.noam(8, warmup=4000),
+        warmup_cosine(500): warmup_cosine(500, warmup=100, final=0.0),
+        training.warmup_stable_decay(500): training.warmup_stable_decay(
+            500, warmup=100, decay=0.2, final=0.0
+        ),
+    }
+    steps = [*range(0, 500, 7), 98, 99, 100, 101, 499, 500, 501, 3999, 4000, 4001]
+    for mine, told in usual.items():
+        assert [mine(step) for step in steps] == [told(step) for step in steps]
+    for schedule in (warmup_cosine, training.warmup_stable_decay):
+        rising = schedule(10, warmup=10, **({"decay": 0} if schedule != warmup_cosine else {}))
+        assert [rising(step) for step in range(10)] == pytest.approx([i / 10 for i in range(1, 11)])
+    falling = training.warmup_stable_decay(10, warmup=0, decay=1)
+    assert [falling(step) for step in range(12)] == pytest.approx(
+        [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0, 0, 0]
+    )
+    training.warmup_stable_decay(10, warmup=8, decay=0.2)
 
 
 def rates(scheduler, optimizer, steps):

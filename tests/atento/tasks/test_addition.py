@@ -71,6 +71,25 @@ def test_one_in_ten_is_held_out_whatever_it_is():
     assert addition.generate(9, 0, digits=1, split="test")
 
 
+@given(sums())
+def test_what_is_held_out_is_what_the_stored_models_never_saw(example):
+    """La cuenta, con enteros sin límite: si cambia o se desborda, lo guardado ya ha visto parte."""
+    prime, (low, high) = 2**31 - 1, sorted(example[:2])
+    mixed = (low % prime * 48_271 + high % prime * 69_621) % prime
+    assert addition.is_held_out(*example[:2]) == (mixed * mixed % prime % 10 == 0)
+
+
+def test_held_out_lists_every_reserved_sum_in_order():
+    assert [x[:2] for x in addition.held_out(1)] == [
+        (0, 0), (2, 9), (3, 3), (6, 6), (8, 9), (9, 2), (9, 8),
+    ]  # fmt: skip
+    every = [Sum(a, b, 2) for a in range(100) for b in range(100)]
+    assert addition.held_out(2) == [x for x in every if addition.is_held_out(*x[:2])]
+    assert {x.digits for x in addition.held_out()} == {3}
+    with pytest.raises(ValueError, match="^digits: "):
+        addition.held_out(4)
+
+
 def test_batches_hold_out_too():
     for split in ("train", "test"):
         for lot in addition.batches(4, 32, 1, digits=(2, 3), split=split):
@@ -87,6 +106,13 @@ def test_reproducible_and_advances():
     assert first == addition.generate(50, b) == addition.generate(50, 4) != addition.generate(50, a)
     lots, again = addition.batches(3, 5, 1), addition.batches(3, 5, 1)
     assert all(torch.equal(x.source, y.source) for x, y in zip(lots, again, strict=True))
+
+
+def test_the_data_is_the_one_the_stored_runs_saw():
+    assert addition.generate(3, 0) == [Sum(760, 963), Sum(379, 427), Sum(503, 497)]
+    assert addition.generate(3, 0, digits=(2, 5), split="test") == [
+        Sum(66, 56, 2), Sum(14624, 20740, 5), Sum(56993, 87691, 5),
+    ]  # fmt: skip
 
 
 def test_the_draw_is_fair():

@@ -36,6 +36,13 @@ def test_any_request_is_served(n, lengths, seed):
     assert all(copy.FIRST_SYMBOL <= x < copy.VOCAB_SIZE for e in examples for x in e)
 
 
+def test_the_data_is_the_one_the_stored_runs_saw():
+    found = copy.generate(3, 0)
+    assert [len(example) for example in found] == [20, 17, 11]
+    assert found[2] == (10, 7, 8, 7, 19, 9, 3, 11, 16, 13, 16)
+    assert {len(example) for example in copy.generate(300, 1)} == set(range(10, 21))
+
+
 def test_the_draw_is_fair():
     """Longitudes y símbolos, por igual: χ² con 10 y 16 grados de libertad, al 0.1 %."""
     examples = copy.generate(4000, 0)

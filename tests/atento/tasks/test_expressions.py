@@ -1,6 +1,7 @@
 """Expresiones: la hondura pedida, un prefijo que dice un solo árbol y lo reservado, aparte."""
 
 import ast
+import zlib
 from collections import Counter
 
 import pytest
@@ -121,6 +122,21 @@ def test_batches_hold_out_too_and_waste_little():
     assert filled / sum(lot.source.numel() for lot in lots) > 0.9
     means = [lot.source.shape[1] for lot in lots]
     assert means != sorted(means) and means[:16] != sorted(means[:16])  # barajados
+
+
+@given(TREES)
+def test_what_is_held_out_is_what_the_stored_models_never_saw(tree):
+    assert expressions.is_held_out(tree) == (zlib.crc32(prefix(tree).encode()) % 10 == 0)
+
+
+def test_the_data_is_the_one_the_stored_runs_saw():
+    trained, tested = (expressions.generate(4, 0, split=split) for split in ("train", "test"))
+    assert [infix(tree) for tree in trained] == [
+        "(9*3)*1", "((8/x)-(2+y))*((8+7)+6)", "1-y", "z+z",
+    ]  # fmt: skip
+    assert [infix(tree) for tree in tested] == [
+        "(0/z)/z", "(z/5)+(8+8)", "(7*4)+(4-(2/3))", "(4*0)-((7*9)-z)",
+    ]  # fmt: skip
 
 
 def test_reproducible_and_advances():
