@@ -417,3 +417,21 @@ def test_de_donde_a_donde_va_lo_plegado():
 def test_una_celda_dice_lo_que_comprueba():
     (con, sin) = analiza(PAGINA).celdas
     assert (con.comprueba, sin.comprueba) == ("Coinciden", "")
+
+
+def test_sin_etiqueta_una_ecuacion_o_una_figura_no_cuenta_y_un_teorema_si():
+    """Como en Sphinx y en sphinx-proof, que son quienes los numeran en la página."""
+    todo = Indice()
+    mates, figura = "```{math}\n{}x\n```\n", "```{figure} a.png\n{}Pie.\n```\n"
+    teorema = "```{prf:theorem}\n{}Todo.\n```\n"
+    texto = "# T\n\n" + "\n".join(
+        cosa.replace("{}", rotulo)
+        for cosa, opcion, clave in (
+            (mates, "label", "e"),
+            (figura, "name", "f"),
+            (teorema, "label", "t"),
+        )
+        for rotulo in ("", f":{opcion}: {clave}\n\n")
+    )
+    todo.apunta("2-m/04-atencion", texto)
+    assert {x: todo.destinos[x].numero for x in "eft"} == {"e": "4.1", "f": "4.1", "t": "4.2"}
