@@ -1266,3 +1266,10 @@ def test_files_are_taken_out_once():
         r'\(window\.atentoFiles\?\?=\{\}\)\["sumador-\w{8}"\]="[\w+/=]+"\n', files[name]
     )
     assert explorers.detach(lean, "../modelos") == (lean, {})
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_each_explorer_is_told_in_one_line(kind):
+    told = repr(MAKERS[kind]())
+    assert told.endswith("(interactivo en la página)") and "\n" not in told
+    assert "None" not in told and len(told) > 50

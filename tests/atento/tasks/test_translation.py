@@ -1,5 +1,6 @@
 """La gramática: una sola respuesta, partes reservadas, vocabulario cerrado y puntuación."""
 
+import dataclasses
 import hashlib
 import random
 from collections import Counter
@@ -476,3 +477,22 @@ def test_opposed_adjectives_declare_both_of_their_pairs():
             assert draft.pairs[-2:] == [(subject.noun.key, words[0]) for words in written]
             said += 1
     assert said > 50
+
+
+def _plain(value):
+    """Lo mismo, sin el desorden de los conjuntos."""
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(_plain, value))
+    if isinstance(value, dict):
+        return [(_plain(key), _plain(value[key])) for key in value]
+    if dataclasses.is_dataclass(value):
+        return _plain(vars(value))
+    return [_plain(part) for part in value] if isinstance(value, (list, tuple)) else repr(value)
+
+
+def test_the_words_are_the_ones_the_stored_runs_saw():
+    """También las raras, que en trescientas frases no salen."""
+    tables = {name: _plain(table) for name, table in vars(lexicon).items() if name.isupper()}
+    assert {"NOUNS", "ADJECTIVES", "VERBS", "CAUSES"} <= set(tables)
+    text = repr(sorted(tables.items()))
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "692d506fb698e322"
