@@ -20,6 +20,7 @@ LARGOS = (
     "tests/sitio/test_navegador.py",
     "tests/calificador/test_ataques.py",
     "tests/sitio/test_llevar.py",
+    "tests/sitio/test_jupyterlab.py",
     "tests/calificador/test_lote.py",
     "tests/libro/test_extension.py",
 )

@@ -378,7 +378,7 @@ def _con_margen(nuevo: str, primera: str, originales: list[str]) -> list[str]:
         return []
     nuevo = _con_formulas_enteras(nuevo) if primera.lstrip().startswith(">") else nuevo
     margen = re.match(r"(?:\s*(?:>|[-*+]|\d+[.)])(?=\s))*\s*", primera)[0]
-    resto = margen if ">" in margen else " " * len(margen)
+    resto = re.sub(r"[^>\s]", " ", margen)  # la viñeta o el número solo van en la primera
     lineas = nuevo.split("\n")
     return [margen + lineas[0], *((resto + linea).rstrip() for linea in lineas[1:])] + (
         [] if originales[-1].strip() else [""]

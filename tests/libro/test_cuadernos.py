@@ -18,7 +18,7 @@ import a_markdown
 import celdas
 import citables
 import cuadernos
-from a_markdown import Conversor, CuadernoImposible, _a_fondo_plegado, sin_macros
+from a_markdown import Conversor, CuadernoImposible, _a_fondo_plegado, _con_margen, sin_macros
 from atento import explorers, plots
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from atento.plots.svg import picture
@@ -759,3 +759,8 @@ def test_the_comments_above_a_definition_go_with_it():
     assert celdas._trozo(texto.splitlines(), nodo) == (
         "# Nota.\n# Otra.\n@deco\ndef f():\n    pass"
     )
+
+
+def test_la_vineta_de_un_punto_dentro_de_una_cita_va_solo_en_su_primera_linea():
+    assert _con_margen("> a\n>\n> b", "> - x", ["> - x"]) == ["> - > a", ">   >", ">   > b"]
+    assert _con_margen("a\nb", "> 1. x", ["> 1. x"]) == ["> 1. a", ">    b"]
