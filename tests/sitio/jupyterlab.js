@@ -21,7 +21,7 @@ async ({ ruta, plazo }) => {
       const falta = (que, texto) => faltas.push(`celda ${orden}: ${que}: ${texto}`);
       if (celda.model.type === "markdown") {
         const visto = celda.node.querySelector(".jp-RenderedMarkdown");
-        if (!visto || (!visto.textContent.trim() && !visto.querySelector("img"))) {
+        if (!visto || (!visto.textContent.trim() && !visto.querySelector("img, hr"))) {
           falta("sin dibujar", trozo(celda.model.sharedModel.getSource(), 40));
           return;
         }

@@ -138,6 +138,22 @@ def _mira(laboratorio, ruta: str, plazo: int) -> dict:
         laboratorio.evaluate(CIERRA)
 
 
+def test_los_cuadernos_se_ven_enteros(laboratorio, sitio):
+    """Con sus fórmulas, también las de los recuadros; con sus imágenes y sin restos de MyST."""
+    rutas = sorted((sitio / "cuadernos").glob("*.ipynb"))
+    assert len(rutas) > 14
+    faltas, formulas = [], 0
+    for ruta in rutas:
+        visto = _mira(laboratorio, ruta.name, 20_000)
+        faltas += [f"{ruta.name}: {falta}" for falta in visto["faltas"]]
+        formulas += visto["formulas"]
+        en_fichero = len(nbformat.read(ruta, as_version=4).cells)
+        if visto["celdas"] != en_fichero:
+            faltas.append(f"{ruta.name}: se ven {visto['celdas']} celdas de {en_fichero}")
+    assert not faltas, "\n".join(faltas)
+    assert formulas > 1000, "faltan fórmulas compuestas"
+
+
 def test_ve_lo_que_se_ve_mal(laboratorio, carpeta):
     """Cada falta, en su celda; y lo que está bien, sin faltas."""
     casos = [(que, fuente) for que, fuentes in FALTAS.items() for fuente in fuentes]
