@@ -183,8 +183,9 @@ class ArchitectureExplorer(Explorer):
 
 
 def _touchable(boxes: Mapping[str, Box], norm: str) -> dict[str, Box]:
-    """Las cajas, ensanchadas si son menudas sin pisar a las vecinas: las frases de abajo crecen
-    hacia abajo; en Post-LN, la suma crece hacia abajo y su norma, hacia arriba.
+    """Las cajas, ensanchadas si son menudas: las frases de abajo crecen hacia abajo; en Post-LN, la
+    suma crece hacia abajo y su norma, hacia arriba. Por el borde pueden pisar a una vecina; el
+    centro de cada una es solo suyo.
     """
     found = {}
     for key, (x, y, w, h) in boxes.items():
