@@ -58,7 +58,7 @@ def explain(module_name: str) -> None:
     """
     if module_name not in sys.modules:
         raise ValueError(f"module_name: se esperaba un módulo cargado; llegó {module_name!r}.")
-    module = sys.modules[module_name]
+    module, made = sys.modules[module_name], {}
     for name, thing in list(vars(module).items()):
         if name.startswith("_") or getattr(thing, "__module__", None) != module_name:
             continue
@@ -67,7 +67,12 @@ def explain(module_name: str) -> None:
                 if _package(kind.__module__) == _package(module_name):
                     _explain_class(kind)
         elif _is_function(thing):
-            setattr(module, name, guarded(thing))
+            made[thing] = guarded(thing)
+            setattr(module, name, made[thing])
+    for table in vars(module).values():  # las listas por nombre, como SCORES, guardan la misma
+        if type(table) is dict and not table.keys() & {"__name__"}:
+            changed = {k: made[v] for k, v in table.items() if _is_function(v) and v in made}
+            table.update(changed)
 
 
 def guarded(function: Callable) -> Callable:
