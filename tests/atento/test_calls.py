@@ -323,3 +323,10 @@ def test_what_is_private_or_from_elsewhere_is_left_alone():
 def test_what_an_annotation_accepts(hint, good, bad):
     assert [calls.accepts(hint, value) for value in good] == [True] * len(good)
     assert [calls.accepts(hint, value) for value in bad] == [False] * len(bad)
+
+
+def test_a_default_that_is_a_function_can_be_saved():
+    """El valor por omisión ya está delante: pickle lo encuentra por su nombre."""
+    from atento.models.positioning import Positions, consecutive
+
+    assert pickle.loads(pickle.dumps(Positions())).places is consecutive
