@@ -11,6 +11,7 @@ anotación; cualquier otro error pasa tal cual.
 """
 
 import abc
+import contextlib
 import functools
 import inspect
 import numbers
@@ -52,8 +53,12 @@ def explain(module_name: str) -> None:
 
     Cada función queda en ``__wrapped__`` de la que la sustituye: la firma, el código fuente y el
     nombre son los suyos. Lo decorado con :func:`atento.shapes.typed` ya se explica y no se toca.
+
+    Errores: ``ValueError`` si no hay ningún módulo cargado que se llame así.
     """
-    module = sys.modules[module_name]
+    if module_name not in sys.modules:
+        raise ValueError(f"module_name: se esperaba un módulo cargado; llegó {module_name!r}.")
+    module, made = sys.modules[module_name], {}
     for name, thing in list(vars(module).items()):
         if name.startswith("_") or getattr(thing, "__module__", None) != module_name:
             continue
@@ -62,7 +67,12 @@ def explain(module_name: str) -> None:
                 if _package(kind.__module__) == _package(module_name):
                     _explain_class(kind)
         elif _is_function(thing):
-            setattr(module, name, guarded(thing))
+            made[thing] = guarded(thing)
+            setattr(module, name, made[thing])
+    for table in vars(module).values():  # las listas por nombre, como SCORES, guardan la misma
+        if type(table) is dict and not table.keys() & {"__name__"}:
+            changed = {k: made[v] for k, v in table.items() if _is_function(v) and v in made}
+            table.update(changed)
 
 
 def guarded(function: Callable) -> Callable:
@@ -279,10 +289,13 @@ def _title(function: Callable, args: tuple) -> str:
 
 def _hints(function: Callable) -> dict[str, object]:
     """Las anotaciones, convertidas en tipos las que sean textos; las que no se pueda, sin ellas."""
-    try:
-        return typing.get_type_hints(inspect.unwrap(function), include_extras=True)
-    except Exception:
-        return {}
+    inner, hints = inspect.unwrap(function), {}
+    for name, hint in getattr(inner, "__annotations__", {}).items():
+        alone = types.SimpleNamespace(__annotations__={name: hint})
+        with contextlib.suppress(Exception):  # de una en una: alguna solo existe para el editor
+            found = typing.get_type_hints(alone, getattr(inner, "__globals__", {}), None, True)
+            hints |= found
+    return hints
 
 
 # --- Lo que no es del tipo que se dice ------------------------------------------------------------
@@ -336,10 +349,10 @@ def _accepts_plain(hint: object, value: object) -> bool:
             "bool",
             "bool_",
         )
-    kind = _NUMBERS.get(hint, hint)
     try:
+        kind = _NUMBERS.get(hint, hint)
         return not isinstance(kind, type) or isinstance(value, kind)
-    except TypeError:  # un protocolo que no se puede preguntar
+    except TypeError:  # un protocolo, o algo por lo que no se puede preguntar
         return True
 
 

@@ -139,6 +139,8 @@ class Square(Shape):
         return self.side**2
 
 
+BY_NAME = {"area": area, "otra": 3}
+
 calls.explain(__name__)
 
 
@@ -278,6 +280,11 @@ def test_explaining_twice_changes_nothing():
     assert (area, vars(Config)["small"], vars(Shape)["__new__"]) == before
 
 
+def test_a_table_of_functions_keeps_the_same_ones():
+    """Si no, «is» diría que no en quien la pida por su nombre."""
+    assert BY_NAME == {"area": area, "otra": 3} and BY_NAME["area"] is area
+
+
 def test_what_is_private_or_from_elsewhere_is_left_alone():
     assert not hasattr(vars(Bare)["_private"], "__wrapped__")
     assert sys.modules[__name__].contextmanager is contextmanager
@@ -316,3 +323,10 @@ def test_what_is_private_or_from_elsewhere_is_left_alone():
 def test_what_an_annotation_accepts(hint, good, bad):
     assert [calls.accepts(hint, value) for value in good] == [True] * len(good)
     assert [calls.accepts(hint, value) for value in bad] == [False] * len(bad)
+
+
+def test_a_default_that_is_a_function_can_be_saved():
+    """El valor por omisión ya está delante: pickle lo encuentra por su nombre."""
+    from atento.models.positioning import Positions, consecutive
+
+    assert pickle.loads(pickle.dumps(Positions())).places is consecutive

@@ -60,6 +60,26 @@ def test_too_many_without_a_name(path):
         PUBLIC[path](*[None] * (len(parameters(path)) + 1))
 
 
+SPOKEN = re.compile(r"[\w.\[\]]+(\['.*'\])?(?: \(nuevo\))?: |falta `|`\S+` ")
+WITHOUT_OBJECT = [p for p in WITH_REQUIRED if PUBLIC[p].__name__ != "call"]
+
+
+@pytest.mark.parametrize("path", WITHOUT_OBJECT)
+@pytest.mark.parametrize(
+    "value", [None, "texto", [], 3.5, object()], ids=lambda x: type(x).__name__
+)
+def test_what_is_of_no_use(path, value, tmp_path, monkeypatch):
+    """Con algo que no sirve en todo lo que pide: o lo acepta, o lo dice en español."""
+    monkeypatch.chdir(tmp_path)  # lo que acepte un texto puede escribir un fichero
+    asked = [p for p in parameters(path) if not p.kind.name.startswith("VAR")]
+    try:
+        PUBLIC[path](**{p.name: value for p in asked if p.default is p.empty})
+    except OSError:
+        pass  # el fichero no está, y lo dice el sistema
+    except Exception as error:
+        assert SPOKEN.match(str(error)), error
+
+
 def test_everything_is_walked():
     """Si el recorrido se quedara corto, lo de arriba no probaría nada."""
     assert len(modules()) > 100 and len(WITH_REQUIRED) > 500 and len(WITH_NAMES) > 600

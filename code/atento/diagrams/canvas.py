@@ -25,7 +25,7 @@ from atento.plots.style import (
     VALUE,
     WEIGHT,
     WIDTH,
-    array,
+    as_numbers,
     format_number,
     text_width,
     use_style,
@@ -379,7 +379,7 @@ def number(value: float, spec: str) -> str:
 
 def widest_number(values: Any, spec: str) -> float:
     """Ancho, en puntos, del número más largo de ``values`` escrito en una celda."""
-    told = [value for value in np.ravel(values) if not np.isnan(value)]
+    told = [value for value in as_numbers(values, "values").ravel() if not np.isnan(value)]
     return max((measure(number(value, spec), SMALL) for value in told), default=0.0)
 
 
@@ -400,6 +400,8 @@ def rounded(x: float, y: float, w: float, h: float, radius: float) -> Path:
 
 def polyline(points: Sequence[Point], radius: float = 0.0) -> Path:
     """Línea quebrada con esquinas redondeadas."""
+    if not len(points):
+        raise ValueError("points: no llegó ningún punto; se esperaba al menos uno")
     vertices, codes = [points[0]], [1]
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
         one, other = math.dist(before, corner), math.dist(corner, after)
@@ -422,7 +424,7 @@ def as_matrix(
     """Comprueba que ``value`` es una matriz de números finitos con esa forma (``None``,
     cualquiera).
     """
-    matrix = np.asarray(array(value), dtype=float)
+    matrix = as_numbers(value, name)
     expected = tuple("?" if size is None else size for size in shape)
     fits = matrix.ndim == 2 and all(
         want in (None, have) for want, have in zip(shape, matrix.shape, strict=True)

@@ -21,7 +21,7 @@ from atento.diagrams.canvas import (
     as_words,
     measure,
 )
-from atento.plots.style import array
+from atento.plots.style import as_numbers
 
 
 def clocks(
@@ -43,7 +43,7 @@ def clocks(
     Ejemplo: ``diagrams.clocks([1, 0.1], [0, 1, 2], rows=["0", "1", "2"], columns=["rápida",
     "lenta"])``.
     """
-    turns = np.asarray(array(speeds), dtype=float)
+    turns = as_numbers(speeds, "speeds")
     if turns.ndim != 1 or not len(turns) or not np.isfinite(turns).all():
         raise ValueError(
             f"speeds: llegó la forma {turns.shape}; se esperaba una lista de números finitos"

@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from atento import calls
 from atento.diagrams.canvas import PAGE, SMALL, Canvas, as_weights, as_words, measure
-from atento.plots.style import array
+from atento.plots.style import as_numbers
 
 __all__ = ["heads"]
 
@@ -34,7 +33,7 @@ def heads(
     Ejemplo: ``diagrams.heads(maps[0], words, words, titles=["la anterior", "la primera"])``.
     """
     rows, columns = as_words(queries, "queries"), as_words(keys, "keys")
-    tables = np.asarray(array(weights), dtype=float)
+    tables = as_numbers(weights, "weights")
     names = as_words(titles, "titles", len(tables))
     maps = [as_weights(table, "weights", (len(rows), len(columns))) for table in tables]
     left = max(map(measure, rows)) + 8

@@ -24,7 +24,7 @@ from atento.diagrams.canvas import (
     number,
     widest_number,
 )
-from atento.plots.style import array
+from atento.plots.style import as_numbers
 
 _BAR = 20.0  # alto de una barra
 _ROW = 34.0
@@ -55,12 +55,12 @@ def mixture(
     result="narancoque", headers=("peso", "precio"), unit="€", spec=".1f")``.
     """
     names, role = as_words(labels, "labels"), as_role(role)
-    parts = np.asarray(array(weights), dtype=float)
+    parts = as_numbers(weights, "weights")
     if parts.shape != (len(names),) or parts.min() < -1e-6 or abs(parts.sum() - 1) > 1e-3:
         raise ValueError(
             f"weights: llegó {parts.round(3).tolist()}; se esperaban {len(names)} pesos que sumen 1"
         )
-    table = np.asarray(array(values), dtype=float)
+    table = as_numbers(values, "values")
     drawing = _Mixture(names, parts.clip(0, 1), role, (spec, weight_spec), unit, result)
     if table.ndim == 1:
         if table.shape != parts.shape or not np.isfinite(table).all() or table.min() < 0:

@@ -23,7 +23,7 @@ from atento.diagrams.canvas import (
     as_words,
     measure,
 )
-from atento.plots.style import array
+from atento.plots.style import as_numbers
 
 _SIDE = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])  # el plano de suma 0, en filas
 _TURNS = (0, 0.5, -0.5, 1.0, -1.0, 1.6, -1.6, 2.3, -2.3, math.pi)
@@ -56,7 +56,7 @@ def normalization(points: Mapping[str, Any], *, height: float = 280.0) -> Figure
 
 
 def _vector(value: Any, name: str) -> np.ndarray:
-    vector = np.asarray(array(value), dtype=float)
+    vector = as_numbers(value, name)
     if vector.shape not in ((2,), (3,)) or not np.isfinite(vector).all():
         raise ValueError(
             f"points: «{name}» tiene la forma {vector.shape}; se esperaban 2 o 3 números"

@@ -27,7 +27,7 @@ from atento.diagrams.canvas import (
     polyline,
     widest_number,
 )
-from atento.plots.style import array
+from atento.plots.style import array, as_numbers
 
 # --- Tablas de distancias -------------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ def rotations(
 
 
 def _arrow(value: Any, name: str) -> Point:
-    pair = np.asarray(array(value), dtype=float)
+    pair = as_numbers(value, name)
     if pair.shape != (2,) or not np.isfinite(pair).all() or not pair.any():
         raise ValueError(
             f"{name}: llegó {np.asarray(array(value)).tolist()}; se esperaban dos números finitos,"
@@ -206,7 +206,7 @@ def dials(
     """
     if not speeds:
         raise ValueError("speeds: no llegó ninguna fila; se esperaba al menos una")
-    limits = np.asarray(array(seen), dtype=float)
+    limits = as_numbers(seen, "seen")
     heads = as_words(columns, "columns", len(limits))
     left = max(map(measure, speeds)) + 12
     pitch = (PAGE - left - 4) / len(heads)
@@ -215,7 +215,7 @@ def dials(
     for j, head in enumerate(heads):
         canvas.text(left + (j + 0.5) * pitch, 10, head, size=SMALL, color=MUTED)
     for i, (title, turns) in enumerate(speeds.items()):
-        row = np.asarray(array(turns), dtype=float)
+        row = as_numbers(turns, f"speeds[{title!r}]")
         if row.shape != limits.shape:
             raise ValueError(
                 f"speeds: «{title}» es de {row.shape}; se esperaba {limits.shape}, como seen"

@@ -27,7 +27,7 @@ from atento.diagrams.canvas import (
     number,
     widest_number,
 )
-from atento.plots.style import array
+from atento.plots.style import array, as_numbers
 
 _ROLES = ("query", "key", "value")
 
@@ -51,7 +51,7 @@ def roles(
     Errores: ``ValueError`` si las formas no casan.
     Ejemplo: ``diagrams.roles(X[0], W_q, W_k, W_v, name="tijera")``.
     """
-    row = as_matrix(np.asarray(array(x), dtype=float)[None], "x", (1, None))
+    row = as_matrix(as_numbers(x, "x")[None], "x", (1, None))
     matrices = [
         as_matrix(w, f"w_{key}", (row.shape[1], None))
         for w, key in zip((w_q, w_k, w_v), "qkv", strict=True)

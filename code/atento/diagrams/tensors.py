@@ -25,7 +25,7 @@ from atento.diagrams.canvas import (
     widest_number,
     wrap,
 )
-from atento.plots.style import array
+from atento.plots.style import array, as_numbers
 
 _SHEETS = 4  # hojas que se dibujan de un lote
 _COUNTABLE = 16  # celdas que se cuentan a lo largo de un eje
@@ -115,7 +115,7 @@ def tensor(
 def _sizes(data: Any, axes: Sequence[str]) -> tuple[list[int], np.ndarray | None]:
     """Tamaños y valores de lo que se dibuja."""
     shape = isinstance(data, tuple) and all(isinstance(size, int | np.integer) for size in data)
-    values = None if shape else np.asarray(array(data), dtype=float)
+    values = None if shape else as_numbers(data, "data")
     sizes = [int(size) for size in (data if values is None else values.shape)]
     names = as_words(axes, "axes")
     if len(names) != len(sizes) or not 1 <= len(sizes) <= 4:
@@ -412,7 +412,7 @@ def _named(
 
 
 def _data(matrix: Matrix) -> np.ndarray | None:
-    return None if matrix.values is None else np.asarray(array(matrix.values), dtype=float)
+    return None if matrix.values is None else as_numbers(matrix.values, "values")
 
 
 def _corner(

@@ -25,7 +25,7 @@ from atento.diagrams.canvas import (
     measure,
     number,
 )
-from atento.plots.style import array
+from atento.plots.style import array, as_numbers
 
 
 def vectors(
@@ -83,7 +83,7 @@ def vectors(
 
 
 def _pair(value: Any, name: str) -> Point:
-    pair = np.asarray(array(value), dtype=float)
+    pair = as_numbers(value, name)
     if pair.shape != (2,) or not np.isfinite(pair).all():
         raise ValueError(
             f"arrows: llegó «{name}» = {np.asarray(array(value)).tolist()}; se esperaban dos"

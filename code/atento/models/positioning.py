@@ -16,6 +16,7 @@ NAMES = ("none", *ADDED, *RELATIVE)
 """Los esquemas con nombre: ninguno, los que se suman a la entrada y los que miran la distancia."""
 
 
+@calls.guarded  # es un valor por omisión: que sea la misma función
 def consecutive(ids: Int[Tensor, "batch n"]) -> Int[Tensor, " n"]:
     """Las posiciones de siempre, 0, 1, …, n − 1, comunes al lote."""
     return torch.arange(ids.shape[1], device=ids.device)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from atento import calls
 from atento.plots.curves import _need_axis_names, _number_ticks
-from atento.plots.style import INK, MUTED, PAPER, array, format_number, subplots
+from atento.plots.style import INK, MUTED, PAPER, as_numbers, format_number, subplots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,8 +58,8 @@ def silhouettes(
     Fuente: propia. Ejemplo: ``plots.silhouettes(range(9), {"Noam": rates}, xlabel="paso")``.
     """
     _need_axis_names(xlabel, "valores")
-    x = np.asarray(array(x), dtype=float)
-    tables = {title: np.asarray(array(y), dtype=float) for title, y in series.items()}
+    x = as_numbers(x, "x")
+    tables = {title: as_numbers(y, f"series[{title!r}]") for title, y in series.items()}
     for title, y in tables.items():
         if y.shape != x.shape or not (y >= 0).all():
             raise ValueError(f"series: «{title}» no tiene {x.size} valores de 0 en adelante")
@@ -110,7 +110,7 @@ def valley(
     ylabel="empinada")``.
     """
     _need_axis_names(xlabel, ylabel)
-    tables = {title: np.asarray(array(path), dtype=float) for title, path in paths.items()}
+    tables = {title: as_numbers(path, f"paths[{title!r}]") for title, path in paths.items()}
     if not tables or any(path.ndim != 2 or path.shape[1] != 2 for path in tables.values()):
         raise ValueError("paths: se esperaba al menos un camino, y cada uno de forma (pasos, 2)")
     if min(curvatures) <= 0:
@@ -171,7 +171,7 @@ def zones(
     if unknown := set(bad) - set(limits):
         raise ValueError(f"bad: «{min(unknown)}» no es una de las zonas, {', '.join(limits)}")
     low, high = spans[0][0], spans[-1][1]
-    tables = {n: np.asarray(array(v), dtype=float).clip(low, high) for n, v in series.items()}
+    tables = {n: as_numbers(v, f"series[{n!r}]").clip(low, high) for n, v in series.items()}
     fig, axes = subplots(len(tables), 1, height=height * len(tables) + 0.8, sharex=True)
     for index, (ax, (name, data)) in enumerate(zip(np.ravel(axes), tables.items(), strict=True)):
         tallest = max(_zone(ax, data, limits, zone, zone in bad) for zone in limits)

@@ -20,7 +20,7 @@ from atento.plots.style import (
     QUERY,
     STYLE,
     VALUE,
-    array,
+    as_numbers,
     figure,
     format_number,
     text_width,
@@ -70,7 +70,7 @@ def curves(
     gris. places: ``{etiqueta: (x, y)}``, dónde empieza la etiqueta si las curvas acaban juntas.
     """
     _need_axis_names(xlabel, ylabel)
-    x, band, colors = np.asarray(array(x), dtype=float), band or {}, colors or {}
+    x, band, colors = as_numbers(x, "x"), band or {}, colors or {}
     places = places or {}
     _check_series(series, band=band, colors=colors, places=places)
     if ax is None:
@@ -206,7 +206,7 @@ def _draw_series(
     tiene valor repetido al final, y su color.
     """
     color, line, marker = style
-    y = np.asarray(array(y), dtype=float)
+    y = as_numbers(y, "series")
     if y.ndim == 2:
         band = band or (y.min(axis=0), y.max(axis=0))
         y = y.mean(axis=0)
@@ -215,7 +215,7 @@ def _draw_series(
     if not np.isfinite(y).any():
         raise ValueError(f"series: «{label}» no tiene ningún valor finito")
     if band is not None:
-        low, high = (np.asarray(array(edge), dtype=float) for edge in band)
+        low, high = (as_numbers(edge, "band") for edge in band)
         ax.fill_between(x, low, high, facecolor=color, alpha=0.16, linewidth=0)
     ax.plot(x, y, color=color, linestyle=line, marker=marker if len(x) <= 12 else "", clip_on=False)
     last = np.argmax(np.where(np.isfinite(y), x, -np.inf))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atento import calls
-from atento.plots.style import INK, MUTED, array, figure, format_number
+from atento.plots.style import INK, MUTED, as_numbers, figure, format_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ def dots(
     Ejemplo: ``plots.dots({"copiar": [5, 6, 5]}, {"copiar": 6}, xlabel="aciertos (%)",
     labels=("tapado", "al azar"), spec=".0f")``.
     """
-    rows = {name: np.asarray(array(found), dtype=float).ravel() for name, found in values.items()}
+    rows = {name: as_numbers(found, f"values[{name!r}]").ravel() for name, found in values.items()}
     if not rows or set(rows) != set(references) or not all(found.size for found in rows.values()):
         raise ValueError(
             f"references: llegó {list(references)}; se esperaban las filas de values, {list(rows)},"

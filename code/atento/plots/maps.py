@@ -19,7 +19,7 @@ from atento.plots.style import (
     TOKENS,
     WEIGHT,
     WIDTH,
-    array,
+    as_numbers,
     figure,
     text_width,
 )
@@ -95,7 +95,7 @@ def _allowed(mask: Any, weights: np.ndarray) -> np.ndarray:
 
 
 def _matrix(value: Any, name: str) -> np.ndarray:
-    matrix = np.asarray(array(value), dtype=float)
+    matrix = as_numbers(value, name)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ValueError(
             f"{name}: llegó la forma {matrix.shape}; se esperaba una matriz (query, key)"

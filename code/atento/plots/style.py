@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.textpath import TextPath
 
@@ -134,6 +135,20 @@ def subplots(
 def array(value: Any) -> Any:
     """Acepta tensores de torch (también con gradiente o en la GPU) sin importar torch."""
     return value.detach().cpu().numpy() if hasattr(value, "detach") else value
+
+
+def as_numbers(value: Any, name: str) -> np.ndarray:
+    """Los números de una lista, un array o un tensor, de cualquier forma, en 64 bits.
+
+    Errores: ``TypeError`` o ``ValueError`` si no son números o las filas no miden lo mismo.
+    """
+    try:
+        return np.asarray(array(value), dtype=float)
+    except (TypeError, ValueError) as error:
+        came = repr(value) if isinstance(value, str) else type(value).__name__
+        raise type(error)(
+            f"{name}: se esperaban números, en filas igual de largas; llegó {came}."
+        ) from error
 
 
 @cache

@@ -73,7 +73,13 @@ def mark(written: Sequence[int], wanted: Sequence[int]) -> Mark:
 
 
 def means(marks: Iterable[Mark]) -> dict[str, float]:
-    """``exact``, proporción de idénticas; ``token``, de sitios acertados; ``n``, cuántas."""
+    """``exact``, proporción de idénticas; ``token``, de sitios acertados; ``n``, cuántas.
+
+    Errores: ``ValueError`` si no hay ninguna.
+    """
+    marks = [*marks]
+    if not marks:
+        raise ValueError("marks: no llegó ninguna; se esperaba al menos una.")
     exact, hits, places = ([*column] for column in zip(*marks, strict=True))
     token = sum(hits) / sum(places)
     return {"exact": sum(exact) / len(exact), "token": token, "n": len(exact)}
@@ -93,7 +99,12 @@ def draw(options: int, n: int, source: torch.Generator) -> Int[Tensor, " n"]:
 
 
 def pad(rows: Sequence[Sequence[int]]) -> Int[Tensor, "batch length"]:
-    """Las filas, con relleno al final hasta la más larga."""
+    """Las filas, con relleno al final hasta la más larga.
+
+    Errores: ``ValueError`` si no hay ninguna.
+    """
+    if not rows:
+        raise ValueError("rows: no llegó ninguna fila; se esperaba al menos una.")
     width = max(map(len, rows))
     return torch.tensor([[*row, *[PAD_ID] * (width - len(row))] for row in rows])
 
