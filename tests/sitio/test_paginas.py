@@ -19,7 +19,9 @@ def arboles(sitio: Path, paginas: list[str]) -> dict[str, BeautifulSoup]:
 
 
 def _capitulos(paginas) -> list[str]:
-    return [p for p in paginas if re.match(r"[1-9]-[^/]+/\d\d-", p)]
+    escritos = [p for p in paginas if re.match(r"[1-9]-[^/]+/\d\d-", p)]
+    assert escritos, "no se ha encontrado ningún capítulo: nada se habría mirado"
+    return escritos
 
 
 def test_idioma(arboles):

@@ -21,7 +21,9 @@ PRIMERA, SIGUIENTE = 1_700_000, 600_000
 
 
 def _capitulos(paginas: list[str]) -> list[str]:
-    return [p for p in paginas if re.match(r"\d-[^/]+/\d\d-", p)]
+    escritos = [p for p in paginas if re.match(r"\d-[^/]+/\d\d-", p)]
+    assert escritos, "no se ha encontrado ningún capítulo: nada se habría mirado"
+    return escritos
 
 
 def _abre(contexto, url: str) -> Callable[[], dict[str, int]]:

@@ -52,11 +52,15 @@ RUNS_12: dict[str, dict[str, Any]] = {
     "self-only-up-to-three": {"config": SELF_ONLY, "clauses": UP_TO_THREE, "seeds": 10},
     "self-only": {"config": SELF_ONLY, "clauses": MIXED, "seeds": 10},
     "sines-up-to-three": {"config": SINES, "clauses": UP_TO_THREE, "seeds": 10},
+    # Si solo fuera que aprenden más despacio, con el triple de pasos llegarían.
+    "self-only-longer": {"config": SELF_ONLY, "clauses": UP_TO_THREE, "seeds": 10, "steps": 1800},
+    "sines-longer": {"config": SINES, "clauses": UP_TO_THREE, "seeds": 10, "steps": 1800},
 }
 # El recurrente del capítulo 3, con su receta y menos pasos.
 RECURRENT_12: dict[str, dict[str, Any]] = {
     "recurrent-600": {"steps": 600, "clauses": MIXED, "seeds": 10},
     "recurrent-900": {"steps": 900, "clauses": MIXED, "seeds": 10},
+    "recurrent-600-up-to-three": {"steps": 600, "clauses": UP_TO_THREE, "seeds": 10},
     # Con sus 1200 pasos; las tres primeras semillas son las del capítulo 3.
     "recurrent-up-to-three": {"steps": 1200, "clauses": UP_TO_THREE, "seeds": 10},
 }
