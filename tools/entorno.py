@@ -23,7 +23,7 @@ RAIZ = Path(__file__).resolve().parents[1]
 ENTORNO = RAIZ / ".venv"
 SELLO = ENTORNO / ".sello-atento"
 PYTHON = ENTORNO / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-MIB_NECESARIOS = {"cpu": 2500, "cuda": 7000}  # instalados ocupan 1.8 y 5.8 GB
+MIB_NECESARIOS = {"cpu": 2750, "cuda": 7000}  # ocupan 2.2 GB en disco y cerca de 6
 MINIMO = (3, 11)
 DE_PROCESADOR = "--index-url https://download.pytorch.org/whl/cpu".split()
 CONFIGURADO = re.compile(r"^[^=]*\.((extra-)?index-url|find-links|no-index)=", re.MULTILINE)

@@ -13,6 +13,7 @@ from portada import de_viaje, recientes
 
 # Lo que solo sirve a quien construye o a un servidor.
 SOBRA = {".buildinfo", ".nojekyll", "objects.inv", "searchindex.js", "fontawesome.js"}
+SOBRA |= {"webpack-macros.html", "sbt-webpack-macros.html"}  # plantillas del tema, sin rellenar
 SOBRA_DE = {"_sources", ".doctrees", "llevar"}
 
 

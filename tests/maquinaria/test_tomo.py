@@ -212,7 +212,7 @@ def test_el_pdf_recupera_los_espacios_de_los_marcadores():
 def test_el_paquete_deja_fuera_lo_que_no_se_usa(sitio, tmp_path_factory):
     os.utime(sitio / "dos.html", (0, 0))  # de antes de 1980, que un .zip no sabe decir
     os.utime(sitio / "intro.html", (1_700_000_000, 1_700_000_000))
-    for sobra in ("objects.inv", "a/x.css.map", "llevar/libro.pdf"):
+    for sobra in ("objects.inv", "a/x.css.map", "llevar/libro.pdf", "a/webpack-macros.html"):
         (sitio / sobra).parent.mkdir(exist_ok=True)
         (sitio / sobra).write_text("x", "utf-8")
     salida = tmp_path_factory.mktemp("fuera") / "nueva/honda/libro.zip"

