@@ -30,6 +30,16 @@ SE_SALEN = """(ancho) => [...document.querySelectorAll('.tomo *')]
   .filter((n) => n.getBoundingClientRect().width && n.getBoundingClientRect().right > ancho + 2)
   .map((n) => `${n.closest('article')?.id}: ${n.tagName} ${n.textContent.trim().slice(0, 60)}`)"""
 
+COLUMNAS = """() => Object.fromEntries(['.a-fondo .highlight pre', '.highlight pre'].map((cuales) =>
+  [cuales, Math.min(...[...document.querySelectorAll(cuales)]
+    .filter((p) => cuales.startsWith('.a-fondo') || !p.closest('.a-fondo, .admonition'))
+    .map((p) => {
+      const suyo = getComputedStyle(p), lienzo = document.createElement('canvas').getContext('2d');
+      lienzo.font = `${suyo.fontSize} ${suyo.fontFamily}`;
+      const ancho = p.clientWidth - parseFloat(suyo.paddingLeft) - parseFloat(suyo.paddingRight);
+      return Math.floor(0.01 + ancho / lienzo.measureText('x').width);
+    }))]))"""
+
 
 @pytest.fixture(scope="module")
 def tomo(sitio: Path) -> Tomo:
@@ -141,8 +151,11 @@ def test_nada_se_sale_de_la_pagina_impresa(tomo):
     with tomo_pdf.abierto(tomo, estilo) as pestana:
         se_salen = pestana.evaluate(SE_SALEN, tomo_pdf.ANCHO)
         formulas = pestana.locator("math").count()
+        columnas = pestana.evaluate(COLUMNAS)
     assert not se_salen, se_salen[:10]
     assert formulas > 100
+    # En un recuadro «A fondo» caben las mismas columnas de código que fuera: no se parten más.
+    assert columnas[".a-fondo .highlight pre"] >= columnas[".highlight pre"] > 70, columnas
 
 
 def sueltos(fichero: Path) -> list[str]:
