@@ -41,6 +41,9 @@ FOREIGN = {
 }
 """Los nombres de PyTorch, y cómo se llama aquí lo mismo."""
 
+DOORS = ("require_", "is_enabled", "is_readable", "is_plain")
+"""Las puertas: la propia biblioteca las llama en cada paso, y no se paga por explicarlas."""
+
 _SPOKEN = re.compile(r"[\w.\[\]]+(?: \(nuevo\))?: |falta `|`\S+` ")  # así empieza lo ya explicado
 _DONE: weakref.WeakSet[type] = weakref.WeakSet()
 
@@ -52,7 +55,8 @@ def explain(module_name: str) -> None:
     """Pone en español los rechazos de todo lo público que define un módulo; es su última línea.
 
     Cada función queda en ``__wrapped__`` de la que la sustituye: la firma, el código fuente y el
-    nombre son los suyos. Lo decorado con :func:`atento.shapes.typed` ya se explica y no se toca.
+    nombre son los suyos. Lo decorado con :func:`atento.shapes.typed` ya se explica y no se toca;
+    tampoco las :data:`DOORS`.
 
     Errores: ``ValueError`` si no hay ningún módulo cargado que se llame así.
     """
@@ -60,7 +64,7 @@ def explain(module_name: str) -> None:
         raise ValueError(f"module_name: se esperaba un módulo cargado; llegó {module_name!r}.")
     module, made = sys.modules[module_name], {}
     for name, thing in list(vars(module).items()):
-        if name.startswith("_") or getattr(thing, "__module__", None) != module_name:
+        if name.startswith(("_", *DOORS)) or getattr(thing, "__module__", None) != module_name:
             continue
         if isinstance(thing, type):
             for kind in thing.__mro__:  # una clase pública puede heredar de otra privada

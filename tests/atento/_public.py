@@ -6,6 +6,7 @@ import pkgutil
 from collections.abc import Callable, Iterator
 
 import atento
+from atento.calls import DOORS
 
 GUARDS = "atento.checks"  # las puertas reciben lo que su función: quien explica es ella
 
@@ -20,7 +21,7 @@ def public() -> Iterator[tuple[str, Callable]]:
     """Cada función, constructor y método públicos, con su nombre; los métodos, sin objeto."""
     for module in modules():
         for name, thing in vars(importlib.import_module(module)).items():
-            if name.startswith("_") or getattr(thing, "__module__", None) != module:
+            if name.startswith(("_", *DOORS)) or getattr(thing, "__module__", None) != module:
                 continue
             path = f"{module.removeprefix('atento.')}.{name}"
             if isinstance(thing, type):

@@ -20,7 +20,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from atento import calls
+from atento import calls, numbers, shapes
 
 X = torch.ones(3, 4)
 
@@ -283,6 +283,12 @@ def test_explaining_twice_changes_nothing():
 def test_a_table_of_functions_keeps_the_same_ones():
     """Si no, «is» diría que no en quien la pida por su nombre."""
     assert BY_NAME == {"area": area, "otra": 3} and BY_NAME["area"] is area
+
+
+def test_the_doors_cost_nothing():
+    """Se llaman varias veces en cada atención."""
+    doors = (numbers.require_probability, shapes.require_boolean, shapes.is_enabled)
+    assert not any(hasattr(door, "_explained") for door in doors)
 
 
 def test_what_is_private_or_from_elsewhere_is_left_alone():
