@@ -2,11 +2,14 @@
 atendidas.
 """
 
+import re
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 RAIZ = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(RAIZ / "tools"), str(RAIZ / "book" / "_ext")]
@@ -24,6 +27,23 @@ LARGOS = (
     "tests/calificador/test_lote.py",
     "tests/libro/test_extension.py",
 )
+
+# De estos, además, lo de cada instalación va aparte: prepararla es lo que cuesta.
+PARTIDOS = ("tests/calificador/test_curso_real.py",)
+
+
+class PorFicheros(LoadFileScheduling):
+    """Reparte ficheros enteros, como ``--dist loadfile``, y los de ``PARTIDOS`` en trozos."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        fichero, _, caso = nodeid.partition("::")
+        instalacion = re.search(r"\[(clon|wheel)\b", caso) if fichero in PARTIDOS else None
+        return fichero + (instalacion[0] if instalacion else "")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> PorFicheros | None:
+    """El reparto de ``--dist loadfile``; con otro, el de xdist."""
+    return PorFicheros(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

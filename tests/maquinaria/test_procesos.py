@@ -2,6 +2,8 @@
 
 import os
 import re
+import runpy
+import shutil
 import signal
 import subprocess
 import sys
@@ -302,7 +304,7 @@ def test_los_pasos_son_los_que_dice_contribuir():
     # Entre los dos últimos hacen todas las de «testpaths»: lo que uno nombra, el otro lo salta.
     antes, demas = list(pasos.values())[3:]
     comun = [*prueba.pytest(), "--no-loadscope-reorder", "--durations=15"]
-    assert comun[-3] == "loadfile" and antes[: len(comun)] == demas[: len(comun)] == comun
+    assert antes[: len(comun)] == demas[: len(comun)] == comun
     assert antes[len(comun) :] == list(prueba.SIN_LIBRO)
     assert demas[len(comun) :] == [f"--ignore={carpeta}" for carpeta in prueba.SIN_LIBRO]
     assert all((prueba.RAIZ / carpeta).is_dir() for carpeta in prueba.SIN_LIBRO)
@@ -317,24 +319,53 @@ def test_los_pasos_son_los_que_dice_contribuir():
     assert "4" not in prueba.HILOS.values() and prueba.HILOS["OMP_NUM_THREADS"] == "1"
 
 
-def test_los_ficheros_largos_existen_y_se_reparten_los_primeros(request):
-    """La lista es la de ``tests/conftest.py``; en un proceso de reparto, decide el orden."""
-    [comun] = [
-        plugin
-        for plugin in request.config.pluginmanager.get_plugins()
-        if getattr(plugin, "__file__", None) == str(prueba.RAIZ / "tests" / "conftest.py")
-    ]
-    assert all((prueba.RAIZ / fichero).is_file() for fichero in comun.LARGOS)
-    for extra in ([], ["-x"]):
-        assert all("--no-loadscope-reorder" in orden for orden in prueba.pruebas(extra).values())
-    pruebas = [
-        SimpleNamespace(nodeid=f"{fichero}::test_{n}")
-        for n in range(2)
-        for fichero in ("tests/una.py", comun.LARGOS[1], "tests/otra.py", comun.LARGOS[0])
-    ]
-    comun.pytest_collection_modifyitems(SimpleNamespace(workerinput={}), pruebas)
-    largos = [p.nodeid.partition("::")[0] for p in pruebas[:4]]
-    assert largos == [comun.LARGOS[0]] * 2 + [comun.LARGOS[1]] * 2
+def test_los_ficheros_largos_existen():
+    """La lista es la de ``tests/conftest.py``."""
+    comun = runpy.run_path(str(prueba.RAIZ / "tests" / "conftest.py"))
+    assert all((prueba.RAIZ / fichero).is_file() for fichero in comun["LARGOS"])
+    assert set(comun["PARTIDOS"]) <= set(comun["LARGOS"])
+
+
+@pytest.mark.parametrize("extra", [[], ["-x"]])
+def test_cada_fichero_va_en_un_proceso_y_el_curso_real_en_dos(tmp_path, extra):
+    """Con las opciones de «make prueba» y el ``conftest`` de verdad: lo que se prepara una vez por
+    fichero se prepara una vez, lo largo se reparte primero y el que más espera va en dos.
+    """
+    apunta = (
+        "import os, pathlib, pytest, time\n"
+        "@pytest.fixture(scope='session', params=['clon', 'wheel'])\n"
+        "def python_del_curso(request): return request.param\n"
+        "def apunta(quien):\n"
+        "    with pathlib.Path('visto').open('a') as f:\n"
+        "        print(quien, os.environ['PYTEST_XDIST_WORKER'], file=f)\n"
+        "    time.sleep(0.05)\n"
+    )
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "tests" / "calificador").mkdir(parents=True)
+    shutil.copy(prueba.RAIZ / "tests" / "conftest.py", tmp_path / "tests")
+    for nombre in ("test_otro", "calificador/test_curso_real", "test_una", "calificador/test_lote"):
+        real = nombre == "calificador/test_curso_real"
+        argumento, quien = ("python_del_curso",) * 2 if real else ("", repr(nombre))
+        casos = (f"def test_{n}({argumento}): apunta({quien})\n" for n in range(6))
+        (tmp_path / "tests" / f"{nombre}.py").write_text(apunta + "".join(casos))
+    orden = [*next(iter(prueba.pruebas(extra).values())), "-n", "2", "-p", "no:cacheprovider"]
+    orden = [x for x in orden if x not in prueba.SIN_LIBRO]
+    limpio = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    hecho = subprocess.run(
+        orden, cwd=tmp_path, capture_output=True, text=True, env=limpio, timeout=120
+    )
+    assert hecho.returncode == 0, hecho.stdout + hecho.stderr
+    visto = [linea.split() for linea in (tmp_path / "visto").read_text().splitlines()]
+    quienes = [quien for quien, _ in visto]
+    assert {quien: quienes.count(quien) for quien in quienes} == dict.fromkeys(
+        ("clon", "wheel", "calificador/test_lote", "test_otro", "test_una"), 6
+    )
+    procesos_de = {quien: {p for q, p in visto if q == quien} for quien in quienes}
+    assert all(len(suyos) == 1 for suyos in procesos_de.values()), procesos_de
+    assert procesos_de["clon"] != procesos_de["wheel"]
+    assert quienes.index("calificador/test_lote") < min(
+        map(quienes.index, ("test_otro", "test_una"))
+    )
 
 
 def test_otros_procesadores_repiten_capitulos_y_biblioteca():
