@@ -39,7 +39,7 @@ def empaqueta(sitio: Path, salida: Path) -> Path:
     salida.parent.mkdir(parents=True, exist_ok=True)
     a_medias = salida.with_suffix(".zip.parcial")
     try:
-        with zipfile.ZipFile(a_medias, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as destino:
+        with zipfile.ZipFile(a_medias, "w") as destino:
             for ruta in ficheros(sitio):
                 nombre, contenido = ruta.relative_to(sitio).as_posix(), ruta.read_bytes()
                 if nombre == "intro.html":
