@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 
 import pytest
 
@@ -241,6 +243,22 @@ def test_el_arranque_en_frio_tambien_corrige(curso):
         abre = lambda: frio.abre(limites)  # noqa: B023, E731
         hecho = interroga(examen, fuente, abre, frio.acaba, limites, False)
         assert puntua(examen, hecho, fuente, "basica").estado == estado
+
+
+def test_el_arranque_en_frio_importa_torch_antes_de_poner_el_limite(tmp_path):
+    """El PyTorch de CUDA ocupa al importarse más memoria virtual de la que se deja a una
+    entrega.
+    """
+    prueba = (
+        "import sys\nfrom calificador.jaula import encierro, zigoto\nvisto = []\n"
+        "encierro.limita = lambda limites, ocupa: visto.append((ocupa, 'torch' in sys.modules))\n"
+        "zigoto.atiende = lambda *tuberias: open('visto', 'w').write(repr(visto))\n"
+        "sys.argv = ['', 'frio']\nzigoto.main()\n"
+    )
+    orden = [sys.executable, "-P", "-c", prueba]
+    subprocess.run(orden, cwd=tmp_path, stdin=subprocess.DEVNULL, check=True, timeout=120)
+    [(ocupa, con_torch)] = ast.literal_eval((tmp_path / "visto").read_text())
+    assert con_torch and ocupa > 500 << 20
 
 
 def test_la_basica_corrige_y_no_deja_procesos(curso):

@@ -237,6 +237,7 @@ def main() -> None:
         nulo = os.open(os.devnull, os.O_RDWR)
         for destino in (0, 1, 2):
             os.dup2(nulo, destino)
+        importa(("torch",))  # antes del límite: el de CUDA no cabe en él
         with contextlib.suppress(ImportError):
             encierro.limita(encierro.Limites().como_json(), encierro.memoria_virtual())
         atiende(lee, escribe)
