@@ -78,6 +78,7 @@ def comprueba_espacio() -> None:
 SIN_DESTINO = re.compile(
     r"(?:target not found:|Unknown source document|undefined label:) '([^']+)'"
 )
+REFUTACION = re.compile(r"\{refutacion\}`(R-\d+)`")
 ETIQUETA = re.compile(r"^\(([^()\s]+)\)=\s*$|^\s*:(?:label|name):[ \t]*(\S+)\s*$", re.MULTILINE)
 
 
@@ -96,6 +97,7 @@ def sin_los_del_resto(avisos: list[str]) -> list[str]:
     textos = [p.read_text(encoding="utf-8") for p in paginas_md]
     hay = {p.relative_to(LIBRO).with_suffix("").as_posix() for p in paginas_md}
     hay |= {x for texto in textos for par in ETIQUETA.findall(texto) for x in par if x}
+    hay |= {f"err-{x}".lower() for texto in textos for x in REFUTACION.findall(texto)}
     return [x for x in avisos if pendientes.get(x) not in hay]
 
 

@@ -476,6 +476,10 @@ def test_the_last_step_joins_the_heads_as_the_library_does():
         assert torch.allclose(values["united"], output, atol=1e-12)
     page = explorer._repr_html_()
     assert page.count("<table>") == 4
+    every_head = page[page.index("en cada cabeza") :].partition("</table>")[0]
+    for head in (0, 1):  # la fila inicial, en cada una
+        shown = [base.number(number) for number in weights[head, 0].tolist()]
+        assert f"<td>{'</td><td>'.join(shown)}</td>" in every_head
     assert " · ".join(base.number(number) for number in output[0].tolist()) in page
 
 

@@ -200,6 +200,7 @@ def test_lo_guardado_se_lee(tmp_path):
     BPE.train("niño niño", 8).save(tmp_path / "t.json")
     text = (tmp_path / "t.json").read_text(encoding="utf-8")
     assert "ñ" in text and json.loads(text)["type"] == "bpe"
+    assert text == json.dumps(json.loads(text), indent=1, ensure_ascii=False) + "\n"
 
 
 def damaged(tmp_path, **changes):
