@@ -369,6 +369,21 @@ def test_bar_labels_break_evenly():
     assert told[3:] == ["convolución", "x" * 30 + "\ny"]
 
 
+@pytest.mark.parametrize("placed", [False, True])
+def test_end_labels_break_evenly_and_never_at_a_hyphen(placed):
+    told = {
+        "Ana con la base mayor y": "Ana con la\nbase mayor y",
+        "a medias Post-LN": "a medias Post-LN",
+        "calentando Post-LN con rampa": "calentando\nPost-LN\ncon rampa",
+        "tabla de 37\u202f000 palabras": "tabla de\n37\u202f000 palabras",
+        "aaaaaaaaaaaaaa bb cc dd ee ff gg": "aaaaaaaaaaaaaa\nbb cc dd\nee ff gg",
+    }
+    series = {label: [1.0, 1.0 + n] for n, label in enumerate(told)}
+    places = {label: (0.5, 1.0 + n) for n, label in enumerate(told)} if placed else {}
+    ax = plots.curves([0, 1], series, xlabel="x", ylabel="y", places=places)
+    assert [text.get_text() for text in ax.texts] == list(told.values())
+
+
 def test_lines_of_a_note_are_centred_or_at_their_side():
     fig, ax = plots.figure()
     for shift in (0, 40, -40):

@@ -687,6 +687,25 @@ LETRAS = """() => [...document.querySelectorAll(
   .filter(([, size]) => size > 0 && size < 11)"""
 
 
+# Lo que asoma por los lados del explorador, y las cabezas de tabla más anchas que su columna.
+ASOMAN = """() => [...document.querySelectorAll('.atento-exp')].flatMap((exp) => {
+  const marco = exp.getBoundingClientRect();
+  const fuera = (n) => {
+    const caja = n.getBoundingClientRect();
+    return caja.width && (caja.right > marco.right + 0.5 || caja.left < marco.left - 0.5);
+  };
+  const encerrado = (n) => {
+    for (let caja = n.parentElement; caja !== exp; caja = caja.parentElement)
+      if (getComputedStyle(caja).overflowX !== 'visible') return true;
+    return false;
+  };
+  const nodos = [...exp.querySelectorAll('*')].filter((n) => !encerrado(n));
+  const cabezas = [...exp.querySelectorAll('th')];
+  return [...nodos.filter(fuera), ...cabezas.filter((n) => n.scrollWidth > n.clientWidth + 1)]
+    .map((n) => n.outerHTML.slice(0, 120));
+})"""
+
+
 @cada_uno
 def test_el_dedo_acierta_y_nada_se_sale_a_390_px(abrir, explorador):
     pagina = abrir(
@@ -695,6 +714,7 @@ def test_el_dedo_acierta_y_nada_se_sale_a_390_px(abrir, explorador):
     for ancho in (390, 360, 320):
         pagina.set_viewport_size({"width": ancho, "height": 844})
         assert pagina.evaluate("document.documentElement.scrollWidth") <= ancho
+        assert ancho == 320 or not (asoman := pagina.evaluate(ASOMAN)), (ancho, asoman)
     pagina.set_viewport_size({"width": 390, "height": 844})
     pequenos = pagina.evaluate(PEQUENOS)
     assert not pequenos, pequenos

@@ -133,7 +133,7 @@ class ArchitectureExplorer(Explorer):
         left, top, width, height = (float(number) for number in frame.split())
         return svg, {
             key: (
-                round(100 * (x - left) / width, 2),
+                round(100 * min(max(x - left, 0), width - w) / width, 2),  # sin salirse del dibujo
                 round(100 * (y - top) / height, 2),
                 round(100 * w / width, 2),
                 round(100 * h / height, 2),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from functools import cmp_to_key
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -88,7 +89,7 @@ def curves(
     _number_ticks(ax.yaxis, yscale)
     for label, _, color in ends:
         if label in places:
-            ax.text(*places[label], textwrap.fill(label, 16), color=color, va="center")
+            ax.text(*places[label], _even_lines(label, 16), color=color, va="center")
     _end_labels(ax, [end for end in ends if end[0] not in places])
     return ax
 
@@ -131,14 +132,25 @@ def bars(
 
 def _even_lines(text: str, limit: int) -> str:
     """Parte un texto en las líneas de ``limit`` letras que necesita, lo más parejas que se puede,
-    sin cortar palabras.
+    sin cortar palabras ni por sus guiones.
+
+    >>> _even_lines("con la base mayor y x", 16)
+    'con la base\\nmayor y x'
     """
-    lines = textwrap.wrap(text, limit, break_long_words=False)
-    for width in range(1, limit):
-        even = textwrap.wrap(text, width, break_long_words=False)
-        if len(even) <= len(lines):
-            return "\n".join(even)
-    return "\n".join(lines)
+    whole = {"break_long_words": False, "break_on_hyphens": False}
+    words = textwrap.wrap(text, 1, **whole)  # un espacio fino, como el de los miles, no separa
+    count = len(textwrap.wrap(text, limit, **whole))
+
+    def lines(breaks: tuple[int, ...]) -> list[str]:
+        edges = pairwise((0, *breaks, len(words)))
+        return [" ".join(words[start:end]) for start, end in edges]
+
+    def unevenness(breaks: tuple[int, ...]) -> tuple[int, int]:
+        lengths = [len(line) for line in lines(breaks)]
+        return max(lengths), sum(length**2 for length in lengths)
+
+    ways = combinations(range(1, len(words)), max(count - 1, 0))
+    return "\n".join(lines(min(ways, key=unevenness)))
 
 
 def _bar_value(ax: Axes, row: int, number: float, text: str, tint: str) -> None:
@@ -278,7 +290,7 @@ def _end_labels(ax: Axes, ends: list[tuple[str, np.ndarray, str]]) -> None:
         for label, line, color in ends
     ]
     drawn.sort(key=cmp_to_key(lambda one, other: _above(one[0], other[0])))
-    texts = [textwrap.fill(label, 16) for _, label, _, _ in drawn]
+    texts = [_even_lines(label, 16) for _, label, _, _ in drawn]
     wanted = [points[-1] for points, _, _, _ in drawn]
     heights = [line_height * (text.count("\n") + 1) for text in texts]
     centers = [max(y, axis + height / 2) for y, height in zip(wanted, heights, strict=True)]
