@@ -52,18 +52,12 @@ def termina(proceso: subprocess.Popen) -> None:
     if not hasattr(os, "killpg"):
         _termina_de_uno_en_uno(proceso)
         return
-    for aviso, espera in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
-        try:
+    with contextlib.suppress(ProcessLookupError):
+        # El segundo, también para los hijos que no hayan atendido al primero.
+        for aviso in (signal.SIGTERM, signal.SIGKILL):
             os.killpg(proceso.pid, aviso)
-            proceso.wait(espera)
-        except ProcessLookupError:
-            break
-        except subprocess.TimeoutExpired:
-            continue
-    try:
-        os.killpg(proceso.pid, signal.SIGKILL)  # los hijos que no hayan atendido al primer aviso
-    except ProcessLookupError:
-        pass
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                proceso.wait(5)
 
 
 def _termina_de_uno_en_uno(proceso: subprocess.Popen) -> None:

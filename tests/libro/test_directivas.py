@@ -90,7 +90,7 @@ Se *ve*.
 - Y se acaba.
 ```
 
-Sube un 33 % (como {math}`x`), y basta.
+Sube un 33 % (como {math}`x`), y basta en Pre-LN.
 
 Ver {ref}`af-uno` y {ref}`err-R-002`.
 """
@@ -210,8 +210,9 @@ def test_una_demostracion_lo_dice_al_empezar_aunque_no_empiece_por_un_parrafo(pa
 
 
 def test_ni_el_porcentaje_ni_los_signos_de_una_formula_se_separan(pagina):
-    (tramo,) = pagina.select(".sin-corte")
-    assert tramo.get_text() == r"\(x\)),"
+    tramo, nombre = pagina.select(".sin-corte")
+    assert tramo.get_text() == r"\(x\))," and nombre.get_text() == "Pre-LN"
+    assert "y basta en Pre-LN." in nombre.parent.get_text()
     assert "un 33\N{NO-BREAK SPACE}% (como" in tramo.parent.get_text()
 
 

@@ -31,6 +31,7 @@ from libro.numeracion import capitulo  # noqa: E402
 from libro.tiempos import Medida, contar, duracion, horas, medir, renglones  # noqa: E402
 from libro.tipografia import (  # noqa: E402
     PegarExpresiones,
+    PegarNombres,
     PegarPorcentajes,
     PegarPuntuacion,
 )
@@ -472,6 +473,20 @@ def test_el_porcentaje_no_se_separa_de_su_numero():
     documento += parrafo
     PegarPorcentajes(documento).run()
     assert parrafo.astext() == "El 33\xa0% y el 5\xa0% de 12\xa0% o 7 % 3"
+
+
+def test_un_nombre_con_guion_no_se_parte_y_se_lee_igual():
+    texto = "Pre-LN y «Post-LN», GPT-2, UTF-8 o ResNet-50; Post-LN. GPT-NeoX, T5-XXL y Ctrl-C. "
+    resto = "Kullback-Leibler, 8-10, físico-química, cap-04-05, n-1, R-135, encoder-decoder-LN "
+    parrafo = nodes.paragraph("", "", nodes.Text(texto + resto), nodes.literal("", "GPT-2"))
+    parrafo += nodes.emphasis("", "Pre-LN")
+    documento = new_document("prueba")
+    documento += parrafo
+    PegarNombres(documento).run()
+    pegados = [n.astext() for n in documento.findall(nodes.inline) if n["classes"] == ["sin-corte"]]
+    esperados = "Pre-LN Post-LN GPT-2 UTF-8 ResNet-50 Post-LN GPT-NeoX T5-XXL Ctrl-C Pre-LN"
+    assert pegados == esperados.split()
+    assert parrafo.astext() == texto + resto + "GPT-2" + "Pre-LN"
 
 
 def test_los_iconos_se_dibujan():

@@ -163,6 +163,18 @@ def test_vallas():
     assert vallas_mal_anidadas(":::{a}\n:::\n:::{b}\n:::") == []
 
 
+@pytest.mark.parametrize(
+    ("abre", "dentro", "cierra"),
+    [("````", "```", "````"), ("~~~", "```", "~~~"), ("```", "``` no", "`````")],
+)
+def test_las_vallas_que_se_ensenan_en_un_codigo_no_cuentan(abre, dentro, cierra):
+    """El código acaba donde dice MyST: con el mismo signo, al menos tan largo y solo."""
+    mal = ":::{a}\n:::{b}"
+    codigo = f"{abre}\n{dentro}\n{mal}\n{cierra}"
+    assert vallas_mal_anidadas(codigo) == []
+    assert vallas_mal_anidadas(f"{codigo}\n{mal}") == [(7, "b")]
+
+
 def test_limpia_deja_lo_que_se_lee():
     sucio = "Un {term}`valor <v>`, `x`, $y$, {en}`key` y [aquí](http://a.b)."
     assert limpia(sucio).split() == ["Un", "valor,", ",", ",", "y", "aquí."]

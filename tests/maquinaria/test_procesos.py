@@ -78,7 +78,40 @@ def test_se_acaba_tambien_con_quien_no_atiende(tmp_path):
     terco = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
     inicio = time.monotonic()
     assert corre([sys.executable, "-c", terco], 1) == PLAZO_VENCIDO
-    assert 5 < time.monotonic() - inicio < 20
+    assert 5 < time.monotonic() - inicio < 10  # con SIGKILL no se espera otro plazo
+
+
+RECOGE = """
+import signal, subprocess, sys, time
+def recoge(*_):
+    print("recogido", flush=True)
+    raise SystemExit(7)
+TERCO = '''
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("ya", flush=True)
+time.sleep(60)
+'''
+hijo = subprocess.Popen([sys.executable, "-c", TERCO], stdout=subprocess.PIPE)
+hijo.stdout.readline()
+signal.signal(signal.SIGTERM, recoge)
+print(hijo.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def test_antes_de_matar_se_avisa_y_quien_atiende_recoge_lo_suyo():
+    """Y con el hijo que no atiende se acaba igual, sin esperarlo."""
+    orden = [sys.executable, "-c", RECOGE]
+    with subprocess.Popen(
+        orden, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as proceso:
+        hijo = int(proceso.stdout.readline())
+        inicio = time.monotonic()
+        termina(proceso)
+        assert time.monotonic() - inicio < 4.5  # los cinco segundos son de quien no atiende
+        assert proceso.returncode == 7 and proceso.stdout.readline() == "recogido\n"
+    _espera_que_muera(hijo)
 
 
 INTERRUMPIBLE = """

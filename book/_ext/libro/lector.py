@@ -391,7 +391,7 @@ def vallas_mal_anidadas(texto: str) -> list[tuple[int, str]]:
                 codigo = ""
             continue
         puntos = re.match(r"\s*(:{3,})\s*(?:\{([\w:-]+)\})?", linea)
-        if not puntos or codigo:
+        if not puntos:
             continue
         largo = len(puntos[1])
         if puntos[2]:

@@ -1,5 +1,5 @@
 """Ni la puntuación que sigue a una fórmula ni el «%» de un número se quedan solos al empezar la
-línea, ni se parte por sus signos una expresión corta.
+línea, ni se parten una expresión corta por sus signos ni un nombre, como «Pre-LN», por su guion.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ CODIGO = (
 DETRAS = re.compile(r"^[.,;:!?…)\]»”%]+")
 PORCENTAJE = re.compile(r"(?:(?<=\d)|^) (?=%)")
 EXPRESION = re.compile(r"[0-9xyz()+*/-]{3,16}")
+NOMBRE = re.compile(
+    r"(?<![\w-])(?:[^\W\d_][^\W_]{1,8}-(?:\d{1,3}|[A-Z]{1,4})|[A-Z]{2,5}-[^\W_]{1,5})(?![\w-])"
+)
 DELANTE = re.compile(r"[(\[«“¿¡]+$")
 
 
@@ -91,8 +94,34 @@ class PegarPorcentajes(SphinxPostTransform):
                 padre.replace(texto, nodes.Text(PORCENTAJE.sub("\N{NO-BREAK SPACE}", texto)))
 
 
+class PegarNombres(SphinxPostTransform):
+    """Mete en un tramo que no se parte un nombre cuyo guion va ante una sigla o un número, como
+    «Pre-LN» o «GPT-2». El guion sigue siendo el de siempre: se busca y se copia igual.
+    """
+
+    default_priority = 999
+
+    def run(self, **kwargs) -> None:
+        for texto in list(self.document.findall(nodes.Text)):
+            padre = texto.parent
+            if isinstance(padre, CODIGO) or not NOMBRE.search(texto):
+                continue
+            trozos: list[nodes.Node] = []
+            desde = 0
+            for nombre in NOMBRE.finditer(texto):
+                trozos += [
+                    nodes.Text(texto[desde : nombre.start()]),
+                    nodes.inline("", nombre[0], classes=["sin-corte"]),
+                ]
+                desde = nombre.end()
+            trozos.append(nodes.Text(texto[desde:]))
+            lugar = next(i for i, hijo in enumerate(padre) if hijo is texto)
+            padre[lugar : lugar + 1] = [trozo for trozo in trozos if trozo.astext()]
+
+
 def setup(app) -> None:
     """Registra las transformaciones."""
     app.add_transform(PegarPuntuacion)
     app.add_transform(PegarExpresiones)
     app.add_post_transform(PegarPorcentajes)
+    app.add_post_transform(PegarNombres)
