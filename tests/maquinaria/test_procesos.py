@@ -359,8 +359,7 @@ def test_los_ficheros_largos_existen():
     assert set(comun["PARTIDOS"]) <= set(comun["LARGOS"])
 
 
-@pytest.mark.parametrize("extra", [[], ["-x"]])
-def test_cada_fichero_va_en_un_proceso_y_el_curso_real_en_dos(tmp_path, extra):
+def test_cada_fichero_va_en_un_proceso_y_el_curso_real_en_dos(tmp_path):
     """Con las opciones de «make prueba» y el ``conftest`` de verdad: lo que se prepara una vez por
     fichero se prepara una vez, lo largo se reparte primero y el que más espera va en dos.
     """
@@ -381,8 +380,7 @@ def test_cada_fichero_va_en_un_proceso_y_el_curso_real_en_dos(tmp_path, extra):
         argumento, quien = ("python_del_curso",) * 2 if real else ("", repr(nombre))
         casos = (f"def test_{n}({argumento}): apunta({quien})\n" for n in range(6))
         (tmp_path / "tests" / f"{nombre}.py").write_text(apunta + "".join(casos))
-    orden = [*next(iter(prueba.pruebas(extra).values())), "-n", "2", "-p", "no:cacheprovider"]
-    orden = [x for x in orden if x not in prueba.SIN_LIBRO]
+    orden = [*next(iter(prueba.pruebas(["tests"]).values())), "-n", "2", "-p", "no:cacheprovider"]
     limpio = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     hecho = subprocess.run(
         orden, cwd=tmp_path, capture_output=True, text=True, env=limpio, timeout=120
