@@ -122,12 +122,17 @@ MODELS = {
     "atención": lambda: Reader(Everyone(41), 41),
     "convolución de 16": lambda: Reader(Neighbours(11, 16), 11),
     "convolución de 16, ancha": lambda: Reader(Neighbours(42, 16), 42),
+    "recurrencia de 64": lambda: Reader(Chain(64), 64),
+    "recurrencia, tasa 0.002": lambda: Reader(Chain(23), 23),
     "recurrencia, tasa 0.01": lambda: Reader(Chain(23), 23),
+    "recurrencia, tasa 0.02": lambda: Reader(Chain(23), 23),
     "atención, tasa 0.002": lambda: Reader(Everyone(41), 41),
+    "atención, tasa 0.01": lambda: Reader(Everyone(41), 41),
+    "atención, tasa 0.02": lambda: Reader(Everyone(41), 41),
     "atención sin posición": lambda: NoPlace(Everyone(41), 41),
     "densa": Dense,
 }
-RATES = {"recurrencia, tasa 0.01": 1e-2, "atención, tasa 0.002": 2e-3}
+RATES = {name: float(name.split("tasa ")[1]) for name in MODELS if "tasa" in name}
 CONTROLS = [
     ("convolución de 16", "al lado", 32),
     ("convolución de 16", "en orden", 256),
@@ -135,8 +140,11 @@ CONTROLS = [
     ("convolución de 16, ancha", "al lado", 32),
     ("convolución de 16, ancha", "en orden", 256),
     ("convolución de 16, ancha", "por contenido", 256),
-    ("recurrencia, tasa 0.01", "por contenido", 512),
-    ("atención, tasa 0.002", "en orden", 512),
+    ("convolución de 16", "al lado", 512),
+    ("convolución de 16, ancha", "al lado", 512),
+    ("recurrencia de 64", "por contenido", 512),
+    *((f"recurrencia, tasa {rate}", "por contenido", 512) for rate in (0.002, 0.01, 0.02)),
+    *((f"atención, tasa {rate}", "en orden", 512) for rate in (0.002, 0.01, 0.02)),
     ("atención sin posición", "al lado", 512),
     ("atención sin posición", "por contenido", 256),
     *(("densa", relation, 512) for relation in RELATIONS),
