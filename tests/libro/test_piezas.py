@@ -422,8 +422,9 @@ def test_los_colores_van_a_todas_las_paginas(tmp_path):
     sitio._configurar(app, config)  # la segunda vez, con la carpeta ya hecha
     assert config.html_static_path == [str(tmp_path / "libro_static")] * 2
     assert "--atento-ink" in (tmp_path / "libro_static/atento.css").read_text("utf8")
-    assert hechos[:2] == [
+    assert hechos[:3] == [
         (("atento.css",), {"priority": 700}),
+        ((None,), {"body": sitio.TEMA, "priority": 100}),
         (("../guiones/libro.js",), {"priority": 300, "defer": "defer"}),
     ]
 

@@ -153,6 +153,9 @@ def test_en_el_telefono_la_salida_que_puede_caber_cabe(navegador, direccion, pag
     for pagina in [p for p in paginas if "/01-" in p or "/05-" in p]:
         pestana.goto(f"{direccion}/{pagina}", wait_until="load")
         pestana.evaluate("() => document.fonts.ready.then(() => true)")
+        pestana.evaluate(
+            "() => document.querySelectorAll('details').forEach((d) => (d.open = true))"
+        )
         pestana.wait_for_timeout(300)
         for salida in pestana.evaluate(SALIDAS):
             assert not (salida["desliza"] and salida["cabria"]), salida

@@ -92,6 +92,12 @@ def _poner_catalogo(app) -> None:
 # Cambios en los guiones que Sphinx y las extensiones copian a _static.
 GUIONES = {
     "togglebutton.js": {"Toggle hidden content": "Mostrar u ocultar"},
+    # Qué se desplaza lo mira libro.js, sin componer antes lo plegado.
+    "scripts/pydata-sphinx-theme.js": {
+        '"complete"===document.readyState?I():window.addEventListener("load",I)': (
+            "void I/*libro.js*/"
+        )
+    },
     # Los extractos de la búsqueda salen del texto de la página, sin sus botones.
     "searchtools.js": {
         '[".headerlink", "script", "style"]': (

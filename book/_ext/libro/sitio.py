@@ -22,6 +22,13 @@ PARA_LLEVAR = (
     ),
 )
 
+# El tema lo decide después de dibujar la página, y habría que dibujarla otra vez.
+TEMA = (
+    "{const raiz = document.documentElement.dataset;"
+    ' if (raiz.theme === "auto") raiz.theme ='
+    ' matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";}'
+)
+
 
 def _configurar(app, config) -> None:
     colores = Path(app.outdir).parent / "libro_static"
@@ -29,6 +36,7 @@ def _configurar(app, config) -> None:
     (colores / "atento.css").write_text(_colores(), "utf8")
     config.html_static_path.append(str(colores))
     app.add_css_file("atento.css", priority=700)
+    app.add_js_file(None, body=TEMA, priority=100)
     app.add_js_file("../guiones/libro.js", priority=300, defer="defer")
 
 

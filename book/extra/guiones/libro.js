@@ -2,96 +2,107 @@
 (() => {
   const todos = (selector, raiz = document) => [...raiz.querySelectorAll(selector)];
 
+  // Lo plegado no se mide hasta que se abre: habría que componerlo.
+  const aLaVista = (selector, raiz = document) =>
+    todos(selector, raiz).filter((elemento) => !elemento.closest("details:not([open]) > :not(summary)"));
+  // En cada arreglo se mide todo antes de cambiar nada: medir tras cada cambio obliga a componer la página otra vez.
+  const repartir = (elementos, mide, cambia) =>
+    elementos.map((elemento) => [elemento, mide(elemento)]).forEach(([elemento, medida]) => cambia(elemento, medida));
+
   // Una fórmula en línea más ancha que su párrafo sí puede partirse.
-  const soltarLargas = () => {
-    for (const tramo of todos(".sin-corte")) {
-      tramo.classList.remove("larga");
+  const soltarLargas = (raiz) => {
+    for (const tramo of todos(".sin-corte.larga", raiz)) tramo.classList.remove("larga");
+    repartir(aLaVista(".sin-corte", raiz), (tramo) => {
       const ancho = tramo.parentElement.clientWidth || tramo.closest("p, li, td, dd, figcaption")?.clientWidth;
-      if (ancho && tramo.getBoundingClientRect().width > ancho) tramo.classList.add("larga");
-    }
+      return ancho && tramo.getBoundingClientRect().width > ancho;
+    }, (tramo, noCabe) => noCabe && tramo.classList.add("larga"));
   };
 
   // ---------- Lo que se desplaza con el dedo, también con el teclado, y se nota que sigue ----------
   const DESPLAZABLES = ".formula, .highlight pre, .cell_output pre, .cell_output .text_html, " +
     ".pst-scrollable-table-container, .bd-article table";
-  const marcarBordes = (caja) => {
-    const resto = caja.scrollWidth - caja.clientWidth - caja.scrollLeft;
-    caja.classList.toggle("sigue-derecha", resto > 1);
-    caja.classList.toggle("sigue-izquierda", caja.scrollLeft > 1);
+  const bordes = (caja) => [caja.scrollWidth - caja.clientWidth - caja.scrollLeft > 1, caja.scrollLeft > 1];
+  const marcarBordes = (caja, [derecha, izquierda]) => {
+    caja.classList.toggle("sigue-derecha", derecha);
+    caja.classList.toggle("sigue-izquierda", izquierda);
   };
   // Una alineación que no cabe se reparte en renglones.
-  const estrecharFormulas = () => {
-    for (const formula of todos(".formula")) {
-      formula.classList.remove("estrecha");
-      formula.classList.toggle("estrecha", formula.scrollWidth > formula.clientWidth + 1);
-    }
+  const estrecharFormulas = (raiz) => {
+    for (const formula of todos(".formula.estrecha", raiz)) formula.classList.remove("estrecha");
+    repartir(aLaVista(".formula", raiz), (formula) => formula.scrollWidth > formula.clientWidth + 1,
+      (formula, noCabe) => noCabe && formula.classList.add("estrecha"));
   };
   // En el teléfono, una salida que no cabe por poco encoge su letra; las demás se desplazan.
   const MENOR_LETRA = .72;  // rem
-  const encogerSalidas = () => {
+  const encogerSalidas = (raiz) => {
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-    for (const salida of todos(".cell_output pre")) {
-      salida.style.removeProperty("--letra-que-cabe");
-      if (salida.scrollWidth <= salida.clientWidth) continue;
+    const salidas = aLaVista(".cell_output pre", raiz);
+    for (const salida of salidas) salida.style.removeProperty("--letra-que-cabe");
+    repartir(salidas, (salida) => {
+      if (salida.scrollWidth <= salida.clientWidth) return 0;
       const { fontSize, paddingLeft, paddingRight } = getComputedStyle(salida);
       const aire = parseFloat(paddingLeft) + parseFloat(paddingRight);
-      const letra = Math.floor(20 * parseFloat(fontSize) * (salida.clientWidth - aire) / (salida.scrollWidth - aire)) / 20;
-      if (letra >= MENOR_LETRA * rem) salida.style.setProperty("--letra-que-cabe", `${letra}px`);
-    }
+      return Math.floor(20 * parseFloat(fontSize) * (salida.clientWidth - aire) / (salida.scrollWidth - aire)) / 20;
+    }, (salida, letra) => letra >= MENOR_LETRA * rem && salida.style.setProperty("--letra-que-cabe", `${letra}px`));
   };
   // Chromium reserva a cada raíz el ancho de su signo más alto: se quita lo que sobra a la derecha.
-  const cenirRaices = () => {
-    for (const raiz of todos("msqrt")) {
-      const fin = Math.max(...[...raiz.children].map((hijo) => hijo.getBoundingClientRect().right));
-      const sobra = (raiz.getBoundingClientRect().right - fin) / parseFloat(getComputedStyle(raiz).fontSize);
-      if (raiz.getClientRects().length) raiz.style.marginRight = sobra > .05 ? `${(.05 - sobra).toFixed(3)}em` : "";
-    }
+  const cenir = (raices) => repartir(raices, (una) => {
+    if (!una.getClientRects().length) return;
+    const fin = Math.max(...[...una.children].map((hijo) => hijo.getBoundingClientRect().right));
+    const sobra = (una.getBoundingClientRect().right - fin) / parseFloat(getComputedStyle(una).fontSize);
+    return sobra > .05 ? `${(.05 - sobra).toFixed(3)}em` : "";
+  }, (una, margen) => { if (margen !== undefined) una.style.marginRight = margen; });
+  const cenirRaices = (raiz) => {
+    const raices = aLaVista("msqrt", raiz), anida = (una) => una.querySelector("msqrt");
+    cenir(raices.filter((una) => !anida(una)));   // las de dentro, antes: mueven el fin de las de fuera
+    cenir(raices.filter(anida));
   };
-  const repasar = () => {
-    cenirRaices();
-    soltarLargas();
-    estrecharFormulas();
-    encogerSalidas();
-    apilarTablas();
-    for (const caja of todos(DESPLAZABLES)) {
-      const cabe = caja.scrollWidth <= caja.clientWidth + 1;
+  const repasar = (raiz = document) => {
+    cenirRaices(raiz);
+    soltarLargas(raiz);
+    estrecharFormulas(raiz);
+    encogerSalidas(raiz);
+    apilarTablas(raiz);
+    repartir(aLaVista(DESPLAZABLES, raiz), (caja) => [caja.scrollWidth <= caja.clientWidth + 1, ...bordes(caja)], (caja, [cabe, ...sigue]) => {
       if (!cabe && caja.getAttribute("tabindex") !== "0") {
         caja.setAttribute("tabindex", "0");
-        caja.addEventListener("scroll", () => marcarBordes(caja), { passive: true });
+        caja.addEventListener("scroll", () => marcarBordes(caja, bordes(caja)), { passive: true });
       } else if (cabe && caja.getAttribute("tabindex") === "0") caja.removeAttribute("tabindex");
-      marcarBordes(caja);
-    }
+      marcarBordes(caja, sigue);
+    });
   };
   // ---------- Tablas anchas: en el teléfono, cada fila es una ficha con sus rótulos ----------
-  const apilarTablas = () => {
-    const estrecho = window.innerWidth <= 600;
-    for (const tabla of todos(".bd-article table")) {
-      const rotulos = todos("thead th", tabla);
-      if (!rotulos.length || tabla.querySelector("[rowspan], [colspan]:not([colspan='1'])")) continue;
-      tabla.classList.remove("apilada");
-      const caja = tabla.closest(".pst-scrollable-table-container, .text_html") ?? tabla.parentElement;
-      if (!estrecho || tabla.offsetWidth <= caja.clientWidth + 1) continue;
-      if (!tabla.querySelector(".rotulo-celda")) {
-        for (const fila of todos("tbody tr", tabla)) {
-          [...fila.children].forEach((celda, i) => {
-            const rotulo = document.createElement("span");
-            rotulo.className = "rotulo-celda";
-            rotulo.setAttribute("aria-hidden", "true");
-            rotulo.append(...[...(rotulos[i]?.childNodes ?? [])].map((n) => n.cloneNode(true)));
-            celda.prepend(rotulo);
-          });
-        }
-      }
-      tabla.classList.add("apilada");
+  const rotular = (tabla, rotulos) => {
+    for (const fila of todos("tbody tr", tabla)) {
+      [...fila.children].forEach((celda, i) => {
+        const rotulo = document.createElement("span");
+        rotulo.className = "rotulo-celda";
+        rotulo.setAttribute("aria-hidden", "true");
+        rotulo.append(...[...(rotulos[i]?.childNodes ?? [])].map((n) => n.cloneNode(true)));
+        celda.prepend(rotulo);
+      });
     }
+  };
+  const apilarTablas = (raiz) => {
+    for (const tabla of todos(".bd-article table.apilada", raiz)) tabla.classList.remove("apilada");
+    if (window.innerWidth > 600) return;
+    repartir(aLaVista(".bd-article table", raiz), (tabla) => {
+      const caja = tabla.closest(".pst-scrollable-table-container, .text_html") ?? tabla.parentElement;
+      return tabla.offsetWidth > caja.clientWidth + 1;
+    }, (tabla, noCabe) => {
+      const rotulos = todos("thead th", tabla);
+      if (!noCabe || !rotulos.length || tabla.querySelector("[rowspan], [colspan]:not([colspan='1'])")) return;
+      if (!tabla.querySelector(".rotulo-celda")) rotular(tabla, rotulos);
+      tabla.classList.add("apilada");
+    });
   };
   let espera;
   window.addEventListener("resize", () => {
     clearTimeout(espera);
-    espera = setTimeout(repasar, 120);
+    espera = setTimeout(() => repasar(), 120);
   });
-  document.addEventListener("toggle", (suceso) => suceso.target.open && repasar(), true);
-  window.addEventListener("load", () => document.fonts.ready.then(repasar));
+  document.addEventListener("toggle", (suceso) => suceso.target.open && repasar(suceso.target), true);
+  window.addEventListener("load", () => document.fonts.ready.then(() => repasar()));
 
   // ---------- Plegados: un enlace abre lo que encierra su destino; al imprimir se abre todo y luego se deja igual ----
   const irAlAncla = () => {
@@ -99,6 +110,7 @@
     let caja = destino?.closest("details:not([open])");
     if (!caja) return;
     for (; caja; caja = caja.parentElement.closest("details:not([open])")) caja.open = true;
+    repasar();
     destino.scrollIntoView();
   };
   window.addEventListener("hashchange", irAlAncla);
@@ -111,6 +123,7 @@
   window.addEventListener("beforeprint", () => {
     plegados = todos("details:not([open])");
     for (const caja of plegados) caja.open = true;
+    repasar();
   });
   window.addEventListener("afterprint", () => {
     for (const caja of plegados) caja.open = false;
@@ -147,7 +160,7 @@
       if (!pendiente) requestAnimationFrame(actualizar);
       pendiente = true;
     }, { passive: true });
-    actualizar();
+    requestAnimationFrame(actualizar);
   };
   window.addEventListener("DOMContentLoaded", seguirLectura);
 
