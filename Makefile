@@ -12,22 +12,23 @@ CUANTOS ?= 20
 SEMILLA ?= 0
 MINIMO ?= 90
 RAPIDAS ?=
+VECES ?= 20
 SOLO ?=
 
 .DEFAULT_GOAL := ayuda
-.PHONY: ayuda entorno sistema libro epub pdf paquete ver prueba procesadores referencias tiempos semillas prosa sumador formato estilo bancos mutantes capitulo limpia
+.PHONY: ayuda entorno sistema libro epub pdf paquete ver prueba procesadores temblor referencias tiempos semillas prosa sumador formato estilo bancos mutantes capitulo limpia
 
-ayuda:          ## enseña estas órdenes
-	@$(AQUI) grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 22
+ayuda:          ## muestra estas órdenes
+	@$(AQUI) awk -F ':[^#]*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z]+:[^#]*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
-entorno:        ## prepara .venv con las versiones fijadas (TORCH=cuda: con GPU, en Linux)
-	@$(AQUI) $(PYTHON) tools/entorno.py $(if $(TORCH),--torch "$(TORCH)")
-
-sistema:        ## instala Chromium, hunspell y Java (para las pruebas, el PDF y el EPUB)
-	@$(AQUI) tools/sistema.sh
+##@ Leer
 
 libro: entorno  ## construye el libro en book/_build/html (CAPITULO=6: solo esa página)
 	@$(AQUI) $(VENV) tools/construir.py $(if $(CAPITULO),--capitulo "$(CAPITULO)")
+
+ver:            ## sirve el libro en localhost:8000 (PUERTO=…)
+	@$(AQUI) test -f book/_build/html/index.html || { echo "Aún no hay libro: ejecuta antes «make libro»."; exit 1; }
+	@$(AQUI) echo "El libro, en http://localhost:$(PUERTO) (Ctrl+C para terminar)" && $(VENV) -m http.server $(PUERTO) --bind 127.0.0.1 --directory book/_build/html
 
 epub: libro     ## el libro en EPUB, en book/_build/llevar
 	@$(AQUI) $(VENV) tools/llevar.py epub
@@ -38,28 +39,42 @@ pdf: libro      ## el libro en PDF, en book/_build/llevar
 paquete: libro  ## la página para leer sin conexión (.zip), en book/_build/llevar
 	@$(AQUI) $(VENV) tools/llevar.py paquete
 
-ver:            ## sirve el libro en localhost:8000 (PUERTO=…)
-	@$(AQUI) test -f book/_build/html/index.html || { echo "Aún no hay libro: ejecuta antes «make libro»."; exit 1; }
-	@$(AQUI) echo "El libro, en http://localhost:$(PUERTO) (Ctrl+C para terminar)" && $(VENV) -m http.server $(PUERTO) --bind 127.0.0.1 --directory book/_build/html
+##@ Preparar la máquina
+
+entorno:        ## prepara .venv con las versiones fijadas (TORCH=cuda: con GPU, en Linux)
+	@$(AQUI) $(PYTHON) tools/entorno.py $(if $(TORCH),--torch "$(TORCH)")
+
+sistema:        ## instala Chromium, hunspell y Java (para las pruebas, el PDF y el EPUB)
+	@$(AQUI) tools/sistema.sh
+
+limpia:         ## borra lo construido (no el entorno)
+	@$(AQUI) rm -rf book/_build
+
+##@ Comprobar
 
 prueba: entorno ## ejecuta todas las pruebas
 	@$(AQUI) tools/sistema.sh --si-puede
 	@$(AQUI) $(VENV) tools/prueba.py
 
+temblor: entorno ## ejecuta un capítulo como en otros procesadores y dice qué se rompe (CAPITULO=… VECES=20)
+	@$(AQUI) $(VENV) tools/temblor.py $(CAPITULO) --veces $(VECES)
+
 procesadores: entorno ## repite capítulos y biblioteca como en otros procesadores (SOLO=avx2)
 	@$(AQUI) $(VENV) tools/procesadores.py $(if $(SOLO),--solo "$(SOLO)")
 
+mutantes: entorno ## estropea el código y cuenta cuántas faltas ven las pruebas (CARPETA=… CUANTOS=… SEMILLA=… MINIMO=90 RAPIDAS=1)
+	@$(AQUI) $(VENV) tools/mutantes.py --cuantos $(CUANTOS) --semilla $(SEMILLA) --minimo $(MINIMO) $(if $(RAPIDAS),--rapidas) $(CARPETA)
+
+bancos: entorno ## mide velocidades, memoria y lo que bloquean las páginas (con el libro construido)
+	@$(AQUI) for f in benchmarks/*.py; do $(VENV) $$f || exit 1; done
+
+##@ Escribir
+
+capitulo: entorno ## empieza un capítulo (N=6 NOMBRE=varias-cabezas PARTE=2-mecanismo TITULO="Varias cabezas")
+	@$(AQUI) $(VENV) tools/nuevo.py "$(N)" "$(NOMBRE)" "$(PARTE)" "$(TITULO)"
+
 referencias: entorno ## acepta las salidas nuevas de los capítulos y enseña la diferencia (CAPITULO=…)
 	@$(AQUI) $(VENV) tools/referencias.py $(CAPITULO)
-
-semillas: entorno ## repite las otras semillas y las ejecuciones largas (minutos)
-	@$(AQUI) $(VENV) tools/semillas $(CAPITULO)
-
-prosa: entorno  ## guarda la prosa del libro de ahora y repite los capítulos que aprenden de ella
-	@$(AQUI) $(VENV) tools/prosa.py
-
-sumador: entorno ## entrena otra vez el Transformer que suma en la página y guarda sus pesos
-	@$(AQUI) $(VENV) tools/sumador.py
 
 tiempos:        ## apunta los tiempos medidos de cada capítulo (CAPITULO=…)
 	@$(AQUI) $(VENV) tools/tiempos.py $(CAPITULO)
@@ -70,14 +85,13 @@ formato: entorno ## da al código el formato de todos: 100 columnas, importacion
 estilo: formato ## da formato al código y lo revisa con ruff
 	@$(AQUI) $(VENV) -m ruff check $(CODIGO)
 
-bancos: entorno ## mide velocidades, memoria y lo que bloquean las páginas (con el libro construido)
-	@$(AQUI) for f in benchmarks/*.py; do $(VENV) $$f || exit 1; done
+##@ Volver a entrenar
 
-mutantes: entorno ## estropea el código y cuenta cuántas faltas ven las pruebas (CARPETA=… CUANTOS=… SEMILLA=… MINIMO=90 RAPIDAS=1)
-	@$(AQUI) $(VENV) tools/mutantes.py --cuantos $(CUANTOS) --semilla $(SEMILLA) --minimo $(MINIMO) $(if $(RAPIDAS),--rapidas) $(CARPETA)
+semillas: entorno ## repite las otras semillas, las ejecuciones largas y los modelos guardados (minutos)
+	@$(AQUI) $(VENV) tools/semillas $(CAPITULO)
 
-capitulo: entorno ## empieza un capítulo (N=6 NOMBRE=varias-cabezas PARTE=2-mecanismo TITULO="Varias cabezas")
-	@$(AQUI) $(VENV) tools/nuevo.py "$(N)" "$(NOMBRE)" "$(PARTE)" "$(TITULO)"
+prosa: entorno  ## guarda la prosa del libro de ahora y repite los capítulos que aprenden de ella
+	@$(AQUI) $(VENV) tools/prosa.py
 
-limpia:         ## borra lo construido (no el entorno)
-	@$(AQUI) rm -rf book/_build
+sumador: entorno ## entrena otra vez el Transformer que suma en la página y guarda sus pesos
+	@$(AQUI) $(VENV) tools/sumador.py

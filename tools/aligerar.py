@@ -14,7 +14,8 @@ from pathlib import Path
 
 import tinycss2
 
-from figuras import figuras_ligeras
+from memoria import Memoria, contenido, resumen
+from trazos import figuras_ligeras
 
 PALABRA = re.compile(r"[A-Za-z_][\w-]*")
 NOMBRE = re.compile(r"[.#]([A-Za-z_][\w-]*)")
@@ -24,6 +25,8 @@ SIN_NOMBRES = re.compile(
 COMPUESTAS = re.compile(r"bs-|tooltip|popover|modal|show|fade|collaps|offcanvas|backdrop")
 CON_REGLAS = ("media", "supports", "layer", "container")
 SIN_CARGAR = {"fontawesome.js"}
+AQUI = Path(__file__).resolve().parent
+FUENTE = contenido([AQUI / x for x in ("aligerar.py", "trazos.py")], AQUI)
 CODIGO = re.compile(r'(?<=<div class="highlight">).*?(?=</div>)', re.DOTALL)
 # Las clases de Pygments a las que la hoja del libro no da color ni letra.
 SIN_COLOR = re.compile(
@@ -31,15 +34,18 @@ SIN_COLOR = re.compile(
 )
 
 
-def palabras(sitio: Path) -> set[str]:
-    """Todas las palabras de las páginas y de los guiones que se cargan."""
+def palabras(sitio: Path, nombres: set[str], memoria: Memoria) -> set[str]:
+    """Los nombres que salen, como palabras, en las páginas y en los guiones que se cargan."""
     ficheros = [*sitio.rglob("*.html"), *sitio.glob("_static/**/*.js"), *sitio.glob("guiones/*.js")]
-    return {
-        p
-        for f in ficheros
-        if f.name not in SIN_CARGAR
-        for p in PALABRA.findall(f.read_text(encoding="utf-8", errors="replace"))
-    }
+    marca, salida = resumen(*sorted(nombres)), set()
+    for fichero in ficheros:
+        if fichero.name not in SIN_CARGAR:
+            texto = fichero.read_text(encoding="utf-8", errors="replace")
+            salida |= memoria.da(
+                resumen(FUENTE, "palabras", marca, texto),
+                lambda t=texto: nombres & set(PALABRA.findall(t)),
+            )
+    return salida
 
 
 def se_usa(selector: str, hay: set[str]) -> bool:
@@ -88,13 +94,23 @@ def pagina_ligera(pagina: str) -> str:
     return figuras_ligeras(sin_marcas(pagina))
 
 
-def aligera(sitio: Path) -> int:
-    """Aligera las hojas y las páginas de un sitio; devuelve cuántos bytes se han quitado."""
-    hay, quitado = palabras(sitio), 0
-    hojas = [(ruta, lambda t: aligerada(t, hay)) for ruta in sitio.glob("_static/**/*.css")]
-    for ruta, cambia in hojas + [(ruta, pagina_ligera) for ruta in sitio.rglob("*.html")]:
-        antes = ruta.read_text(encoding="utf-8")
-        despues = cambia(antes)
+def aligera(sitio: Path, memoria: Memoria | None = None) -> int:
+    """Aligera las hojas y las páginas de un sitio; devuelve cuántos bytes se han quitado.
+
+    Lo que la memoria recuerda no se hace otra vez.
+    """
+    memoria = memoria or Memoria(None)
+    hojas = {p: p.read_text(encoding="utf-8") for p in sitio.glob("_static/**/*.css")}
+    nombres = {n for hoja in hojas.values() for n in NOMBRE.findall(hoja)}
+    hay = palabras(sitio, nombres, memoria)
+    marca, quitado = resumen(*sorted(hay)), 0
+    textos = {p: p.read_text(encoding="utf-8") for p in sitio.rglob("*.html")}
+    for ruta, antes in (hojas | textos).items():
+        if ruta in hojas:
+            clave, cambia = resumen(FUENTE, marca, antes), lambda t: aligerada(t, hay)
+        else:
+            clave, cambia = resumen(FUENTE, antes), pagina_ligera
+        despues = memoria.da(clave, lambda a=antes, c=cambia: c(a))
         if despues != antes:
             ruta.write_text(despues, encoding="utf-8")
         quitado += len(antes.encode()) - len(despues.encode())

@@ -17,11 +17,12 @@ INTRODUCCION = """\
 (apendice-api)=
 # La biblioteca y el registro de ejercicios
 
-Lo que ofrece `atento`, módulo a módulo, y el registro que describe los ejercicios. El texto sale \
-de las docstrings del código.
+Lo que ofrecen `atento` y `figuras`, módulo a módulo, y el registro que describe los ejercicios. \
+El texto sale de las docstrings del código.
 
 """
-DE_FUERA = ("calificador.registro",)
+PAQUETES = ("atento", "figuras")
+DE_FUERA = ("calificador.registro", "calificador.vetos")
 
 
 SIN_PAGINA = {
@@ -32,13 +33,14 @@ SIN_PAGINA = {
 def modulos(raiz: Path = RAIZ) -> list[str]:
     """Los módulos con página; un paquete con ``__all__`` tiene una sola, con lo que ofrece."""
     codigo = raiz / "code"
+    rutas = [ruta for paquete in PAQUETES for ruta in (codigo / paquete).rglob("*.py")]
     juntos = {
         ".".join(ruta.parent.relative_to(codigo).parts)
-        for ruta in (codigo / "atento").rglob("__init__.py")
-        if _tiene_all(ruta)
+        for ruta in rutas
+        if ruta.name == "__init__.py" and _tiene_all(ruta)
     }
     sueltos = []
-    for ruta in (codigo / "atento").rglob("*.py"):
+    for ruta in rutas:
         nombre = ".".join(ruta.relative_to(codigo).with_suffix("").parts)
         padres = {nombre.rsplit(".", i)[0] for i in range(1, nombre.count(".") + 1)}
         if not ruta.stem.startswith("_") and not padres & (juntos | SIN_PAGINA):

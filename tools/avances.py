@@ -14,6 +14,10 @@ from urllib.parse import unquote, urldefrag
 
 from lxml import html
 
+from memoria import Memoria, contenido, resumen
+
+FUENTE = contenido([Path(__file__)], Path(__file__).parent)
+SIN = ("_static", "codigo")  # lo que no es texto del libro
 CON_AVANCE = ("math", "proof")
 SOBRA = ".//*[contains(@class, 'headerlink')]"
 
@@ -36,26 +40,38 @@ def se_ensena(nodo: html.HtmlElement | None) -> bool:
     return nodo is not None and bool(set(nodo.get("class", "").split()) & set(CON_AVANCE))
 
 
+def de_pagina(texto: str) -> tuple[list[str], dict[str, str]]:
+    """Los enlaces de una página a un lugar de otra, y el avance de cada destino que tiene ella."""
+    arbol = html.document_fromstring(texto)
+    escritos = arbol.xpath("//article//a[contains(@class, 'internal')]/@href")
+    enlaces = list(dict.fromkeys(str(x) for x in escritos if all(urldefrag(x))))
+    destinos = {n.get("id"): n for n in reversed(arbol.xpath("//*[@id]"))}
+    return enlaces, {ancla: avance(n) for ancla, n in destinos.items() if se_ensena(n)}
+
+
 def de_otras(pagina: Path, sitio: Path, lee) -> dict[str, str]:
     """Dirección, tal como está escrita, de cada destino de otra página → su avance."""
     salida = {}
-    for enlace in lee(pagina).xpath("//article//a[contains(@class, 'internal')]"):
-        escrita = enlace.get("href", "")
+    for escrita in lee(pagina)[0]:
         fichero, ancla = urldefrag(escrita)
         ruta = (pagina.parent / unquote(fichero)).resolve()
-        if not fichero or not ancla or not ruta.is_relative_to(sitio) or not ruta.is_file():
-            continue
-        destino = lee(ruta).get_element_by_id(unquote(ancla), None)
-        if se_ensena(destino):
-            salida[escrita] = avance(destino)
+        if ruta.is_relative_to(sitio) and ruta.suffix == ".html" and ruta.is_file():
+            destino = lee(ruta)[1].get(unquote(ancla))
+            if destino is not None:
+                salida[escrita] = destino
     return salida
 
 
-def pon_avances(sitio: Path) -> int:
+def pon_avances(sitio: Path, memoria: Memoria | None = None) -> int:
     """Escribe los avances en todas las páginas de un sitio; devuelve cuántos ha puesto."""
-    sitio, cuantos = sitio.resolve(), 0
-    lee = cache(lambda ruta: html.document_fromstring(ruta.read_text(encoding="utf-8")))
-    paginas = [p for p in sorted(sitio.rglob("*.html")) if "_static" not in p.parts]
+    sitio, cuantos, memoria = sitio.resolve(), 0, memoria or Memoria(None)
+
+    @cache
+    def lee(ruta: Path) -> tuple[list[str], dict[str, str]]:
+        texto = ruta.read_text(encoding="utf-8")
+        return memoria.da(resumen(FUENTE, texto), lambda: de_pagina(texto))
+
+    paginas = [p for p in sorted(sitio.rglob("*.html")) if p.relative_to(sitio).parts[0] not in SIN]
     hallados = {pagina: de_otras(pagina, sitio, lee) for pagina in paginas}
     for pagina, avances in hallados.items():
         if avances:

@@ -34,10 +34,12 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from a_markdown import Conversor, CuadernoImposible, marca_de_ejercicio
-from capitulos import CONSTRUIDO, Capitulo, abre_cache, capitulos
+from capitulos import CONSTRUIDO, RAIZ, Capitulo, abre_cache, capitulos
 from celdas import celdas_de
 from citables import Libro
-from figuras import aligera_figura
+from fallos import a_medias
+from memoria import Memoria, contenido, entorno, ficheros, resumen
+from trazos import aligera_figura
 
 INSTALA = """\
 # Si falta la biblioteca del libro (por ejemplo, en Colab), se instala; lo que ya está no se toca.
@@ -54,13 +56,15 @@ DIBUJADO = re.compile(r'<svg [^>]*aria-label="[^"]*"[^>]*max-width.*?</svg>', re
 
 
 def ejecutado(capitulo: Capitulo) -> NotebookNode | None:
-    """El capítulo con sus salidas: las de la caché o, si no está, las de la referencia; ``None`` si
-    no hay.
+    """El capítulo con sus salidas: las de la caché, las que dejó si ha fallado o las de la
+    referencia; ``None`` si no hay.
     """
     actual = capitulo.cuaderno()
     try:
         return abre_cache(capitulo).merge_match_into_notebook(actual)[1]
     except KeyError:
+        if (hecho := a_medias(capitulo)) is not None:
+            return hecho
         if not capitulo.referencia.exists():
             return None
         guardado = nbformat.read(capitulo.referencia, as_version=4)
@@ -146,7 +150,7 @@ def _quieto(codigo: str) -> str:
 
 
 def _imagen(dibujo: str) -> str:
-    """Un dibujo de ``atento.plots`` como imagen, con sus colores claros sobre fondo blanco."""
+    """Un dibujo de ``figuras.plots`` como imagen, con sus colores claros sobre fondo blanco."""
     dibujo = re.sub(r"var\(--[\w-]+, ?((?:[^()]|\([^()]*\))*)\)", r"\1", dibujo)
     alternativo = re.search(r'aria-label="([^"]*)"', dibujo)[1]
     ancho = re.search(r"max-width:(\d+)px", dibujo)[1]
@@ -224,11 +228,10 @@ def _procedencia(libro: Libro, documento: str) -> str:
     )
 
 
-def escribe(ruta: Path, nuevo: NotebookNode) -> bool:
+def escribe(ruta: Path, texto: str) -> bool:
     """Escribe un cuaderno solo si cambia, para que los demás conserven su fecha; dice si ha
     cambiado.
     """
-    texto = nbformat.writes(nuevo) + "\n"
     if ruta.exists() and ruta.read_text(encoding="utf-8") == texto:
         return False
     ruta.parent.mkdir(parents=True, exist_ok=True)
@@ -236,22 +239,47 @@ def escribe(ruta: Path, nuevo: NotebookNode) -> bool:
     return True
 
 
-def exporta(lista: list[Capitulo], libro: Libro, salida: Path) -> tuple[int, list[str]]:
-    """Deja en ``salida`` los cuadernos de esos capítulos; devuelve cuántos han cambiado y lo que no
-    se ha podido.
+def textos(capitulo: Capitulo, libro: Libro) -> tuple[str, str]:
+    """Los dos cuadernos de un capítulo, con las salidas y sin ellas."""
+    hecho = ejecutado(capitulo)
+    valores = publicados(hecho)
+    dos = cuaderno(capitulo, libro, valores, hecho), cuaderno(capitulo, libro, valores)
+    return tuple(nbformat.writes(uno) + "\n" for uno in dos)
+
+
+def de_todos(libro: Libro) -> str:
+    """La huella de lo que decide los cuadernos y no es de un capítulo: lo que se puede citar, los
+    ejercicios, la biblioteca y las herramientas.
     """
-    fallos, cambiados = [], 0
+    lugares = [RAIZ / x for x in ("code", "exercises", "solutions", "tools", "book/_ext")]
+    lugares += [*libro.ruta.glob("_*.yml"), *libro.ruta.glob("*.bib"), RAIZ / "constraints.txt"]
+    return resumen(
+        contenido(ficheros(*lugares), RAIZ), repr(libro.indice), libro.version, entorno()
+    )
+
+
+def clave(capitulo: Capitulo, comun: str) -> str:
+    """La huella de un cuaderno: lo de todos, su texto y lo que dio al ejecutarse."""
+    ejecucion = [*capitulo.carpeta_de_cache.rglob("executed/*/*.ipynb"), capitulo.referencia]
+    hechos = [p.read_bytes() for p in sorted(ejecucion) if p.exists()]
+    return resumen(comun, capitulo.texto(), *hechos)
+
+
+def exporta(
+    lista: list[Capitulo], libro: Libro, salida: Path, memoria: Memoria | None = None
+) -> tuple[int, list[str]]:
+    """Deja en ``salida`` los cuadernos de esos capítulos; devuelve cuántos han cambiado y lo que no
+    se ha podido. Los que la memoria recuerda no se hacen otra vez.
+    """
+    fallos, cambiados, comun = [], 0, de_todos(libro) if memoria else ""
     for capitulo in lista:
         try:
-            hecho = ejecutado(capitulo)
-            valores = publicados(hecho)
-            cambiados += escribe(
-                salida / f"{capitulo.nombre}.ipynb", cuaderno(capitulo, libro, valores, hecho)
-            )
-            escribe(
-                salida / SIN_SALIDAS / f"{capitulo.nombre}.ipynb",
-                cuaderno(capitulo, libro, valores),
-            )
+            if memoria and a_medias(capitulo) is None:
+                con, sin = memoria.da(clave(capitulo, comun), lambda c=capitulo: textos(c, libro))
+            else:
+                con, sin = textos(capitulo, libro)
+            cambiados += escribe(salida / f"{capitulo.nombre}.ipynb", con)
+            escribe(salida / SIN_SALIDAS / f"{capitulo.nombre}.ipynb", sin)
         except CuadernoImposible as fallo:
             fallos.append(f"{capitulo.nombre}: {fallo}")
     vigentes = {c.nombre for c in lista}
@@ -266,8 +294,9 @@ def main() -> None:
     opciones.add_argument(
         "--salida", type=Path, default=CONSTRUIDO / "html" / "cuadernos", help="carpeta de destino"
     )
-    lista = capitulos()
-    cambiados, fallos = exporta(lista, Libro(), opciones.parse_args().salida)
+    lista, memoria = capitulos(), Memoria(CONSTRUIDO / ".cuadernos.pickle")
+    cambiados, fallos = exporta(lista, Libro(), opciones.parse_args().salida, memoria)
+    memoria.guarda()
     if fallos:
         sys.exit("No se han podido exportar todos los cuadernos:\n" + "\n".join(fallos))
     print(f"{len(lista)} cuadernos; han cambiado {cambiados}.")

@@ -9,7 +9,7 @@ import atexit
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from capitulos import Capitulo, abre_cache, capitulos, en_cache, guarda_en_cache
+from fallos import Fallo, guarda, localiza, olvida
 
 LIMITE_CELDA = 600  # segundos
 LIMITE_ARRANQUE = 60
@@ -30,7 +31,19 @@ HILOS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS":
 
 
 class CapituloRoto(RuntimeError):
-    """Una celda ha fallado o no termina; el mensaje dice cuál y por qué."""
+    """Una celda ha fallado o no termina; el mensaje dice cuál y por qué.
+
+    ``fallos`` son sus fichas, y ``cuaderno``, lo que se llegó a ejecutar si es de un solo capítulo.
+    """
+
+    def __init__(
+        self,
+        mensaje: str,
+        fallos: Sequence[Fallo] = (),
+        cuaderno: nbformat.NotebookNode | None = None,
+    ) -> None:
+        super().__init__(mensaje)
+        self.fallos, self.cuaderno = list(fallos), cuaderno
 
 
 class Cortado(RuntimeError):
@@ -50,7 +63,10 @@ def barra(consola: Console) -> Progress:
 
 
 def _cliente(
-    capitulo: Capitulo, cuaderno: nbformat.NotebookNode, avance: Callable[[], None]
+    capitulo: Capitulo,
+    cuaderno: nbformat.NotebookNode,
+    avance: Callable[[], None],
+    empieza: Callable[[int], None] = lambda indice: None,
 ) -> NotebookClient:
     return NotebookClient(
         cuaderno,
@@ -64,6 +80,7 @@ def _cliente(
         record_timing=False,  # entraría en la huella de la caché
         extra_arguments=["--IPKernelApp.log_level=40"],  # los avisos del núcleo no son del capítulo
         resources={"metadata": {"path": str(capitulo.ruta.parent)}},
+        on_cell_execute=lambda cell, cell_index: empieza(cell_index),
         on_cell_executed=lambda **_: avance(),
     )
 
@@ -111,29 +128,34 @@ def ejecuta(
     Errores: :class:`CapituloRoto` si una celda falla o pasa de su plazo, o si el núcleo no arranca
     o muere.
     """
-    cuaderno, inicio = capitulo.cuaderno(), time.perf_counter()
-    cliente = _cliente(capitulo, cuaderno, avance)
+    cuaderno, inicio, empezadas = capitulo.cuaderno(), time.perf_counter(), []
+    cliente = _cliente(capitulo, cuaderno, avance, empezadas.append)
     try:
         asyncio.run(_con_plazo(cliente, corte or threading.Event()))
-    except CellExecutionError as error:
-        raise CapituloRoto(f"{capitulo.ruta.name}: ha fallado una celda.\n{error}") from error
-    except DeadKernelError as error:
-        raise CapituloRoto(
-            f"{capitulo.ruta.name}: el núcleo ha muerto en una celda (¿memoria?).\n{error}"
-        ) from error
-    except TimeoutError as error:
-        raise CapituloRoto(f"{capitulo.ruta.name}: {_que_vencio(error)}.\n{error}") from error
-    except Cortado as error:
-        raise CapituloRoto(f"{capitulo.ruta.name}: {error}.") from error
-    except RuntimeError as error:
-        raise CapituloRoto(
-            f"{capitulo.ruta.name}: el núcleo de Jupyter no arranca en {LIMITE_ARRANQUE} s o ha"
-            f" muerto al arrancar.\n{error}\nPrueba «.venv/bin/python -m ipykernel_launcher"
-            " --help»."
-        ) from error
+    except (TimeoutError, RuntimeError, CellExecutionError) as error:
+        que, detalle = _que_ha_pasado(error)
+        fallo = localiza(capitulo, cuaderno, empezadas[-1] if empezadas else None, que)
+        queja = f"{capitulo.ruta.name}: {que}.{detalle}"
+        raise CapituloRoto(queja, [fallo], cuaderno) from error
     finally:
         atexit.unregister(cliente._cleanup_kernel)  # ya no hay núcleo que cerrar al salir
     return cuaderno, time.perf_counter() - inicio
+
+
+def _que_ha_pasado(error: Exception) -> tuple[str, str]:
+    """Por qué se ha quedado a medias un capítulo, y lo que lo explica debajo."""
+    if isinstance(error, Cortado):
+        return str(error), ""
+    if isinstance(error, CellExecutionError):
+        return "ha fallado una celda", f"\n{error}"
+    if isinstance(error, DeadKernelError):
+        return "el núcleo ha muerto en una celda (¿memoria?)", f"\n{error}"
+    if isinstance(error, TimeoutError):
+        return _que_vencio(error), f"\n{error}"
+    return (
+        f"el núcleo de Jupyter no arranca en {LIMITE_ARRANQUE} s o ha muerto al arrancar",
+        f"\n{error}\nPrueba «.venv/bin/python -m ipykernel_launcher --help».",
+    )
 
 
 def _que_vencio(error: TimeoutError) -> str:
@@ -152,13 +174,14 @@ def ejecuta_pendientes(lista: list[Capitulo], consola: Console) -> list[str]:
     """Ejecuta los capítulos que no están en la caché; devuelve los nombres de los ejecutados.
 
     Cada capítulo entra en la caché entero y al terminar: una interrupción solo pierde los que
-    estaban a medias.
+    estaban a medias. Lo que se pudo hacer de los que fallan queda aparte (:mod:`fallos`).
 
     Errores: :class:`CapituloRoto`, con todos los que han fallado.
     """
     os.environ.update(HILOS)
+    olvida(lista)
     pendientes = [c for c in lista if not en_cache(abre_cache(c), c.cuaderno())]
-    corte, fallos = threading.Event(), []
+    corte, rotos = threading.Event(), []
     with barra(consola) as progreso, ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as grupo:
         futuros: dict[Future, Capitulo] = {}
         try:  # desde que hay uno en marcha, una interrupción tiene que llegarle
@@ -167,22 +190,25 @@ def ejecuta_pendientes(lista: list[Capitulo], consola: Console) -> list[str]:
                 tarea = progreso.add_task(capitulo.nombre, total=celdas)
                 futuro = grupo.submit(ejecuta, capitulo, lambda t=tarea: progreso.advance(t), corte)
                 futuros[futuro] = capitulo
-            fallos = [queja for f in as_completed(futuros) if (queja := _recoge(f, futuros[f]))]
+            rotos = [roto for f in as_completed(futuros) if (roto := _recoge(f, futuros[f]))]
         except BaseException:
             corte.set()
             grupo.shutdown(cancel_futures=True)
             raise
-    if fallos:
-        raise CapituloRoto("\n\n".join(fallos))
+    if rotos:
+        todos = [fallo for roto in rotos for fallo in roto.fallos]
+        todos.sort(key=lambda fallo: fallo.pagina)
+        raise CapituloRoto("\n\n".join(map(str, rotos)), todos)
     return [c.nombre for c in pendientes]
 
 
-def _recoge(futuro: Future, capitulo: Capitulo) -> str | None:
-    """Guarda un capítulo ejecutado; devuelve la queja si no ha salido."""
+def _recoge(futuro: Future, capitulo: Capitulo) -> CapituloRoto | None:
+    """Guarda un capítulo ejecutado; si no ha salido, lo que se pudo hacer, y devuelve el error."""
     try:
         cuaderno, segundos = futuro.result()
     except CapituloRoto as error:
-        return str(error)
+        guarda(capitulo, error.cuaderno, error.fallos[0], str(error))
+        return error
     guarda_en_cache(abre_cache(capitulo), capitulo, cuaderno, segundos)
     return None
 

@@ -19,7 +19,7 @@ import tomo_pdf
 from capitulos import CONSTRUIDO
 from citables import Libro
 from paquete import empaqueta
-from portada import NOMBRE, apunta
+from portada import NOMBRE, al_dia, apunta, sella
 from tomo import Tomo
 
 
@@ -40,6 +40,21 @@ def haz(que: str, sitio: Path, carpeta: Path, publicado: str) -> Path:
     )
 
 
+def pon_al_dia(que: str, sitio: Path, carpeta: Path, publicado: str) -> list[Path]:
+    """Hace lo que se pide si no está hecho con estas páginas, y otra vez el zip si lo había: lleva
+    dentro los otros dos, y así los tres son los mismos en cualquier orden.
+    """
+    salida = [carpeta / f"{NOMBRE}.{'zip' if que == 'paquete' else que}"]
+    if que != "paquete" and (carpeta / f"{NOMBRE}.zip").exists():
+        salida.append(carpeta / f"{NOMBRE}.zip")
+    for fichero in salida:
+        extension = fichero.suffix[1:]
+        if not al_dia(extension, sitio, carpeta):
+            haz("paquete" if extension == "zip" else extension, sitio, carpeta, publicado)
+            sella(extension, sitio, carpeta)
+    return salida
+
+
 def main() -> None:
     """Punto de entrada."""
     opciones = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -55,9 +70,10 @@ def main() -> None:
         raise SystemExit(f"No hay ningún libro en {elegido.sitio}: constrúyelo con «make libro».")
     publicado = Libro().sitio
     apunta(elegido.sitio, None, publicado)  # dentro de un PDF o del zip no hay «llevar» al lado
-    hecho = haz(elegido.que, elegido.sitio, elegido.salida, publicado)
+    hechos = pon_al_dia(elegido.que, elegido.sitio, elegido.salida, publicado)
     apunta(elegido.sitio, elegido.salida, publicado)
-    print(f"{hecho} ({hecho.stat().st_size / 2**20:.1f} MiB)")
+    for hecho in hechos:
+        print(f"{hecho} ({hecho.stat().st_size / 2**20:.1f} MiB)")
 
 
 if __name__ == "__main__":

@@ -3,12 +3,13 @@
     python tools/mutantes.py [CARPETA o fichero …] [--cuantos 20] [--semilla 0]
         [--minimo 90] [--rapidas]
 
-Sin carpetas, reparte la muestra entre ``code/atento``, ``book/_ext`` y ``tools``. Cada falta (una
-comparación al revés, una constante que cambia, una instrucción o un ``raise`` que desaparece, un
-``not`` de más o de menos) se planta en una copia del proyecto y se ejecutan las pruebas de ese
-fichero que pasan por esa línea, las más rápidas primero; por dónde pasa cada una se mira antes, con
-el código sano (:mod:`testigos`). Las que lanzan procesos se ejecutan siempre, al final. Lo que
-sobrevive pide una prueba o, si de verdad no cambia nada que importe, una línea con su razón en
+Sin carpetas, reparte la muestra entre ``code/atento``, ``code/figuras``, ``book/_ext`` y ``tools``.
+Cada falta (una comparación al revés, una constante que cambia, una instrucción o un ``raise`` que
+desaparece, un ``not`` de más o de menos) se planta en una copia del proyecto y se ejecutan las
+pruebas de ese fichero que pasan por esa línea, las más rápidas primero; por dónde pasa cada una se
+mira antes, con el código sano (:mod:`testigos`). Las que lanzan procesos se ejecutan siempre, al
+final. Lo que sobrevive pide una prueba o, si de verdad no cambia nada que importe, una línea con su
+razón en
 ``tools/equivalentes.yml``: esas faltas no se plantan. Es propio porque las herramientas conocidas
 estropean el paquete instalado, y aquí la mitad del código son guiones y una extensión de Sphinx.
 """
@@ -42,7 +43,7 @@ import yaml
 from testigos import TODAS
 
 RAIZ = Path(__file__).resolve().parents[1]
-CARPETAS = ("code/atento", "book/_ext", "tools")
+CARPETAS = ("code/atento", "code/figuras", "book/_ext", "tools")
 NO_SE_TOCAN = {"mutantes.py", "testigos.py"}  # son los que miden
 # Las ejecuciones largas, de minutos u horas: las pruebas miran lo que dejaron guardado, no cómo se
 # hizo. La orden que las lanza sí se estropea.
@@ -198,7 +199,7 @@ def pruebas_de(fichero: Path, raiz: Path = RAIZ) -> list[str]:
     """
     nombre, partes = fichero.stem, fichero.with_suffix("").parts
     carpetas = (
-        ("tests/atento",)
+        ("tests/atento", "tests/figuras")
         if partes[0] == "code"
         else ("tests/maquinaria", "tests/libro")  # las de «sitio» necesitan el libro construido
     )

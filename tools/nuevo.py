@@ -62,7 +62,7 @@ PENDIENTE: una frase sin fórmulas, que sale en la descripción de la página.
 ## El problema
 
 ```{code-cell} python
-from atento import notebook
+from figuras import notebook
 
 notebook.start(seed=0)
 ```
@@ -140,7 +140,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calificador.generadores import entero, normal
+from calificador.generadores import Borde, entero, normal
 from calificador.registro import Caso, Ejercicio, Mutante
 
 
@@ -160,6 +160,7 @@ PRIMERO = Ejercicio(
     dificultad=1,
     minutos=5,
     aprende="PENDIENTE: qué se sabe hacer al terminar.",
+    bordes=(Borde("valores", {0: 0}),),
     casos=_casos_primero,
     propiedades={"valores": 1},
     pistas=("PENDIENTE: la primera pista.", "PENDIENTE: la segunda."),

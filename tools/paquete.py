@@ -9,12 +9,12 @@ import time
 import zipfile
 from pathlib import Path
 
-from portada import de_viaje, recientes
+from portada import CARPETA, de_viaje, fecha, recientes
 
 # Lo que solo sirve a quien construye o a un servidor.
 SOBRA = {".buildinfo", ".nojekyll", "objects.inv", "searchindex.js", "fontawesome.js"}
 SOBRA |= {"webpack-macros.html", "sbt-webpack-macros.html"}  # plantillas del tema, sin rellenar
-SOBRA_DE = {"_sources", ".doctrees", "llevar"}
+SOBRA_DE = {"_sources", ".doctrees", CARPETA}
 
 
 def ficheros(sitio: Path) -> list[Path]:
@@ -33,9 +33,9 @@ def empaqueta(sitio: Path, salida: Path) -> Path:
     """Escribe el ``.zip``, con todo dentro de una carpeta que se llama como él.
 
     Si junto a él están el PDF y el EPUB de estas mismas páginas, van dentro, y la portada lleva a
-    ellos.
+    ellos. Todo con la misma fecha: de las mismas páginas sale el mismo fichero.
     """
-    llevados = recientes(sitio, salida.parent)
+    llevados, cuando = recientes(sitio, salida.parent), fecha()
     salida.parent.mkdir(parents=True, exist_ok=True)
     a_medias = salida.with_suffix(".zip.parcial")
     try:
@@ -44,10 +44,10 @@ def empaqueta(sitio: Path, salida: Path) -> Path:
                 nombre, contenido = ruta.relative_to(sitio).as_posix(), ruta.read_bytes()
                 if nombre == "intro.html":
                     contenido = de_viaje(contenido.decode(), llevados).encode()
-                dato = _dato(f"{salida.stem}/{nombre}", ruta)
+                dato = _dato(f"{salida.stem}/{nombre}", cuando)
                 destino.writestr(dato, contenido, zipfile.ZIP_DEFLATED, 9)
             for ruta in llevados:
-                dato = _dato(f"{salida.stem}/llevar/{ruta.name}", ruta)
+                dato = _dato(f"{salida.stem}/{CARPETA}/{ruta.name}", cuando)
                 with ruta.open("rb") as origen, destino.open(dato, "w") as dentro:
                     shutil.copyfileobj(origen, dentro)  # a trozos; comprimido ya lo está
         a_medias.replace(salida)
@@ -56,8 +56,7 @@ def empaqueta(sitio: Path, salida: Path) -> Path:
     return salida
 
 
-def _dato(nombre: str, ruta: Path) -> zipfile.ZipInfo:
-    fecha = max(time.gmtime(ruta.stat().st_mtime)[:6], (1980, 1, 1, 0, 0, 0))
-    dato = zipfile.ZipInfo(nombre, fecha)
+def _dato(nombre: str, cuando: float) -> zipfile.ZipInfo:
+    dato = zipfile.ZipInfo(nombre, max(time.gmtime(cuando)[:6], (1980, 1, 1, 0, 0, 0)))
     dato.external_attr = 0o644 << 16
     return dato

@@ -14,6 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+# jsonschema la importa si está, y compilar su gramática cuesta a cada proceso casi dos segundos.
+sys.modules.setdefault("rfc3987_syntax", None)
+
 PLAZO_VENCIDO = 124
 INTERRUMPIDO = 130
 

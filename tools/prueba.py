@@ -31,7 +31,11 @@ PROCESOS = str(os.cpu_count() or 1)
 PLAZO = 3600  # segundos de cada paso
 HILOS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "JUPYTER_PREFER_ENV_PATH": "1"}
 AL_LADO = ("libro",)  # a la vez que el paso siguiente
-SIN_LIBRO = ("tests/atento", "tests/calificador")  # carpetas que no miran el libro construido
+SIN_LIBRO = (
+    "tests/atento",
+    "tests/figuras",
+    "tests/calificador",
+)  # carpetas que no miran el libro construido
 
 
 def pytest(*argumentos: str) -> list[str]:
@@ -132,7 +136,7 @@ def ejecuta(
     fallos = []
     for tanda in tandas(ordenes, al_lado):
         juntas = {nombre: ordenes[nombre] for nombre in tanda}
-        completo = {**os.environ, **HILOS, **entorno}
+        completo = {"ATENTO_ESTRICTO": "1", **os.environ, **HILOS, **entorno}
         for nombre, codigo, segundos in _hace(juntas, consola, cwd=RAIZ, env=completo):
             if codigo:
                 fallos.append(nombre)

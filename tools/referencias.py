@@ -29,6 +29,7 @@ from rich.syntax import Syntax
 
 from capitulos import REFERENCIAS, Capitulo, abre_cache, elegidos
 from ejecutar import CapituloRoto, ejecuta_pendientes
+from fallos import incumplidas
 
 TIPOS_QUE_SE_COMPARAN = ("text/plain", "text/latex", "application/papermill.record/text/plain")
 SANEAR = REFERENCIAS / "sanear.cfg"
@@ -157,6 +158,8 @@ def rehace(lista: list[Capitulo], consola: Console) -> int:
 
 def _rehace_una(capitulo: Capitulo, consola: Console) -> bool:
     _, ejecutado = abre_cache(capitulo).merge_match_into_notebook(capitulo.cuaderno())
+    if frases := incumplidas(ejecutado):
+        raise CapituloRoto(f"{capitulo.nombre}: aquí no se cumple: {'; '.join(frases)}")
     hay = capitulo.referencia.exists()
     vieja = capitulo.referencia.read_text(encoding="utf-8") if hay else ""
     nueva = referencia(ejecutado, nbformat.reads(vieja, as_version=4) if hay else None)

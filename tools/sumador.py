@@ -46,14 +46,6 @@ ELIGEN = 20_000  # sumas del entrenamiento con que se elige la semilla
 LOTE = 1000
 
 
-def en_16_bits(modelo: Seq2Seq) -> Seq2Seq:
-    """Redondea los pesos a 16 bits, que es como se guardan."""
-    with torch.no_grad():
-        for peso in modelo.parameters():
-            peso.copy_(peso.half())
-    return modelo
-
-
 def aciertos(modelo: Seq2Seq, sumas: list[addition.Sum]) -> int:
     """Cuántas escribe enteras y sin una falta."""
     return round(addition.score(modelo, sumas, batch_size=LOTE)["exact"] * len(sumas))
@@ -65,7 +57,7 @@ def elegido(consola: Console) -> tuple[int, Seq2Seq, float]:
     hechos = []
     for semilla in SEMILLAS:
         modelo, segundos = train_14(RECETA, semilla)
-        bien = aciertos(en_16_bits(modelo), sumas)
+        bien = aciertos(trained.rounded(modelo), sumas)
         consola.print(f"semilla {semilla}: {bien} de {ELIGEN} del entrenamiento, {segundos:.0f} s")
         hechos.append((bien, -semilla, modelo, segundos))
     _, contraria, modelo, segundos = max(hechos, key=lambda hecho: hecho[:2])

@@ -7,7 +7,6 @@ los colores (muchos lectores no entienden variables de CSS) y se cierra el paque
 
 from __future__ import annotations
 
-import os
 import re
 import time
 import uuid
@@ -20,7 +19,8 @@ from pathlib import Path
 from lxml import etree
 from pygments.formatters import HtmlFormatter
 
-from atento import plots
+from figuras import plots
+from portada import fecha
 from tomo import Pagina, Tomo
 from tomo_pdf import abierto
 
@@ -202,26 +202,29 @@ def estilos() -> str:
 
 
 def escribe(tomo: Tomo, salida: Path) -> Path:
-    """Escribe el EPUB y devuelve su ruta; ``SOURCE_DATE_EPOCH`` fija su fecha."""
+    """Escribe el EPUB, con la fecha de :func:`portada.fecha`, y devuelve su ruta."""
     with abierto(tomo, "") as pestana:
         edicion = Edicion(tomo, pestana.evaluate((AQUI / "tomo.js").read_text(encoding="utf-8")))
-    fecha = time.strftime(
-        "%Y-%m-%dT%H:%M:%SZ", time.gmtime(float(os.environ.get("SOURCE_DATE_EPOCH", time.time())))
-    )
+    cuando = time.gmtime(fecha())
     salida.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(salida, "w", zipfile.ZIP_DEFLATED) as paquete_zip:
-        paquete_zip.writestr(
-            zipfile.ZipInfo("mimetype"), "application/epub+zip", zipfile.ZIP_STORED
-        )
+        paquete_zip.writestr(_dato("mimetype", cuando), "application/epub+zip", zipfile.ZIP_STORED)
         textos = {
             "META-INF/container.xml": CONTENEDOR,
-            "OPS/libro.opf": paquete(edicion, tomo.publicado, fecha),
+            "OPS/libro.opf": paquete(
+                edicion, tomo.publicado, time.strftime("%Y-%m-%dT%H:%M:%SZ", cuando)
+            ),
             "OPS/nav.xhtml": navegacion(tomo.paginas),
             "OPS/libro.css": estilos(),
         }
         textos |= {f"OPS/{p.prefijo}.xhtml": edicion.pagina(p) for p in tomo.paginas}
         for nombre, texto in textos.items():
-            paquete_zip.writestr(nombre, texto)
+            paquete_zip.writestr(_dato(nombre, cuando), texto, zipfile.ZIP_DEFLATED)
         for ruta in edicion.imagenes():
-            paquete_zip.write(tomo.sitio / ruta, f"OPS/{ruta}")
+            dato = _dato(f"OPS/{ruta}", cuando)
+            paquete_zip.writestr(dato, (tomo.sitio / ruta).read_bytes(), zipfile.ZIP_DEFLATED)
     return salida
+
+
+def _dato(nombre: str, cuando: time.struct_time) -> zipfile.ZipInfo:
+    return zipfile.ZipInfo(nombre, max(cuando[:6], (1980, 1, 1, 0, 0, 0)))

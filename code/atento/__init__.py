@@ -3,23 +3,23 @@
 Cada módulo importa solo de los pisos inferiores, y el orden es el del libro. Entre paréntesis, lo
 que todavía está por construir.
 
-1. ``calls``, ``numbers``, ``device``, ``rng``, ``shapes``, ``checks``: qué llamadas, números y
-   formas se aceptan, dónde se calcula y con qué semilla. ``plots``, ``stored``: las figuras y los
-   resultados guardados.
+1. ``numbers``, ``device``, ``rng``, ``shapes``, ``checks``: qué números y formas se aceptan, dónde
+   se calcula y con qué semilla.
 2. ``masks``, ``similarity``, ``cache``: quién puede atender a quién, cuánto se parecen y qué se
    recuerda. ``positions``: en qué lugar está cada palabra. ``layers``: las piezas de un bloque que
-   no son la atención. ``notebook``: lo que necesita un capítulo.
+   no son la atención.
 3. ``attention``: la atención por producto escalar escalado y la multicabeza.
-4. ``blocks``: los bloques del codificador y del decodificador, y las pilas.
+4. ``blocks``: los bloques del codificador y del decodificador, y las pilas. ``watching``: mirar los
+   pesos de un modelo.
 5. ``training``, ``decoding``: entrenar y generar con cualquier modelo. ``tokenizers``: del texto a
    los números, y vuelta. ``word_vectors``: un vector por palabra. (``efficient``, ``moe``,
    ``quantize``, ``hopfield``, ``audio``, ``boxes``.)
 6. ``models``: una familia, un fichero.
 7. ``tasks``: los datos; generar, hacer lotes y puntuar. (``adaptation``, ``interpret``.)
-8. ``trained``: el modelo que ya viene entrenado. ``diagrams``: los dibujos.
-9. ``explorers``: las figuras que se mueven.
+8. ``trained``: el modelo que ya viene entrenado.
 
-Ni los modelos conocen las tareas ni las tareas los modelos.
+Ni los modelos conocen las tareas ni las tareas los modelos. Lo que dibuja está en otro paquete,
+que se llama figuras: importa de este, y este no lo conoce.
 """
 
 __version__ = "0.1.0"

@@ -10,18 +10,20 @@ sin NaN hacia delante ni hacia atrás. Así responde ``F.scaled_dot_product_atte
 2.5. ``nn.MultiheadAttention``, en cambio, da NaN en esas filas cuando se le piden los pesos (lo que
 hace si no se dice otra cosa); con ``need_weights=False`` promedia 0 y devuelve el sesgo de salida,
 salvo en modo de evaluación y sin gradientes, donde otro camino vuelve a dar NaN.
+
+Lo que se exige a los argumentos está en ``checks.attention``; cómo se miran los pesos de un modelo
+entero, en :mod:`atento.watching`.
 """
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Real
 from torch import Tensor, nn
 
-from atento import calls, masks
+from atento import masks
 from atento.cache import KVCache, Memory
 from atento.checks import attention as checks
 from atento.shapes import is_readable, typed
@@ -53,8 +55,14 @@ def scaled_dot_product_attention(
     """
     if scale is None:
         scale = query.shape[-1] ** -0.5
-    scores = (query * scale) @ key.mT  # escalar y puntuar: (…, query, key)
-    return attend.unchecked(scores, value, mask, dropout=dropout)
+    query = query * scale  # escalar
+    scores = query @ key.mT  # puntuar: (…, query, key)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))  # enmascarar
+    weights = scores.softmax(dim=-1)  # normalizar: cada fila suma 1
+    weights = _zero_if_alone(weights, scores)  # o 0, la que no puede atender a nadie
+    output = torch.dropout(weights, dropout, True) @ value  # promediar: (…, query, d_value)
+    return output, weights
 
 
 @typed(validate=checks.attend)
@@ -74,7 +82,7 @@ def attend(
     """
     if mask is not None:
         scores = scores.masked_fill(~mask, float("-inf"))  # enmascarar
-    weights = normalize.unchecked(scores)  # normalizar: cada fila suma 1
+    weights = normalize.unchecked(scores)  # normalizar
     output = torch.dropout(weights, dropout, True) @ value  # promediar: (…, query, d_value)
     return output, weights
 
@@ -87,7 +95,11 @@ def normalize(scores: Float[Tensor, "*batch query key"]) -> Float[Tensor, "*batc
 
     Errores: ``TypeError`` si ``scores`` no es un tensor de coma flotante.
     """
-    weights = scores.softmax(dim=-1)
+    return _zero_if_alone(scores.softmax(dim=-1), scores)
+
+
+def _zero_if_alone(weights: Tensor, scores: Tensor) -> Float[Tensor, "*batch query key"]:
+    """Pone 0, y no NaN, en las filas de ``weights`` cuyas puntuaciones son todas ``-inf``."""
     if is_readable(weights) and not math.isnan(weights.sum().item()):  # no hay filas así
         return weights
     alone = (scores == float("-inf")).all(dim=-1, keepdim=True)  # consultas sin ninguna clave
@@ -256,26 +268,26 @@ class MultiHeadAttention(nn.Module):
         """
         if key is None and key_positions is None:
             key_positions = positions
-        remembered = isinstance(key, Memory)  # proyectada ya, y girada
+        remembered = isinstance(key, Memory)
         if not remembered:
             key = self._project(query if key is None else key, value)
-        key, value = key  # (…, head, key, d_head)
         query = self._split(self.project_query(query))  # proyectar y repartir en cabezas
-        start = 0 if cache is None else len(cache)  # la posición de la primera consulta
-        places = self._places(query, key, start, positions, key_positions)
-        plain = query  # sin girar, para el sesgo
-        if self.rotary is not None:
-            query = self._turn(query, places[0])
-            key = key if remembered else self._turn(key, places[1])
-        if cache is not None:
-            key, value = cache.joined(key, value)
-        bias = self._bias(plain, key, places)
-        output, weights = self._mix(query, key, value, mask, bias, need_weights)
-        output = output.transpose(-3, -2).flatten(-2)  # unir: (…, query, d_model)
-        output = self.project_output(output)
+        places = (positions, key_positions)
+        query, key, value, bias = self._locate(query, key, remembered, cache, places)
+        if not need_weights and self._can_fuse():
+            output, weights = self._fuse(query, key, value, mask, bias), None
+        else:
+            scores = self.scores(query, self._share(key))  # escalar y puntuar
+            scores = self._biased(scores, query, key, bias)
+            if mask is not None:
+                scores = scores.masked_fill(~mask, float("-inf"))  # enmascarar
+            weights = _zero_if_alone(scores.softmax(dim=-1), scores)  # normalizar
+            kept = torch.dropout(weights, self.dropout, self.training)
+            output = kept @ self._share(value)  # promediar: (…, head, query, d_head)
+        output = self.project_output(output.transpose(-3, -2).flatten(-2))  # unir
         if cache is not None:
             cache.store(key, value)
-        return output, weights
+        return output, weights if need_weights else None
 
     @typed(validate=checks.remember)
     def remember(
@@ -304,6 +316,21 @@ class MultiHeadAttention(nn.Module):
     def _split(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch head n d_head"]:
         return x.unflatten(-1, (-1, self.d_head)).transpose(-3, -2)
 
+    def _locate(self, query, memory, remembered, cache, given) -> tuple:
+        """Gira consultas y claves, añade las guardadas y calcula el sesgo: lo que mira posiciones.
+
+        Una memoria recordada ya está girada.
+        """
+        start = 0 if cache is None else len(cache)  # la posición de la primera consulta
+        places = self._places(query, memory.key, start, *given)
+        turned, (key, value) = query, memory
+        if self.rotary is not None:
+            turned = self._turn(query, places[0])
+            key = key if remembered else self._turn(key, places[1])
+        if cache is not None:
+            key, value = cache.joined(key, value)
+        return turned, key, value, self._bias(query, key, places)
+
     def _places(self, query, key, start, positions, key_positions) -> tuple | None:
         """Las posiciones de las consultas y las de las claves, guardadas y nuevas, si se usan."""
         if self.rotary is None and self.score_bias is None:
@@ -318,27 +345,6 @@ class MultiHeadAttention(nn.Module):
         checks.require_turned(turned, x, name="rotary")
         return turned
 
-    def _mix(self, query, key, value, mask, bias, need_weights) -> tuple[Tensor, Tensor | None]:
-        """Puntúa, enmascara, normaliza y promedia; fusionado, si nadie necesita los pasos."""
-        dropout = self.dropout if self.training else 0.0
-        if need_weights or self._redefines_scores():
-            output, weights = self._step_by_step(query, key, value, mask, bias, dropout)
-            return output, weights if need_weights else None
-        grouped = self.n_kv_heads != self.n_heads
-        allowed = _allowed(mask, bias)
-        return _fused(query, key, value, allowed, dropout_p=dropout, enable_gqa=grouped), None
-
-    def _redefines_scores(self) -> bool:
-        return type(self).scores is not MultiHeadAttention.scores or "scores" in vars(self)
-
-    def _step_by_step(self, query, key, value, mask, bias, dropout) -> tuple[Tensor, Tensor]:
-        key, value = self._share(key), self._share(value)
-        scores = self.scores(query, key)  # escalar y puntuar: (…, head, query, key)
-        checks.require_scores(scores, self._goal(query, key), name=f"{type(self).__name__}.scores")
-        if bias is not None:
-            scores = scores + bias
-        return attend.unchecked(scores, value, mask, dropout=dropout)
-
     def _bias(self, query, key, places) -> Float[Tensor, "*head query key"] | None:
         if self.score_bias is None:
             return None
@@ -347,6 +353,10 @@ class MultiHeadAttention(nn.Module):
         checks.require_bias(bias, self._goal(query, key), query, name="score_bias")
         return bias.to(query.dtype)
 
+    def _biased(self, scores, query, key, bias) -> Float[Tensor, "*batch head query key"]:
+        checks.require_scores(scores, self._goal(query, key), name=f"{type(self).__name__}.scores")
+        return scores if bias is None else scores + bias
+
     def _share(self, x: Tensor) -> Float[Tensor, "*batch head key d_head"]:
         """Repite cada cabeza de claves o valores para las de consultas que la comparten."""
         group = self.n_heads // self.n_kv_heads
@@ -354,6 +364,17 @@ class MultiHeadAttention(nn.Module):
 
     def _goal(self, query: Tensor, key: Tensor) -> tuple[int, ...]:
         return (*query.shape[:-1], key.shape[-2])  # (…, head, query, key)
+
+    def _can_fuse(self) -> bool:
+        """Dice si el núcleo hace lo mismo: sí, salvo que otra puntuación redefina ``scores``."""
+        return type(self).scores is MultiHeadAttention.scores and "scores" not in vars(self)
+
+    def _fuse(self, query, key, value, mask, bias) -> Float[Tensor, "*batch head query d_head"]:
+        """De puntuar a promediar, en el núcleo fusionado."""
+        dropout = self.dropout if self.training else 0.0
+        grouped = self.n_kv_heads != self.n_heads
+        allowed = _allowed(mask, bias)
+        return _fused(query, key, value, allowed, dropout_p=dropout, enable_gqa=grouped)
 
     def extra_repr(self) -> str:
         return (
@@ -367,45 +388,3 @@ def _allowed(mask: Tensor | None, bias: Tensor | None) -> Tensor | None:
     if bias is None or mask is None:
         return mask if bias is None else bias
     return bias.masked_fill(~mask, float("-inf"))
-
-
-# --- Mirar ----------------------------------------------------------------------------------------
-
-
-@contextmanager
-def watching(model: nn.Module) -> Iterator[dict[str, Float[Tensor, "*batch head query key"]]]:
-    """Dentro de un ``with``, deja en un diccionario los pesos de cada atención de ``model``.
-
-    Cada :class:`MultiHeadAttention` deja los de su última llamada, ``(…, head, query, key)`` y sin
-    gradiente, con su nombre: ``maps["decoder.blocks.0.cross_attention"]``. No hace falta que el
-    modelo los devuelva; mientras tanto se usa la forma explícita.
-
-    Errores: ``TypeError`` si ``model`` no es un módulo; ``ValueError`` si no tiene atenciones.
-    """
-    checks.watching(model)
-    found = {n: m for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)}
-    if not found:
-        raise ValueError("model: se esperaba alguna MultiHeadAttention dentro; no hay ninguna.")
-    maps, hooks = {}, []
-    for name, module in found.items():
-        hooks.append(module.register_forward_pre_hook(_ask_for_weights, with_kwargs=True))
-        hooks.append(module.register_forward_hook(_keeper(maps, name)))
-    try:
-        yield maps
-    finally:
-        for hook in hooks:
-            hook.remove()
-
-
-def _ask_for_weights(module: nn.Module, args: tuple, options: dict) -> tuple[tuple, dict]:
-    return args, {**options, "need_weights": True}
-
-
-def _keeper(maps: dict[str, Tensor], name: str) -> Callable:
-    def keep(module: nn.Module, args: tuple, output: tuple[Tensor, Tensor]) -> None:
-        maps[name] = output[1].detach()
-
-    return keep
-
-
-calls.explain(__name__)

@@ -12,7 +12,6 @@ import torch
 from jaxtyping import Bool, Float, Real
 from torch import Tensor, nn
 
-from atento import calls
 from atento.cache import KVCache, Memory
 from atento.checks import blocks as checks
 from atento.layers import Residual
@@ -232,6 +231,3 @@ class Decoder(Stack):
         for block, memory, cache in zip(self.blocks, memories, caches, strict=True):
             x = block(x, memory, mask, memory_mask, cache=cache, **where)  # (…, n, d_model)
         return self.finish(x)
-
-
-calls.explain(__name__)

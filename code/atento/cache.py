@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from atento import calls
 from atento.shapes import is_plain, require_axis, require_floating, require_same_kind
 
 
@@ -150,6 +149,3 @@ def _require_like(new: Tensor, stored: Tensor, name: str) -> None:
             f"cache: guarda {name} de forma {old} y llega de forma {came}; solo puede cambiar el "
             f"penúltimo eje. Para otra secuencia, usa una caché nueva o cache.reset()."
         )
-
-
-calls.explain(__name__)

@@ -4,8 +4,6 @@ import os
 
 import torch
 
-from atento import calls
-
 _KINDS = ("cuda", "mps", "cpu")  # orden de preferencia
 _CURE = "Quita la variable para elegir solo, o usa ATENTO_DEVICE=cpu, que siempre funciona."
 
@@ -71,6 +69,3 @@ def _forced(name: str) -> torch.device:
             f"máquina. {_CURE}"
         )
     return torch.device(name)
-
-
-calls.explain(__name__)

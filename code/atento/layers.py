@@ -11,7 +11,6 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int, Real
 from torch import Tensor, nn
 
-from atento import calls
 from atento.checks import layers as checks
 from atento.shapes import typed
 
@@ -280,6 +279,3 @@ class TokenEmbedding(nn.Module):
                 positions = torch.arange(ids.shape[1], device=ids.device)
             x = checks.require_placed(self.positions(x, positions), x)
         return self.dropout(x)
-
-
-calls.explain(__name__)

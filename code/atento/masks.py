@@ -9,7 +9,6 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from atento import calls
 from atento.device import require_device
 from atento.numbers import require_size
 from atento.shapes import require_boolean, require_integer, typed
@@ -40,6 +39,8 @@ def new_rows(
 
     Errores: los de :func:`causal_mask`.
     """
+    require_size(n, name="n", least=0)
+    require_size(seen, name="seen", least=0)
     return None if seen == n - 1 else causal_mask(n, device=device)[seen:]
 
 
@@ -91,6 +92,3 @@ def _both(combined: Tensor, mask: Tensor, position: int) -> Tensor:
             f"anteriores, {tuple(combined.shape)}; de derecha a izquierda, cada eje debe "
             "coincidir o valer 1."
         ) from None
-
-
-calls.explain(__name__)

@@ -2,8 +2,6 @@
 
 import math
 
-from atento import calls
-
 
 def require_size(value: int, *, name: str, least: int | None = 1) -> None:
     """Lanza ``TypeError`` si no es un entero y ``ValueError`` si es menor que ``least``."""
@@ -11,6 +9,12 @@ def require_size(value: int, *, name: str, least: int | None = 1) -> None:
         raise TypeError(f"{name}: se esperaba un entero; llegó {type(value).__name__} ({value!r}).")
     if least is not None and value < least:
         raise ValueError(f"{name}: se esperaba un entero mayor o igual que {least}; llegó {value}.")
+
+
+def require_kind(value: object, kind: type | tuple[type, ...], *, name: str, wanted: str) -> None:
+    """Lanza ``TypeError`` si ``value`` no es un objeto de esa clase; ``wanted`` la dice."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name}: se esperaba {wanted}; llegó {type(value).__name__}.")
 
 
 def require_divisible(value: int, divisor: int, *, name: str, divisor_name: str) -> None:
@@ -40,6 +44,3 @@ def require_positive(value: float, *, name: str) -> None:
     require_number(value, name=name)
     if not 0.0 < value < math.inf:
         raise ValueError(f"{name}: se esperaba un número finito mayor que 0; llegó {value}.")
-
-
-calls.explain(__name__)

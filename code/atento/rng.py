@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from atento import calls
 from atento.device import require_device
 
 
@@ -64,6 +63,3 @@ def restore(state: dict[str, Any]) -> None:
     torch.set_rng_state(state["torch"])
     if torch.cuda.is_available() and state["cuda"]:
         torch.cuda.set_rng_state_all(state["cuda"])
-
-
-calls.explain(__name__)

@@ -24,8 +24,6 @@ from torch import Tensor
 from torch._C import _functorch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from atento import calls
-
 AXES = {
     "batch": "ejes de lote (muestras independientes)",
     "query": "posiciones que preguntan (consultas)",
@@ -37,6 +35,26 @@ AXES = {
     "vocab": "tamaño del vocabulario",
 }
 """El alfabeto de ejes del libro: nombre y significado."""
+
+
+FOREIGN = {
+    "attn_mask": "mask (booleana; True permite atender)",
+    "key_padding_mask": "mask=masks.padding_mask(ids) (booleana; True permite atender)",
+    "is_causal": "causal=True en fused_attention, y mask=masks.causal_mask(n) en las demás",
+    "dropout_p": "dropout",
+    "enable_gqa": "n_kv_heads en MultiHeadAttention",
+    "average_attn_weights": "need_weights=True y después weights.mean(dim=-3)",
+    "embed_dim": "d_model",
+    "num_heads": "n_heads",
+    "num_kv_heads": "n_kv_heads",
+    "batch_first": "nada: el lote va siempre delante",
+    "kdim": "nada: las claves miden d_model",
+    "vdim": "nada: los valores miden d_model",
+    "input_size": "d_input",
+    "hidden_size": "d_hidden",
+    "hx": "state",
+}
+"""Los nombres de PyTorch, y cómo se llama aquí lo mismo."""
 
 
 # --- El interruptor -------------------------------------------------------------------------------
@@ -98,8 +116,9 @@ def typed(function: Callable | None = None, *, validate: Callable | None = None)
     quien ya ha validado lo que pasa.
 
     Errores, en español y nombrando el argumento, lo que llegó y lo que se esperaba: ``TypeError``
-    si falta un argumento, sobra o lleva su nombre de PyTorch; con la comprobación encendida,
-    también si llega algo que no es un tensor o es de otro tipo, y ``ValueError`` si falla un eje.
+    si lleva su nombre de PyTorch; con la comprobación encendida, también si llega algo que no es un
+    tensor o es de otro tipo, y ``ValueError`` si falla un eje. Del que falta, sobra o llega doble
+    habla Python.
     """
     if function is None:
         return functools.partial(typed, validate=validate)
@@ -118,11 +137,11 @@ def typed(function: Callable | None = None, *, validate: Callable | None = None)
             return strict(*args, **kwargs)
         except TypeCheckError as error:
             violation = _in_spanish(function, args, kwargs, str(error))
-        except Exception as error:
-            violation = calls.explanation(function, args, kwargs, error)
+        except TypeError:
+            violation = _unbound(function, args, kwargs)
             if violation is None:
                 raise
-        raise violation
+        raise violation from None
 
     call.unchecked = function
     return call
@@ -132,6 +151,24 @@ def _resolve_annotations(function: Callable) -> None:
     """Convierte en tipos las anotaciones que ``from __future__ import annotations`` dejó."""
     if any(isinstance(hint, str) for hint in function.__annotations__.values()):
         function.__annotations__ = typing.get_type_hints(function, include_extras=True)
+
+
+def _unbound(function: Callable, args: tuple, kwargs: dict) -> TypeError | None:
+    """El error de una llamada que no casa con la firma; ``None`` si casa y falló otra cosa."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        strange = [name for name in kwargs if name in FOREIGN and name not in signature.parameters]
+        if strange:
+            title = function.__qualname__.split("<locals>.")[-1].removesuffix(".__init__")
+            name = strange[0]
+            return TypeError(f"{name}: así se llama en PyTorch; en {title}, {FOREIGN[name]}.")
+        try:
+            function(*args, **kwargs)  # la rechaza Python, con el nombre de la función
+        except TypeError as error:
+            return error
+    return None
 
 
 # --- La violación, en español ---------------------------------------------------------------------
@@ -346,6 +383,3 @@ def require_axis(value: Tensor, axis: int, size: int, *, name: str, label: str, 
             f"{name}: el eje «{label}» mide {value.shape[axis]}, pero según {like} debe "
             f"medir {size}; llegó la forma {tuple(value.shape)}."
         )
-
-
-calls.explain(__name__)

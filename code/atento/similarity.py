@@ -10,7 +10,6 @@ from collections.abc import Callable
 from jaxtyping import Float
 from torch import Tensor
 
-from atento import calls
 from atento.checks import similarity as checks
 from atento.shapes import typed
 
@@ -111,9 +110,6 @@ def get(name: str) -> Callable[..., Tensor]:
 
     Errores: ``ValueError`` si no existe ninguna con ese nombre; el mensaje las enumera.
     """
-    if name not in _BY_NAME:
+    if not isinstance(name, str) or name not in _BY_NAME:
         raise ValueError(f"name: se esperaba una de {', '.join(_BY_NAME)}; llegó {name!r}.")
     return _BY_NAME[name]
-
-
-calls.explain(__name__)

@@ -1,8 +1,13 @@
-"""Piso 8: el Transformer ya entrenado que viaja con el libro, y lo que se sabe de él.
+"""Piso 8: los modelos ya entrenados que viajan con el libro, y lo que se sabe de ellos.
+
+Lo que se mira por dentro de un modelo (qué cabeza hace qué, qué ejemplo falla) cambia de un
+procesador a otro si se entrena en cada uno. Por eso algunos van hechos: ``fill(model, "copia-14")``
+pone en un modelo los pesos guardados y ``card("copia-14")`` cuenta con qué receta, semilla y
+máquina salieron y qué aciertan. Los rehace ``make semillas CAPITULO=14``.
 
 El sumador suma números de hasta tres cifras y escribe el resultado de las unidades hacia arriba
-(:mod:`atento.tasks.addition`). Sus pesos, en coma flotante de 16 bits, y su ficha (medidas,
-semilla, fecha, aciertos) están en un solo fichero del paquete; lo rehace ``make sumador``.
+(:mod:`atento.tasks.addition`); lo rehace ``make sumador``. Todos los pesos están en coma flotante
+de 16 bits, cada modelo con su ficha en un fichero del paquete.
 """
 
 from __future__ import annotations
@@ -13,14 +18,56 @@ from typing import Any
 
 import torch
 from safetensors.torch import load, save
+from torch import Tensor, nn
 
-from atento import calls
 from atento.models.positioning import Positions, attention_options
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from atento.tasks import addition
 
-_PATH = files("atento") / "datos" / "sumador.safetensors"
+_FOLDER = files("atento") / "datos"
+_PATH = _FOLDER / "sumador.safetensors"
+_PREFIX, _SUFFIX = "pesos-", ".safetensors"
 _CARD = "ficha"
+
+
+def names() -> list[str]:
+    """Los modelos guardados, como ``["copia-14"]``: su nombre y el capítulo que los usa."""
+    found = [entry.name for entry in _FOLDER.iterdir()]
+    return sorted(
+        name.removeprefix(_PREFIX).removesuffix(_SUFFIX)
+        for name in found
+        if name.startswith(_PREFIX) and name.endswith(_SUFFIX)
+    )
+
+
+def fill(model: nn.Module, name: str) -> nn.Module:
+    """Pone en ``model`` los pesos guardados con ese nombre y lo devuelve, evaluando.
+
+    ``model`` se hace antes, con las mismas medidas con que se entrenó, que están en la ficha
+    (:func:`card`); conserva su tipo de número y su dispositivo. No gasta azar.
+
+    Errores: ``ValueError`` si no hay ningún modelo con ese nombre o si sus pesos no son los de
+    ``model``: falta alguno, sobra o tiene otra forma.
+    """
+    stored, own = load(_stored(name)), dict(model.named_parameters())
+    wrong = _differences(stored, own)
+    if wrong:
+        raise ValueError(f"model: se esperaban los pesos de «{name}»; llegó otro: {wrong}.")
+    with torch.no_grad():
+        for key, weight in stored.items():
+            own[key].copy_(weight)
+    return model.eval()
+
+
+def card(name: str) -> dict[str, Any]:
+    """La ficha de un modelo guardado; cada llamada da una copia nueva.
+
+    Lleva ``recipe``, ``seed``, ``marks`` (lo que acierta), ``date``, ``machine``, ``command``, que
+    es la orden que lo entrena otra vez, y ``versions``.
+
+    Errores: ``ValueError`` si no hay ningún modelo con ese nombre.
+    """
+    return _card_in(_stored(name))
 
 
 def adder() -> Seq2Seq:
@@ -48,9 +95,7 @@ def facts() -> dict[str, Any]:
     (``without_twin``); ``every``, cuántas hay en total y cuáles falla (``wrong``). Además,
     ``seed``, ``digits``, ``parameters``, ``date``, ``command`` y ``versions``.
     """
-    content = stored_bytes()
-    length = int.from_bytes(content[:8], "little")
-    return json.loads(json.loads(content[8 : 8 + length])["__metadata__"][_CARD])
+    return _card_in(stored_bytes())
 
 
 def new_adder(config: Seq2SeqConfig) -> Seq2Seq:
@@ -72,7 +117,7 @@ def stored_bytes() -> bytes:
     return _PATH.read_bytes()
 
 
-def to_bytes(model: Seq2Seq, card: dict[str, Any]) -> bytes:
+def to_bytes(model: nn.Module, card: dict[str, Any]) -> bytes:
     """Los pesos de ``model`` en 16 bits y su ficha, como se guardan; los compartidos, una vez.
 
     Errores: ``ValueError`` si algún peso no cabe en 16 bits.
@@ -84,4 +129,35 @@ def to_bytes(model: Seq2Seq, card: dict[str, Any]) -> bytes:
     return save(weights, metadata={_CARD: json.dumps(card, ensure_ascii=False)})
 
 
-calls.explain(__name__)
+@torch.no_grad()
+def rounded(model: nn.Module) -> nn.Module:
+    """Redondea los pesos a 16 bits, como se guardan, para medir lo que se va a guardar."""
+    for weight in model.parameters():
+        weight.copy_(weight.half())
+    return model
+
+
+def _stored(name: str) -> bytes:
+    """El fichero de uno de los modelos guardados."""
+    if name not in names():
+        options = ", ".join(names()) or "ninguno"
+        raise ValueError(f"name: se esperaba un modelo guardado ({options}); llegó {name!r}.")
+    return (_FOLDER / f"{_PREFIX}{name}{_SUFFIX}").read_bytes()
+
+
+def _card_in(content: bytes) -> dict[str, Any]:
+    """La ficha que va en la cabecera de un fichero de pesos."""
+    length = int.from_bytes(content[:8], "little")
+    return json.loads(json.loads(content[8 : 8 + length])["__metadata__"][_CARD])
+
+
+def _differences(stored: dict[str, Tensor], own: dict[str, Tensor]) -> str:
+    """En qué no coinciden los pesos guardados y los de un modelo; vacío si coinciden."""
+    both = sorted(stored.keys() & own.keys())
+    shapes = [(key, tuple(own[key].shape), tuple(stored[key].shape)) for key in both]
+    said = {
+        "le faltan": sorted(stored.keys() - own.keys()),
+        "le sobran": sorted(own.keys() - stored.keys()),
+        "tienen otra forma": [f"{k}, que es {a} y no {b}" for k, a, b in shapes if a != b],
+    }
+    return "; ".join(f"{what} {', '.join(which[:5])}" for what, which in said.items() if which)

@@ -24,7 +24,6 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from atento import calls
 from atento.checks import word_vectors as checks
 from atento.shapes import typed
 
@@ -526,6 +525,3 @@ def _bar(scores: Tensor, given: Tensor) -> Float[Tensor, "questions vocab"]:
 
 def _rate(hits: Bool[Tensor, "*any"]) -> float:
     return float(hits.double().mean())
-
-
-calls.explain(__name__)

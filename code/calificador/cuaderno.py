@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calificador import carga
-from calificador.jaula.alumno import nombres_usados, sin_magias, solo_definiciones
+from calificador.jaula.alumno import sin_magias, solo_definiciones
 from calificador.registro import Ejercicio
 
 PLAZO = 900  # segundos: cada ejercicio tiene ya el suyo
@@ -93,13 +93,39 @@ def necesarias(historia: Sequence[str], nombre: str) -> dict[int, str]:
     }
     if nombre not in quien:
         return {}
-    usados = nombres_usados(list(arboles.values()), nombre)
+    usados = _nombres_usados(list(arboles.values()), nombre)
     celdas = {}
     for n, arbol in arboles.items():
         suyas = [nodo for nodo in arbol.body if any(quien[d] == n for d in _define(nodo) & usados)]
         if suyas:
             celdas[n] = _solo(historia[n], suyas)
     return celdas
+
+
+def _nombres_usados(arboles: list[ast.Module], nombre: str) -> set[str]:
+    """Nombres que usa la definición pedida, también a través de otras definiciones de la misma
+    entrega.
+    """
+    definiciones: dict[str, ast.stmt] = {}
+    for arbol in arboles:
+        for nodo in arbol.body:
+            if isinstance(nodo, ast.Try) and len(nodo.body) == 1:
+                nodo = nodo.body[0]  # una constante de cuaderno
+            if isinstance(nodo, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                definiciones[nodo.name] = nodo
+            elif isinstance(nodo, ast.Assign):
+                definiciones.update({d.id: nodo for d in nodo.targets if isinstance(d, ast.Name)})
+    vistos: set[str] = set()
+    pendientes = [nombre]
+    while pendientes:
+        actual = pendientes.pop()
+        if actual in vistos:
+            continue
+        vistos.add(actual)
+        if actual in definiciones:
+            nodos = ast.walk(definiciones[actual])
+            pendientes += [n.id for n in nodos if isinstance(n, ast.Name)]
+    return vistos
 
 
 def _lee(texto: str) -> ast.Module | None:

@@ -11,7 +11,8 @@ ejercicios.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -134,3 +135,68 @@ def ortonormal(rng: torch.Generator, n: int, r: int) -> torch.Tensor:
     import torch
 
     return torch.linalg.qr(torch.randn(n, r, generator=rng, dtype=torch.float64))[0]
+
+
+# --- Bordes ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Borde:
+    """Un caso en el extremo: el primero de una propiedad, con ejes cortados a 1 u otros valores.
+
+    ``cortes`` y ``valores`` van por la posición del argumento, o por su nombre si se pasa así.
+    """
+
+    propiedad: str
+    cortes: Mapping[int | str, int | tuple[int, ...]] = field(default_factory=dict)
+    valores: Mapping[int | str, Any] = field(default_factory=dict)
+
+    def de(self, casos: Sequence[Any]) -> Any:
+        """El caso del borde, sacado de los demás."""
+        caso = next(c for c in casos if c.propiedad == self.propiedad)
+        args = tuple(self._cambia(i, valor) for i, valor in enumerate(caso.args))
+        kwargs = {n: self._cambia(n, valor) for n, valor in caso.kwargs.items()}
+        return replace(caso, args=args, kwargs=kwargs)
+
+    def _cambia(self, cual: int | str, valor: Any) -> Any:
+        ejes = self.cortes.get(cual, ())
+        for eje in ejes if isinstance(ejes, tuple) else (ejes,):
+            valor = valor.narrow(eje, 0, 1).clone()
+        return self.valores.get(cual, valor)
+
+
+def empate(valores: Any) -> bool:
+    """¿Hay dos iguales, en alguna fila si es un tensor?"""
+    filas = (
+        valores.reshape(-1, valores.shape[-1]).tolist() if hasattr(valores, "dim") else [valores]
+    )
+    return any(len(set(fila)) < len(fila) for fila in filas)
+
+
+def tapada(mascara: torch.Tensor) -> bool:
+    """¿Tiene alguna fila tapada entera?"""
+    return bool((~mascara).all(-1).any())
+
+
+def enorme(x: torch.Tensor) -> bool:
+    """¿Hay números de los que desbordan la exponencial?"""
+    return bool((x[x.isfinite()].abs() > 500).any())
+
+
+def diminuto(x: torch.Tensor) -> bool:
+    """¿Son todos menores que lo que distingue un número de 16 bits?"""
+    return bool((x.abs() < 1e-5).all())
+
+
+def infinito(x: torch.Tensor) -> bool:
+    """¿Hay algún infinito?"""
+    return bool(x.isinf().any())
+
+
+def llega(borde: str, argumentos: Mapping[str, Any]) -> bool:
+    """¿Cumplen estos argumentos la condición de un borde? La que no tiene sentido, no se cumple."""
+    funciones = {f.__name__: f for f in (empate, tapada, enorme, diminuto, infinito)}
+    try:
+        return bool(eval(borde, {**funciones, **argumentos}))  # noqa: S307 - texto del registro
+    except (AttributeError, TypeError, IndexError):
+        return False

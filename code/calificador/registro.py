@@ -18,6 +18,8 @@ from functools import lru_cache
 from textwrap import dedent, indent
 from typing import Any
 
+from calificador.vetos import Veto
+
 TIPOS = ("escribir", "completar", "depurar", "predecir", "lapiz", "ordenar", "medir")
 
 
@@ -163,9 +165,8 @@ class Ejercicio:
     ``invariante(valor)`` es lo que
         se compara para reconocer un error.
     opciones: en ``predecir``, las respuestas entre las que se elige.
-    prohibido: nombres que la entrega no puede usar (por ejemplo
-    ``"scaled_dot_product_attention"``): son una ayuda
-        para el lector honrado, no una defensa; se dicen en el enunciado.
+    prohibido: lo que la entrega no puede usar (:mod:`calificador.vetos`). El enunciado lo dice con
+        las mismas palabras, y al ejecutarla no está.
     variante: parámetros de clase que cambian la función pedida, con su valor por defecto; vacío si
     no los hay.
         Son valores por defecto de argumentos con nombre (de la función o de ``__init__``). La
@@ -175,6 +176,9 @@ class Ejercicio:
     alternativas: para cada parámetro de ``variante``, los valores entre los que elige una clase;
     sin ellos, un
         número cercano al público.
+    bordes: los extremos que trae todo examen, sea cual sea la semilla (0, 1, todos, empates…).
+    Cada uno es una condición sobre los argumentos, por su nombre, que cumple algún caso, o un
+        ``calificador.generadores.Borde``, que añade el suyo. Si no hay, una frase que dice por qué.
     """
 
     id: str
@@ -195,9 +199,10 @@ class Ejercicio:
     comprueba: Callable[[Caso, Any, Any], str | None] | None = None
     invariante: Callable[[Any], Any] | None = None
     opciones: tuple[str, ...] = ()
-    prohibido: tuple[str, ...] = ()
+    prohibido: tuple[Veto, ...] = ()
     variante: Mapping[str, Any] = field(default_factory=dict)
     alternativas: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    bordes: tuple[Any, ...] | str = ()
     pistas_de: Mapping[str, str] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -269,7 +274,8 @@ class Ejercicio:
         """Los casos de una semilla; si se entrega un valor, uno por propiedad, sin entradas."""
         if self.casos is None:
             return [Caso(nombre) for nombre in self.propiedades]
-        return list(self.casos(rng, **variante))
+        casos = list(self.casos(rng, **variante))
+        return casos + [b.de(casos) for b in self.bordes if not isinstance(b, str)]
 
     def tolerancia_de(self, propiedad: str) -> float:
         """La tolerancia de una propiedad."""

@@ -1,39 +1,4 @@
-"""Lo común de las pruebas de la biblioteca: semilla, dispositivos y comprobación de formas."""
+"""Semilla, dispositivos y comprobación de formas: lo común, para las pruebas de esta carpeta."""
 
-import pytest
-import torch
-from hypothesis import HealthCheck, settings
-
-from atento import rng, shapes
-
-settings.register_profile(
-    "atento",
-    max_examples=30,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-settings.load_profile("atento")
-
-DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
-
-
-@pytest.fixture(autouse=True)
-def _seeded():
-    """Cada prueba empieza con la misma semilla y con la comprobación apagada."""
-    shapes.disable()
-    rng.seed_all(0)
-    yield
-    shapes.disable()
-
-
-@pytest.fixture(params=DEVICES)
-def device(request):
-    return torch.device(request.param)
-
-
-@pytest.fixture(params=[False, True], ids=["sin-formas", "con-formas"])
-def shape_checks(request):
-    with shapes.checked(request.param):
-        yield request.param
+from de_biblioteca import *  # noqa: F403
+from de_biblioteca import _seeded  # noqa: F401  (lo que empieza por «_» no viene con el asterisco)

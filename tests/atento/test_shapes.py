@@ -109,18 +109,47 @@ def test_errors_of_the_body_pass_through(shape_checks):
 @pytest.mark.parametrize(
     ("args", "kwargs", "message"),
     [
-        ((ones(3, 4),), {}, "falta `key`: un tensor .* `scores` espera query, key, bias y times"),
-        ((), {"key": ones(3, 4)}, "falta `query`: un tensor"),
-        ((), {"q": ones(3, 4)}, "`scores` no tiene el argumento `q`; los suyos son query, key"),
+        ((ones(3, 4),), {}, r"scores\(\) missing 1 required positional argument: 'key'"),
+        ((), {"key": ones(3, 4)}, r"scores\(\) missing 1 .*'query'"),
+        ((), {"q": ones(3, 4)}, r"scores\(\) got an unexpected keyword argument 'q'"),
+        ((ones(3, 4),) * 5, {}, r"scores\(\) takes from 2 to 4 positional arguments but 5"),
+        ((ones(3, 4),) * 2, {"key": 1}, r"scores\(\) got multiple values for argument 'key'"),
         ((), {"hidden_size": 3}, "hidden_size: así se llama en PyTorch; en scores, d_hidden"),
-        ((ones(3, 4),) * 5, {}, "`scores` admite 4 argumentos sin nombre .* han llegado 5"),
-        ((ones(3, 4),) * 2, {"key": 1}, "`key` llega dos veces a `scores`"),
+        ((ones(3, 4),) * 2, {"is_causal": True}, "is_causal: así .*; en scores, causal=True"),
+        ((), {"dropout_p": 1, "q": 1}, "dropout_p: así se llama en PyTorch; en scores, dropout"),
     ],
 )
-def test_a_call_that_does_not_fit_the_signature(shape_checks, args, kwargs, message):
-    with pytest.raises(TypeError, match="^" + message) as error:
-        scores(*args, **kwargs)
-    assert error.value.__cause__ is None
+@pytest.mark.parametrize("guarded", [False, True])
+def test_a_call_that_does_not_fit_the_signature(shape_checks, guarded, args, kwargs, message):
+    """Habla Python, con el nombre de la función y no el de su puerta; si es de PyTorch, atento."""
+
+    def door(query, key, bias=None, times=2):
+        pass
+
+    function = typed(scores.unchecked, validate=door) if guarded else scores
+    with pytest.raises(TypeError, match="^(test_.*)?" + message) as error:
+        function(*args, **kwargs)
+    assert error.value.__cause__ is None and error.value.__suppress_context__
+
+
+@pytest.mark.parametrize("name", shapes.FOREIGN)
+def test_every_name_of_pytorch_is_answered(name):
+    with pytest.raises(TypeError, match=f"^{name}: así se llama en PyTorch; en Bare, "):
+        Bare(**{name: 1})
+
+
+class Bare:
+    @typed
+    def __init__(self) -> None:
+        pass
+
+
+def test_a_name_of_pytorch_that_is_also_ours_is_let_in():
+    @typed
+    def drop(dropout_p: float = 0.0, **others: float) -> float:
+        return dropout_p + sum(others.values())
+
+    assert drop(dropout_p=0.5, hx=1.0) == 1.5
 
 
 def test_type_errors_of_the_body_are_not_taken_for_bad_calls(shape_checks):

@@ -97,6 +97,88 @@ def test_weights_that_do_not_fit_are_named():
         trained.to_bytes(model, {})
 
 
+# --- Los demás modelos guardados ------------------------------------------------------------------
+
+FIELDS = {"recipe": {"steps": 3}, "seed": 0, "marks": {"exact": 1.0}}
+
+
+class _Small(torch.nn.Module):
+    """Dos capas que comparten la matriz, y una suelta."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(4, 4, bias=False)
+        self.same = torch.nn.Linear(4, 4)
+        self.same.weight = self.first.weight
+
+
+@pytest.fixture
+def stored(tmp_path, monkeypatch):
+    """Una carpeta con un modelo guardado, «prueba-14»; devuelve el modelo."""
+    model = trained.rounded(_Small())
+    (tmp_path / "pesos-prueba-14.safetensors").write_bytes(trained.to_bytes(model, FIELDS))
+    (tmp_path / "semillas-14.json").write_text("{}")
+    monkeypatch.setattr(trained, "_FOLDER", tmp_path)
+    return model
+
+
+def test_stored_weights_are_put_in_a_model(stored):
+    assert trained.names() == ["prueba-14"] and trained.card("prueba-14") == FIELDS
+    other = _Small()
+    assert trained.fill(other, "prueba-14") is other and not other.training
+    assert other.same.weight is other.first.weight
+    for new, old in zip(other.parameters(), stored.parameters(), strict=True):
+        assert torch.equal(new, old) and new.dtype == torch.float32
+    trained.card("prueba-14").clear()
+    assert trained.card("prueba-14") == FIELDS
+
+
+def test_the_model_keeps_its_dtype(stored):
+    double = trained.fill(_Small().double(), "prueba-14")
+    assert double.same.bias.dtype == torch.float64
+    assert torch.equal(double.same.bias.float(), stored.same.bias)
+
+
+def test_putting_them_spends_no_randomness(stored):
+    model = _Small()
+    torch.manual_seed(5)
+    trained.fill(model, "prueba-14")
+    after = torch.rand(3)
+    torch.manual_seed(5)
+    assert torch.equal(after, torch.rand(3))
+
+
+@pytest.mark.parametrize("of", [trained.card, lambda name: trained.fill(_Small(), name)])
+def test_a_name_that_is_not_there_says_which_are(stored, of):
+    with pytest.raises(ValueError, match=r"^name: .*\(prueba-14\); llegó 'copia-14'"):
+        of("copia-14")
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (torch.nn.ModuleDict({"first": torch.nn.Linear(4, 4)}),
+         "le faltan same.bias; le sobran first.bias"),
+        (torch.nn.ModuleDict({"first": torch.nn.Linear(5, 4, bias=False),
+                              "same": torch.nn.Linear(4, 4)}),
+         r"le sobran same.weight; tienen otra forma first.weight, que es \(4, 5\) y no \(4, 4\)"),
+    ],
+)  # fmt: skip
+def test_another_model_is_told_how_it_differs(stored, model, said):
+    before = [weight.clone() for weight in model.parameters()]
+    with pytest.raises(ValueError, match=f"^model: .*«prueba-14»; llegó otro: {said}.$"):
+        trained.fill(model, "prueba-14")
+    assert all(map(torch.equal, before, model.parameters()))
+
+
+def test_weights_are_rounded_to_what_is_stored():
+    model = torch.nn.Linear(3, 2)
+    before = [weight.clone() for weight in model.parameters()]
+    assert trained.rounded(model) is model
+    for weight, was in zip(model.parameters(), before, strict=True):
+        assert torch.equal(weight, was.half().float()) and not torch.equal(weight, was)
+
+
 # --- Lo reservado ---------------------------------------------------------------------------------
 
 

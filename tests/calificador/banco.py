@@ -16,6 +16,15 @@ CABECERA = "import math\nimport torch\nfrom torch import nn\n\n"
 
 def respuestas(cuales: str) -> list[tuple[str, str, str]]:
     """(ejercicio, descripción, código) de cada celda de un banco, «buenas» o «malas»."""
+    return [(id_, que.split(" ⇒ ")[0], codigo) for id_, que, codigo in _celdas(cuales)]
+
+
+def pistas_debidas() -> list[tuple[str, str, str, str]]:
+    """(ejercicio, descripción, código, trozo de su pista) de cada mala que la dice tras un ⇒."""
+    return [(i, *que.split(" ⇒ "), codigo) for i, que, codigo in _celdas("malas") if " ⇒ " in que]
+
+
+def _celdas(cuales: str) -> list[tuple[str, str, str]]:
     textos = [
         fichero.read_text(encoding="utf-8")
         for fichero in sorted((CARPETA / cuales).glob("cap*.py"))

@@ -215,13 +215,13 @@ def test_un_padre_muerto_no_deja_nada(nivel, tmp_path):
         [sys.executable, "-c", guion], stdout=subprocess.PIPE, text=True
     ) as proceso:
         cigoto = psutil.Process(int(proceso.stdout.readline()))
-        limite = time.monotonic() + 20
+        limite = time.monotonic() + 100  # con la máquina cargada, importar torch tarda
         while not cigoto.children() and time.monotonic() < limite:
             time.sleep(0.05)
         todos = [cigoto, *cigoto.children(recursive=True)]
         assert len(todos) >= 2
         os.kill(proceso.pid, signal.SIGKILL)
-        _, vivos = psutil.wait_procs(todos, timeout=10)
+        _, vivos = psutil.wait_procs(todos, timeout=5)
     assert vivos == []
 
 

@@ -58,7 +58,7 @@ def test_vale_la_ultima_definicion_de_cada_nombre():
 
 def test_corrige_lo_escrito_con_sus_puntos_y_apunta_los_intentos(escribe, tmp_path):
     dicho = escribe("91.1", "import math, torch", BUENA)
-    assert "✓ 91.1 masked_softmax: 4/4 puntos (superado)" in dicho and "Jaula: " in dicho
+    assert "✓ 91.1 masked_softmax: 4/4 puntos (superado)" in dicho and "Jaula" not in dicho
     progreso = json.loads((tmp_path / "mis-ejercicios" / ".progreso.json").read_text())
     assert progreso["ejercicios"]["91.1"]["puntos"] == 4
     mala = BUENA.replace("softmax(-1)", "softmaxi(-1)")
@@ -126,7 +126,7 @@ def test_en_un_nucleo_de_verdad(tmp_path):
     el cuaderno.
     """
     celdas = [
-        "from atento import notebook\nnotebook.start()\nnotebook.start()",
+        "from figuras import notebook\nnotebook.start()\nnotebook.start()",
         "import math, torch",
         BUENA,
         "%atento 91.1",

@@ -11,10 +11,11 @@ from functools import cache
 
 import pytest
 import torch
-from banco import respuestas, triviales
+from banco import _arbol, pistas_debidas, respuestas, triviales
 from verdades import VERDADES
 
 from calificador import carga
+from calificador.correccion import pistas
 from calificador.correccion.compara import Contestacion, ejes_de
 from calificador.correccion.examen import prepara, sesion_cargada
 from calificador.correccion.oraculo import Corrector, Interrogatorio, problemas_de, puntua, verifica
@@ -57,6 +58,43 @@ def test_los_casos_separan_la_referencia_y_cada_error_conocido(del_curso, ejerci
         "dos mutantes con la misma pista"
     )
     assert not faltas(del_curso, ejercicio, SEMILLAS)
+
+
+@pytest.mark.parametrize("ejercicio", [e for e in DEL_LIBRO if e.casos], ids=lambda e: e.id)
+def test_cada_ejercicio_declara_sus_bordes(ejercicio):
+    """Los extremos que trae todo examen, o por qué no los hay. Que salen lo mira ``faltas``."""
+    assert ejercicio.bordes
+    assert not isinstance(ejercicio.bordes, str) or len(ejercicio.bordes.split()) > 5
+
+
+def test_un_borde_al_que_ningun_caso_llega_se_dice():
+    rara = replace(LIBRO.ejercicios["4.5"], bordes=("mask is None", "len(query) == 77"))
+    assert [f for f in faltas(LIBRO, rara, [0]) if "ningún caso llega a «len(query) == 77»" in f]
+    assert len(faltas(LIBRO, rara, [0])) == 1
+
+
+# lo que sale tiene ejes, y ninguno de ellos puede medir 1
+SIN_EJES_DE_UNO = "2.5 5.6 6.8 6.9 8.6 8.9 10.11 11.5 11.7 11.8 12.4 14.4 14.12".split()
+
+
+@pytest.mark.parametrize(
+    "ejercicio",
+    [e for e in DEL_LIBRO if e.casos and e.id not in SIN_EJES_DE_UNO],
+    ids=lambda e: e.id,
+)
+def test_quien_pierde_los_ejes_de_tamano_uno_pierde_puntos(ejercicio):
+    for semilla in POCAS:
+        examen = examen_de(ejercicio.id, semilla)
+        dadas = [replace(e, valor=_arbol(e.valor, torch.squeeze)) for e in examen.esperadas]
+        puntos = puntua(examen, Interrogatorio(dadas), VACIA, "confianza").puntos
+        con_ejes = [t for e in examen.esperadas for t in _tensores(e.valor) if t.dim()]
+        assert puntos < ejercicio.puntos or not con_ejes, f"semilla {semilla}"
+
+
+def _tensores(valor):
+    if isinstance(valor, (list, tuple)):
+        return [t for v in valor for t in _tensores(v)]
+    return [valor] if isinstance(valor, torch.Tensor) else []
 
 
 @pytest.mark.parametrize(("del_curso", "ejercicio"), TODOS, ids=IDS)
@@ -134,7 +172,16 @@ def test_una_respuesta_equivocada_no_tiene_todo(id_, que, codigo):
         resultados[semilla] = verifica(ejercicio, codigo, semilla, examen=examen)
     for semilla, resultado in resultados.items():
         assert resultado.puntos < ejercicio.puntos, f"semilla {semilla}: pasa"
-        assert resultado.pista or resultado.propiedades[0].mensaje.startswith("usa "), resultado
+        assert resultado.pista or "el enunciado no lo permite" in resultado.mensaje, resultado
+
+
+@pytest.mark.parametrize(
+    ("id_", "que", "trozo", "codigo"), pistas_debidas(), ids=map(_nombre, pistas_debidas())
+)
+def test_una_respuesta_equivocada_recibe_la_pista_de_su_error(id_, que, trozo, codigo):
+    for semilla in ("practica", *POCAS):
+        dado = verifica(LIBRO.ejercicios[id_], codigo, semilla, examen=examen_de(id_, semilla))
+        assert trozo in dado.pista, (semilla, dado)
 
 
 @pytest.mark.parametrize(("id_", "que", "codigo"), BUENAS, ids=map(_nombre, BUENAS))
@@ -153,6 +200,17 @@ def buenas_exigidas(ejercicio):
     return 1 if ejercicio.opciones else 2
 
 
+def _es_del_registro(ejercicio, codigo) -> bool:
+    """Si da en todos los casos lo mismo que un error del registro. En un ejercicio de lápiz, la
+    pista puede nombrar además el error de un número suelto.
+    """
+    if ejercicio.tipo != "lapiz":
+        return bool(en_la_practica(ejercicio.id, codigo).mutante)
+    examen = examen_de(ejercicio.id, "practica")
+    dadas = examen.de_codigo(codigo)
+    return not isinstance(dadas, str) and pistas.reconoce(examen, dadas) is not None
+
+
 @pytest.mark.parametrize("ejercicio", DEL_LIBRO, ids=lambda e: e.id)
 def test_hay_bastantes_respuestas_de_fuera_del_registro(ejercicio):
     """Cinco malas y tres buenas de cada ejercicio, escritas sin mirar el registro.
@@ -168,7 +226,7 @@ def test_hay_bastantes_respuestas_de_fuera_del_registro(ejercicio):
     malas = [c for id_, _, c in MALAS if id_ == ejercicio.id]
     assert len(set(buenas)) == len(buenas) >= buenas_exigidas(ejercicio)
     assert len(set(malas)) == len(malas) >= 5
-    nuevas = [c for c in malas if not en_la_practica(ejercicio.id, c).mutante]
+    nuevas = [c for c in malas if not _es_del_registro(ejercicio, c)]
     assert len(nuevas) >= 5 or ejercicio.opciones, f"{len(nuevas)} malas de fuera del registro"
 
 

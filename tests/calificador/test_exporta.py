@@ -119,7 +119,9 @@ def test_la_hoja_de_moodle_se_rellena_sin_tocar_lo_demas(tmp_path):
 
 def test_gradescope_cumple_su_esquema(tmp_path):
     hecho = exporta.gradescope(NOTAS, tmp_path)
-    assert len(hecho.ficheros) == len(set(hecho.ficheros)) == 5
+    seguras = [nota for nota in NOTAS if not nota.duplicada]
+    assert len(hecho.ficheros) == len(set(hecho.ficheros)) == len(seguras) == 3
+    assert len([aviso for aviso in hecho.avisos if "duplicada" in aviso]) == 2
     for ruta in hecho.ficheros:
         assert ruta.is_relative_to(tmp_path)
         jsonschema.validate(json.loads(ruta.read_text()), GRADESCOPE)

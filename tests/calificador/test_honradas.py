@@ -8,8 +8,6 @@ import sys
 
 import pytest
 
-from calificador.jaula.alumno import nombres_usados
-
 CABECERA = "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
 
 HONRADAS = {
@@ -298,19 +296,3 @@ def test_lo_que_imprime_se_le_ensena_sin_ordenes_para_el_terminal(honesto, curso
 def test_en_un_lote_no_se_sabe_lo_que_imprime(corrector, curso):
     resultado = corrector.califica(curso.ejercicios["91.1"], PARLANTE)
     assert resultado.estado == "superado" and resultado.dicho == ""
-
-
-@pytest.mark.parametrize(
-    "codigo",
-    [
-        "from torch.optim import AdamW as g\ndef f(x):\n    return g(x)\n",
-        "from torch.optim.adamw import AdamW\ndef f(x):\n    return AdamW(x)\n",
-        "def f(x):\n    from torch.optim import AdamW\n    return AdamW(x)\n",
-        "import torch.optim as g\ndef f(x):\n    return g.AdamW(x)\n",
-    ],
-    ids=["desde el módulo", "desde más adentro", "dentro de la función", "el módulo"],
-)
-def test_lo_que_se_importa_de_un_modulo_prohibido_se_ve(codigo):
-    assert "optim" in nombres_usados([ast.parse(codigo)], "f")
-    sin_usar = codigo.replace("def f", "def otra")
-    assert "optim" not in nombres_usados([ast.parse(sin_usar)], "f")

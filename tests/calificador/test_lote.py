@@ -158,16 +158,16 @@ def test_si_el_cigoto_muere_se_sigue_con_otro(tmp_path, curso, corrector_en_seri
     prepara_entregas(tmp_path / "E", 1)
     (entrega,) = lote.lee_entregas(tmp_path / "E", curso)
     tarea = encargo(tmp_path / "N")
-    lote.corrige(entrega, tarea, os.getpid())
+    lote.corrige(entrega, tarea)
     psutil.Process(lote._corrector(tarea).pid).kill()
-    assert lote.corrige(entrega, tarea, os.getpid()).puntos == 1
+    assert lote.corrige(entrega, tarea).puntos == 1
 
 
 def test_quien_corrige_no_escribe(tmp_path, curso, corrector_en_serie):
     """A los trabajadores los matan a mitad de lo que estén haciendo: solo escribe quien reparte."""
     prepara_entregas(tmp_path / "E", 1)
     leidas = lote.lee_entregas(tmp_path / "E", curso)
-    assert lote.corrige(leidas[0], encargo(tmp_path / "N"), os.getpid()).puntos == 1
+    assert lote.corrige(leidas[0], encargo(tmp_path / "N")).puntos == 1
     assert not (tmp_path / "N").exists()
     lote.corrige_lote(leidas, encargo(tmp_path / "N"), trabajos=1)
     assert puntos(tmp_path / "N") == {"p000": 1}
@@ -224,7 +224,8 @@ def test_un_fallo_al_corregir_a_una_persona_es_una_linea_suya(
     assert "no se ha podido corregir: " + type(error).__name__ in hechas[1].incidencias[0]
     assert not any(c in hechas[1].incidencias[0] for c in "\n\x1b")
     exporta.plano(lote.lee_notas(tmp_path / "N"), tmp_path / "N")
-    monkeypatch.undo()  # y cuando el calificador se arregla, la misma orden lo corrige
+    # y cuando el calificador se arregla, la misma orden lo corrige
+    monkeypatch.setattr(Corrector, "califica", original)
     assert [c.puntos for c in lote.corrige_lote(leidas, encargo(tmp_path / "N"), trabajos=1)] == [
         1,
         1,
@@ -347,17 +348,12 @@ def test_interrumpir_a_quien_escribe_acaba_con_los_trabajadores(
 
 
 @pytest.fixture
-def media(entorno):
-    """La jaula de los lotes."""
-    from calificador.jaula import canal
-
-    motivo = canal.prueba_nivel("media")
-    if motivo:
-        pytest.skip(f"la jaula media no está disponible aquí: {motivo}")
-
-
-@pytest.fixture
-def corrector_en_serie(media):
+def corrector_en_serie(media, monkeypatch):
     """Las tareas corren en este proceso; al acabar se cierra su cigoto."""
+
+    def aqui(faltan, encargo):
+        return (lote.corrige(entrega, encargo) for entrega in faltan)
+
+    monkeypatch.setattr(lote, "_de_una_en_una", aqui)
     yield
     lote.cierra_todo()

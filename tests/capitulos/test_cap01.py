@@ -10,7 +10,8 @@ from pathlib import Path
 
 import torch
 
-from atento import rng, stored
+from atento import rng
+from figuras import stored
 
 RAIZ = Path(__file__).resolve().parents[2]
 CAPITULO = RAIZ / "book" / "1-origenes" / "01-lo-que-cambio-en-2017.md"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from atento import stored
+from figuras import stored
 
 RAIZ = Path(__file__).resolve().parents[2]
 CAPITULO = RAIZ / "book" / "1-origenes" / "03-traducir-con-redes-recurrentes.md"

@@ -78,7 +78,7 @@ La clave ({en}`key`) vale {glue:text}`c04-dato` y la ecuación es {eq}`eq-uno`.
 ```
 
 ```{code-cell} python
-from atento.notebook import glue
+from figuras.notebook import glue
 glue("c04-dato", 12345.678, ".1f")
 ```
 
@@ -458,7 +458,7 @@ def test_la_puntuacion_repetida_va_con_la_suya():
 
 
 def test_una_expresion_corta_no_se_parte():
-    textos = ["-*+1y3z", "458+342", "d_model - 1", "atento.plots", "(1+(y*3))-z" * 2]
+    textos = ["-*+1y3z", "458+342", "d_model - 1", "figuras.plots", "(1+(y*3))-z" * 2]
     parrafo = nodes.paragraph("", "", *[nodes.literal("", x) for x in textos])
     documento = new_document("prueba")
     documento += parrafo

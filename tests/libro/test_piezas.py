@@ -48,7 +48,10 @@ def avisos(monkeypatch):
 
 
 def documento(texto):
-    return publish_doctree(texto, settings_overrides={"report_level": 5, "doctitle_xform": False})
+    ajustes = {"report_level": 5, "doctitle_xform": False}
+    pagina = publish_doctree(texto, settings_overrides=ajustes)
+    pagina.settings.env = SimpleNamespace(docname="una")
+    return pagina
 
 
 PAGINA = """
@@ -169,16 +172,17 @@ def test_otros_nombres_de_lo_que_se_busca(tmp_path, avisos):
 
 def test_los_datos_del_buscador_se_escriben_solo_en_html(tmp_path):
     (tmp_path / "libro_static").mkdir()
-    pagina = documento(PAGINA)
-    constructor = SimpleNamespace(format="html", get_target_uri=lambda d: f"{d}.html")
-    app = SimpleNamespace(builder=constructor, outdir=tmp_path / "html", srcdir=tmp_path)
-    env = SimpleNamespace(
-        found_docs={"b", "a", "genindex"}, get_doctree=lambda d: pagina if d != "genindex" else None
-    )
-    app.builder.format = "latex"
+    constructor = SimpleNamespace(format="latex", get_target_uri=lambda d: f"{d}.html")
+    env = SimpleNamespace(docname="b")
+    app = SimpleNamespace(builder=constructor, outdir=tmp_path / "html", srcdir=tmp_path, env=env)
+    buscador._empezar(app, env)
+    buscador._apuntar(app, documento(PAGINA))
     buscador._escribir(app, env)
+    assert not env.libro_busqueda
     assert not list((tmp_path / "libro_static").iterdir())
     app.builder.format = "html"
+    for env.docname in ("b", "genindex", "a"):
+        buscador._apuntar(app, documento(PAGINA))
     buscador._escribir(app, env)
     indice = (tmp_path / "libro_static/indice.js").read_text()
     datos, _ = json.JSONDecoder().raw_decode(indice.removeprefix("window.INDICE="))
@@ -191,9 +195,11 @@ def test_el_buscador_se_conecta_con_quien_escribe_sus_datos(monkeypatch):
     conexiones, guiones, escritos = {}, [], []
     monkeypatch.setattr(buscador, "_escribir", lambda app, env: escritos.append(env))
     app = SimpleNamespace(
-        connect=conexiones.__setitem__, add_js_file=lambda nombre, **_: guiones.append(nombre)
+        connect=lambda suceso, que, **_: conexiones.update({suceso: que}),
+        add_js_file=lambda nombre, **_: guiones.append(nombre),
     )
     buscador.setup(app)
+    assert conexiones["doctree-read"] is buscador._apuntar
     assert conexiones["builder-inited"] is buscador._conectar and guiones == ["glosario.js"]
     conexiones["env-updated"](app, "entorno")
     assert escritos == ["entorno"]
@@ -414,6 +420,7 @@ def test_los_colores_van_a_todas_las_paginas(tmp_path):
     hechos = []
     app = SimpleNamespace(
         outdir=tmp_path / "html",
+        srcdir=tmp_path,
         add_css_file=lambda *a, **k: hechos.append((a, k)),
         add_js_file=lambda *a, **k: hechos.append((a, k)),
     )
@@ -421,6 +428,7 @@ def test_los_colores_van_a_todas_las_paginas(tmp_path):
     sitio._configurar(app, config)
     sitio._configurar(app, config)  # la segunda vez, con la carpeta ya hecha
     assert config.html_static_path == [str(tmp_path / "libro_static")] * 2
+    assert config.libro_estaticos == sitio.estaticos(tmp_path)
     assert "--atento-ink" in (tmp_path / "libro_static/atento.css").read_text("utf8")
     assert hechos[:3] == [
         (("atento.css",), {"priority": 700}),
@@ -601,11 +609,13 @@ def test_los_tiempos_se_purgan_y_se_mezclan():
     tiempos._empezar(None, env)
     env.libro_tiempos["a"] = 1
     tiempos._empezar(None, env)
-    otro = SimpleNamespace(libro_tiempos={"b": 2, "c": 3})
+    otro = SimpleNamespace(libro_tiempos={"b": 2, "c": 3}, libro_con_semanas={"b": {}})
     tiempos._mezclar(None, env, {"b"}, otro)
-    assert env.libro_tiempos == {"a": 1, "b": 2}
+    assert env.libro_tiempos == {"a": 1, "b": 2} and env.libro_con_semanas == {"b": {}}
     tiempos._purgar(None, env, "a")
     assert env.libro_tiempos == {"b": 2}
+    assert tiempos._con_otros_tiempos(None, env) == ["b"]  # la tabla se hizo con otros
+    assert tiempos._con_otros_tiempos(None, env) == []
 
 
 # --- Didáctica ------------------------------------------------------------------------------------
@@ -1016,6 +1026,7 @@ def mapa_con(tmp_path: Path, *escritos: str) -> tuple[nodes.container, list]:
     env = SimpleNamespace(
         srcdir=tmp_path,
         docname="intro",
+        config={},
         found_docs=set(escritos),
         note_reread=lambda: anotado.append("otra vez"),
         note_dependency=anotado.append,
@@ -1032,7 +1043,7 @@ def test_el_mapa_enlaza_lo_escrito(tmp_path):
         "- parte: Una\n  capitulos:\n    4: [Cuatro, Idea cuatro]\n    5: [Cinco, Idea cinco]\n"
     )
     caja, anotado = mapa_con(tmp_path, "2-x/04-cuatro", "intro")
-    assert anotado == ["otra vez", str(tmp_path / "mapa.yml")]
+    assert anotado == [str(tmp_path / "mapa.yml"), str(tmp_path / "_toc.yml")]
     (tarjeta,) = caja.children
     assert caja["classes"] == ["mapa-libro"] and tarjeta["classes"] == ["tarjeta"]
     cuatro, cinco = tarjeta.findall(nodes.list_item)
@@ -1047,8 +1058,8 @@ def test_el_mapa_enlaza_lo_escrito(tmp_path):
 
 
 def test_una_pagina_lleva_una_copia_de_cada_guion_y_los_pesos_aparte(tmp_path):
-    from atento.explorers import softmax
-    from atento.explorers.adder import adder
+    from figuras.explorers import softmax
+    from figuras.explorers.adder import adder
 
     hechos = [adder(), adder("1 + 2"), softmax([[1.0, 2.0]], ["a", "b"], queries=["c"], d_k=4)]
     contexto = {

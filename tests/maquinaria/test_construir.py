@@ -10,6 +10,7 @@ import construir
 from capitulos import LIBRO, Capitulo
 from construir import avisos_de, indice_de_una, limpia_lo_anterior, orden_de_sphinx, publica
 from ejecutar import CapituloRoto
+from fallos import Fallo
 
 
 @pytest.fixture
@@ -20,12 +21,15 @@ def taller(tmp_path, monkeypatch):
         "HTML": "html",
         "OBRA": ".obra",
         "ESTADO": ".estado",
+        "SELLO": ".sello",
     }.items():
         monkeypatch.setattr(construir, nombre, tmp_path / ruta)
     monkeypatch.setattr(construir, "PAGINAS_SUELTAS", tmp_path / ".paginas")
     monkeypatch.setattr(construir, "tira_caches_viejas", lambda: None)
     monkeypatch.setattr(construir, "escribe_apendices", lambda: [])
     monkeypatch.setattr(construir, "ejecuta_pendientes", lambda lista, consola: [])
+    monkeypatch.setattr(construir, "incumplidas_de", lambda lista: {})
+    monkeypatch.setattr(construir, "sello", lambda: "de ahora")
     (tmp_path / "html").mkdir()
     (tmp_path / "html" / "index.html").write_text("viejo")
     return tmp_path
@@ -69,7 +73,12 @@ def test_el_libro_nuevo_sustituye_al_viejo(taller, consola, monkeypatch):
     direccion = construir.Libro().sitio
     assert portada == [(taller / "html", taller / "llevar", direccion, "en curso")]
     assert llamadas[1] == taller / ".obra" / "_build" / "html" / "cuadernos"
-    assert sorted(p.name for p in taller.iterdir()) == [".obra", "html"]
+    assert sorted(p.name for p in taller.iterdir()) == [
+        ".obra",
+        ".paginas.pickle",
+        ".sello",
+        "html",
+    ]
 
 
 @pytest.mark.parametrize(("codigo", "hace"), [(1, "index.html"), (0, None)])
@@ -86,13 +95,17 @@ def test_con_avisos_queda_el_libro_de_antes(taller, consola, monkeypatch, codigo
 
 
 def test_si_faltan_cuadernos_queda_el_libro_de_antes(taller, consola, monkeypatch):
-    finge_sphinx(monkeypatch, 0, hace="index.html")
-    monkeypatch.undo()
-    monkeypatch.setattr(construir, "corre", lambda *a, **k: 1)
-    with pytest.raises(SystemExit, match="faltan cuadernos"):
-        construir.cuadernos(taller)
-    monkeypatch.setattr(construir, "corre", lambda *a, **k: 0)
-    assert construir.cuadernos(taller) is None
+    vistas = []
+
+    def exporta(lista, libro, salida, memoria):
+        vistas.append((salida, memoria.da("a", lambda: len(vistas))))
+        return 1, ["04: no hay valor"] * (len(vistas) == 1)
+
+    monkeypatch.setattr(construir, "exporta", exporta)
+    with pytest.raises(SystemExit, match="faltan cuadernos.\n04: no hay valor"):
+        construir.cuadernos(taller / "x")
+    assert construir.cuadernos(taller / "x") is None
+    assert vistas == [(taller / "x", 0)] * 2  # lo que salió, salió: no se hace otra vez
 
 
 @pytest.mark.parametrize(
@@ -153,7 +166,7 @@ def test_se_publica_aligerado_y_con_avances_antes_de_quitar_el_de_antes(taller, 
     hechos = []
 
     def apunta(que):
-        def hace(carpeta):
+        def hace(carpeta, memoria):
             hechos.append((que, carpeta, (taller / "html" / "index.html").read_text()))
 
         return hace
@@ -166,6 +179,70 @@ def test_se_publica_aligerado_y_con_avances_antes_de_quitar_el_de_antes(taller, 
     nuevo = taller / "html.nuevo"
     assert hechos == [("aligera", nuevo, "viejo"), ("pon_avances", nuevo, "viejo")]
     assert (taller / "html" / "index.html").read_text() == "nuevo"
+
+
+def test_sin_cambios_no_se_llama_a_sphinx(taller, consola, monkeypatch):
+    llamadas = finge_sphinx(monkeypatch, 0, hace="index.html")
+    construir.libro_entero(None, consola)
+    hechas = len(llamadas)
+    construir.libro_entero(None, consola)
+    assert len(llamadas) == hechas > 0 and not (taller / ".estado").exists()
+    assert "Nada ha cambiado en las páginas" in consola.export_text()
+    monkeypatch.setattr(construir, "sello", lambda: "de después")
+    construir.libro_entero(None, consola)
+    assert len(llamadas) == 2 * hechas
+
+
+def test_si_algo_no_sale_la_siguiente_se_hace_entera(taller, consola, monkeypatch):
+    """Con avisos, o con una celda que falla, no queda sello que diga que el libro está al día."""
+    finge_sphinx(monkeypatch, 0, hace="index.html")
+    construir.libro_entero(None, consola)
+    assert (taller / ".sello").read_text() == "de ahora"
+    monkeypatch.setattr(construir, "sello", lambda: "de después")
+    finge_sphinx(monkeypatch, 1, "x.md: WARNING: uno", "index.html")
+    with pytest.raises(SystemExit, match="1 avisos"):
+        construir.libro_entero(None, consola)
+    assert not (taller / ".sello").exists()
+
+
+def test_el_sello_cambia_con_lo_escrito_lo_ejecutado_el_entorno_y_el_sitio(tmp_path, monkeypatch):
+    for ruta in ("book/a.md", "book/_build/x", "code/b.py", "c/executed/1/base.ipynb"):
+        (tmp_path / ruta).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / ruta).write_text("uno")
+    sitio = tmp_path / "book" / "_build" / "html"
+    for ruta in ("intro.html", "dos.html", "llevar/libro.pdf"):
+        (sitio / ruta).parent.mkdir(parents=True, exist_ok=True)
+        (sitio / ruta).write_text("uno")
+    capitulo = type("C", (), {"carpeta_de_cache": tmp_path / "c"})
+    for nombre, valor in {
+        "RAIZ": tmp_path,
+        "HTML": sitio,
+        "capitulos": lambda: [capitulo],
+        "commit_publicado": lambda carpeta: "",
+    }.items():
+        monkeypatch.setattr(construir, nombre, valor)
+    vistos = [construir.sello()]
+    for ruta in (
+        "book/_build/x",
+        "book/_build/html/intro.html",
+        "book/_build/html/llevar/libro.pdf",
+    ):
+        (tmp_path / ruta).write_text("otra cosa")
+        assert construir.sello() == vistos[0], ruta
+    for ruta in (
+        "book/a.md",
+        "code/b.py",
+        "code/nuevo.py",
+        "c/executed/1/base.ipynb",
+        "book/_build/html/dos.html",
+    ):
+        (tmp_path / ruta).write_text("otra cosa")
+        vistos.append(construir.sello())
+    (sitio / "dos.html").unlink()
+    vistos.append(construir.sello())
+    monkeypatch.setenv("LIBRO_DIRECCION", "https://p.org")
+    vistos.append(construir.sello())
+    assert len(set(vistos)) == len(vistos) == 8
 
 
 def test_cada_construccion_quita_las_caches_viejas(taller, consola, monkeypatch):
@@ -198,18 +275,53 @@ def test_sphinx_devuelve_su_estado_y_lo_que_dijo(tmp_path, consola):
     assert (codigo, dicho.strip()) == (3, "1 y")
 
 
-def test_una_celda_que_falla_lo_detiene_todo(taller, consola, monkeypatch):
-    def falla(lista, consola):
-        raise CapituloRoto("03: plantada [red]")
+FALLO = Fallo("03-x.md", 7, 12, 120, "assert x[red] == 1", "AssertionError")
 
+
+def falla(lista, consola):
+    raise CapituloRoto("03: plantada", [FALLO])
+
+
+def test_una_celda_que_falla_no_deja_sin_libro(taller, consola, monkeypatch):
+    """El libro se publica, y al final se dice dónde y la orden acaba mal."""
     monkeypatch.setattr(construir, "ejecuta_pendientes", falla)
+    monkeypatch.setattr(construir, "apunta", lambda *a: None)
     finge_sphinx(monkeypatch, 0, hace="index.html")
-    with pytest.raises(SystemExit, match="hay celdas que fallan"):
+    with pytest.raises(SystemExit, match="^Hay 1 páginas con una celda que falla"):
         construir.libro_entero(None, consola)
-    assert (
-        "03: plantada [red]" in consola.export_text()
-        and (taller / "html" / "index.html").read_text() == "viejo"
-    )
+    assert (taller / "html" / "index.html").read_text() == "nuevo"
+    assert not (taller / ".estado").exists()
+    _, dicho = consola.export_text().split("Para leerlo")
+    assert "03-x.md:120 (celda 7)\n    assert x[red] == 1\n    AssertionError\n" in dicho
+
+
+def test_una_pagina_suelta_que_falla_se_hace_igual(taller, consola, monkeypatch):
+    monkeypatch.setattr(construir, "ejecuta_pendientes", falla)
+    documento = CUATRO.ruta.relative_to(LIBRO).with_suffix(".html").as_posix()
+    finge_sphinx(monkeypatch, 0, hace=documento)
+    with pytest.raises(SystemExit, match="celda que falla"):
+        construir.pagina_suelta(CUATRO, consola)
+    dicho = consola.export_text()
+    assert dicho.index("La página está en") < dicho.index("03-x.md:120")
+
+
+@pytest.mark.parametrize(("estricto", "acaba_mal"), [("1", True), ("0", False)])
+def test_lo_que_no_se_cumple_aqui_se_cuenta_al_final(
+    taller, consola, monkeypatch, estricto, acaba_mal
+):
+    frases = {"14-x": ["Acierta más del 99 % [red]", "y > 1"]}
+    monkeypatch.setattr(construir, "incumplidas_de", lambda lista: frases)
+    monkeypatch.setattr(construir, "apunta", lambda *a: None)
+    monkeypatch.setenv("ATENTO_ESTRICTO", estricto)
+    finge_sphinx(monkeypatch, 0, hace="index.html")
+    if acaba_mal:
+        with pytest.raises(SystemExit, match="aquí se exige"):
+            construir.libro_entero(None, consola)
+    else:
+        construir.libro_entero(None, consola)
+    _, dicho = consola.export_text().split("Para leerlo")
+    assert "  14-x: Acierta más del 99 % [red]\n  14-x: y > 1\n" in dicho
+    assert (taller / "html" / "index.html").read_text() == "nuevo"
 
 
 def test_los_cuadernos_de_nbval_se_aprovechan(taller, consola, monkeypatch):
@@ -288,7 +400,7 @@ def test_sin_avisos_se_ensena_el_final_del_registro(taller, consola, monkeypatch
 
 def test_se_dice_lo_que_se_ha_ejecutado(taller, consola, monkeypatch):
     monkeypatch.setattr(construir, "ejecuta_pendientes", lambda lista, consola: lista)
-    construir.ejecuta_o_explica(["01-uno", "02-dos"], consola)
+    assert construir.ejecuta_y_sigue(["01-uno", "02-dos"], consola) == []
     assert consola.export_text() == "Ejecutados: 01-uno, 02-dos.\n"
 
 

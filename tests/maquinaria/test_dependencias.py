@@ -17,9 +17,11 @@ from packaging.utils import canonicalize_name
 
 from capitulos import RAIZ, capitulos
 
-PROPIOS = {"atento", "calificador"}
+PROPIOS = {"atento", "figuras", "calificador"}
 # Se necesitan sin importarlas: la razón de cada una.
 SIN_IMPORTAR = {"einops": "las respuestas de los ejercicios pueden usarla: la jaula la deja leer"}
+# Quien importa lo de un extra dice cómo se instala a quien no lo tiene.
+DE_UN_EXTRA = {"code/calificador/uso/conjunto.py": "conjunto"}
 
 
 def importados(codigo: str) -> set[str]:
@@ -43,10 +45,11 @@ def de_fuera(codigo: str) -> set[str]:
     return {canonicalize_name(d) for p in paquetes for d in traen.get(p, [p])}
 
 
-def declaradas() -> set[str]:
-    """Lo que el wheel pide al instalarse."""
+def declaradas(extra: str | None = None) -> set[str]:
+    """Lo que el wheel pide al instalarse o, si se da uno, lo que pide un extra."""
     proyecto = tomllib.loads((RAIZ / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return {canonicalize_name(Requirement(r).name) for r in proyecto["dependencies"]}
+    pide = proyecto["optional-dependencies"][extra] if extra else proyecto["dependencies"]
+    return {canonicalize_name(Requirement(r).name) for r in pide}
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +72,14 @@ def usadas() -> dict[str, list[str]]:
 
 
 def test_todo_lo_que_se_importa_se_instala(usadas):
-    faltan = {x: sitios[:3] for x, sitios in usadas.items() if x not in declaradas()}
+    de_extra = {(x, f) for f, extra in DE_UN_EXTRA.items() for x in declaradas(extra)}
+    faltan = {
+        x: sueltos[:3]
+        for x, sitios in usadas.items()
+        if x not in declaradas() and (sueltos := [s for s in sitios if (x, s) not in de_extra])
+    }
     assert len(usadas) > 10 and not faltan, f"no están en «dependencies»: {faltan}"
+    assert not [(x, f) for x, f in de_extra if f not in usadas.get(x, [])], "un extra sin uso"
 
 
 def test_todo_lo_que_se_instala_se_importa(usadas):

@@ -21,14 +21,16 @@ from rich.console import Console
 from test_herramientas import capitulo
 
 import ejecutar
+import fallos
 from capitulos import en_cache
 from ejecutar import CapituloRoto, ejecuta, ejecuta_pendientes, vuelca
 
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """Una caché de prueba para todos los capítulos."""
+    """Una caché de prueba para todos los capítulos, y otra para lo que falla."""
     ruta = tmp_path / "cache"
+    monkeypatch.setattr(fallos, "LIBRO", tmp_path / "libro")
     monkeypatch.setattr(ejecutar, "abre_cache", lambda capitulo: get_cache(str(ruta)))
     return get_cache(str(ruta))
 
@@ -53,14 +55,30 @@ def test_un_fallo_se_dice_y_lo_demas_se_guarda(tmp_path, cache, callada):
     with pytest.raises(CapituloRoto, match="ZeroDivisionError"):
         ejecuta_pendientes([malo, bueno], callada)
     assert en_cache(cache, bueno.cuaderno()) and not en_cache(cache, malo.cuaderno())
+    assert fallos.a_medias(malo) is not None
     assert ejecuta_pendientes([bueno], callada) == []
 
 
+def test_lo_que_fallo_se_intenta_otra_vez_y_se_olvida(tmp_path, cache, callada):
+    """Nunca pasa por bueno; y cuando sale, no queda nada de cuando fallaba."""
+    una = capitulo(tmp_path, f"assert open({str(tmp_path / 'dato')!r}).read() == 'sí'")
+    (tmp_path / "dato").write_text("no")
+    for _ in range(2):
+        with pytest.raises(CapituloRoto) as roto:
+            ejecuta_pendientes([una], callada)
+        assert [x.pagina for x in roto.value.fallos] == ["01-prueba.md"]
+    (tmp_path / "dato").write_text("sí")
+    assert fallos.a_medias(una) is not None
+    assert ejecuta_pendientes([una], callada) == ["01-prueba"]
+    assert fallos.a_medias(una) is None and en_cache(cache, una.cuaderno())
+
+
 def test_se_dicen_todos_los_fallos_y_lo_ejecutado(tmp_path, cache, callada):
-    with pytest.raises(CapituloRoto, match="(?s)(uno|dos).*(uno|dos)"):
+    with pytest.raises(CapituloRoto, match="(?s)(uno|dos).*(uno|dos)") as roto:
         ejecuta_pendientes(
             dos(tmp_path, "raise ValueError('uno')", "raise KeyError('dos')"), callada
         )
+    assert sorted(x.error for x in roto.value.fallos) == ["KeyError: 'dos'", "ValueError: uno"]
     (tmp_path / "otro").mkdir()
     assert ejecuta_pendientes([capitulo(tmp_path / "otro", "print(2)")], callada) == ["01-prueba"]
 

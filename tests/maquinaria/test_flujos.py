@@ -186,6 +186,18 @@ def test_cada_semana_se_prueba_en_limpio_con_otros_python_y_como_en_otros_proces
     }
 
 
+def test_cada_semana_se_prueba_en_linux_con_arm_y_en_macos():
+    """La primera orden del README, y después los capítulos y la biblioteca con ese procesador."""
+    trabajo = leido(RAIZ / ".github/workflows/semanal.yml")["jobs"]["maquina"]
+    assert trabajo["runs-on"] == "${{ matrix.maquina }}" and not trabajo["strategy"]["fail-fast"]
+    maquinas = [c["maquina"] for c in trabajo["strategy"]["matrix"]["include"]]
+    assert maquinas == ["ubuntu-24.04-arm", "macos-15"]
+    hace = [p for p in trabajo["steps"] if "run" in p]
+    assert [p["run"] for p in hace] == ["make libro", "make procesadores SOLO=este"]
+    assert not any({"if", "continue-on-error"} & p.keys() for p in hace)
+    assert procesadores.ESTE == "este" and procesadores.ESTE not in procesadores.PROCESADORES
+
+
 @pytest.mark.parametrize("procesador", ["", "MKL_CBWR=COMPATIBLE"])
 def test_la_orden_semanal_pone_la_variable_y_ejecuta_las_pruebas(tmp_path, procesador):
     """El guion del flujo, con otro «.ci/run» que dice lo que ve."""

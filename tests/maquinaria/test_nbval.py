@@ -2,6 +2,7 @@
 
 import functools
 import importlib.util
+import json
 import os
 import shutil
 import signal
@@ -13,6 +14,8 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+import fallos
 
 REFERENCIAS = Path(__file__).resolve().parents[1] / "referencias"
 
@@ -183,6 +186,24 @@ def test_lo_entrenado_se_parece_y_lo_demas_es_igual(tmp_path, dispositivo):
     )
 
 
+NO_LLEGA = """\
+from figuras import notebook
+with notebook.on_this_machine():
+    assert 0.5 > 0.99
+print(1)"""
+
+
+@pytest.mark.parametrize(("estricto", "pasa"), [("1", False), ("0", True)])
+def test_lo_que_no_se_cumple_aqui_falla_si_se_exige(tmp_path, monkeypatch, estricto, pasa):
+    """Al publicar no se exige: la página lo dirá, porque va en lo ejecutado."""
+    monkeypatch.setenv("ATENTO_ESTRICTO", estricto)
+    proceso = ejecuta_nbval(tmp_path, celda(NO_LLEGA, "1\n", ["entrenado"]))
+    assert (proceso.returncode == 0) == pasa, proceso.stdout
+    if pasa:
+        ejecutado = nbformat.read(tmp_path / "hechos" / "01-prueba.ipynb", as_version=4)
+        assert fallos.incumplidas(ejecutado) == ["0.5 > 0.99"]
+
+
 @pytest.mark.parametrize(
     ("dispositivo", "pasa"), [("cpu", False), ("cuda", True), ("cuda:1", True)]
 )
@@ -225,3 +246,109 @@ def test_tambien_se_corta_si_sigint_llega_sin_atender(tmp_path):
     )
     assert proceso.returncode == 1
     assert "Timeout" in proceso.stdout
+
+
+# --- Con las ejecuciones sacudidas de «make temblor» ----------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def nbval():
+    """La configuración de nbval, como módulo."""
+    lugar = importlib.util.spec_from_file_location("de_nbval", REFERENCIAS / "conftest.py")
+    modulo = importlib.util.module_from_spec(lugar)
+    lugar.loader.exec_module(modulo)
+    return modulo
+
+
+@pytest.mark.parametrize(
+    ("dicho", "aciertos", "pasa"),
+    [(70, [20, 90], True), (34, [34, 34], False)],
+    ids=["lo-que-baila", "fuera-y-al-15-cabía"],
+)
+def test_lo_que_se_admite_sale_de_las_ejecuciones_sacudidas(tmp_path, nbval, dicho, aciertos, pasa):
+    """La referencia dice ``dicho``, y aquí sale un 38 %."""
+    numeros = [aciertos, [12_345, 12_345], [0.012, 0.012]]
+    (tmp_path / "temblor").mkdir()
+    sacudida = {"cells": [{"code": nbval.marca(ACIERTO), "numbers": numeros}]}
+    (tmp_path / "temblor" / "01-prueba.json").write_text(json.dumps(sacudida), encoding="utf-8")
+    carpeta = tmp_path / "referencias"
+    carpeta.mkdir()
+    dice = ACIERTO.removeprefix("print('").removesuffix("')").replace("38", str(dicho))
+    proceso = ejecuta_nbval(carpeta, celda(ACIERTO, f"{dice}\n", ["entrenado"]))
+    assert (proceso.returncode == 0) == pasa, proceso.stdout
+
+
+def item_de(nbval, monkeypatch, tmp_path, codigo, dispositivo="cpu"):
+    """Lo que admite una celda de la que las ejecuciones sacudidas dieron entre 36 y 38."""
+    sacudida = {"cells": [{"code": nbval.marca("x"), "numbers": [[36, 38]]}]}
+    (tmp_path / "01-a.json").write_text(json.dumps(sacudida), encoding="utf-8")
+    monkeypatch.setattr(nbval, "RESUMENES", tmp_path)
+    monkeypatch.setenv("ATENTO_DEVICE", dispositivo)
+    item = SimpleNamespace(
+        parent=SimpleNamespace(path=Path("01-a.ipynb")), cell=celda(codigo, "acierta el 37 %\n")
+    )
+    return nbval.lo_que_admite(item)
+
+
+@pytest.mark.parametrize(
+    ("dispositivo", "cabe", "no_cabe"),
+    [("cpu", (33, 41), (32, 42)), ("cuda:0", (31, 43), (30, 44))],
+)
+def test_se_admite_su_anchura_a_cada_lado_y_en_una_gpu_dos(
+    nbval, monkeypatch, tmp_path, dispositivo, cabe, no_cabe
+):
+    admite = item_de(nbval, monkeypatch, tmp_path, "x", dispositivo)
+    assert [admite(0, str(n), "37") for n in (*cabe, *no_cabe)] == [True, True, False, False]
+
+
+def test_si_el_codigo_es_otro_vale_la_tolerancia_de_siempre(nbval, monkeypatch, tmp_path):
+    admite = item_de(nbval, monkeypatch, tmp_path, "y")
+    assert [admite(0, n, "37") for n in ("42", "50")] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("escrito", "valor", "unidad"),
+    [
+        ("0.36", 0.36, 0.01),
+        ("−12\u202f345", -12_345, 1),
+        ("1.5e-05", 1.5e-5, 1e-6),
+        ("3e4", 3e4, 1e4),
+    ],
+)
+def test_lo_que_vale_un_numero_y_su_ultima_cifra(nbval, escrito, valor, unidad):
+    assert nbval.valor(escrito) == valor
+    assert nbval.ultima_cifra(escrito) == pytest.approx(unidad)
+    assert nbval.numeros([{"text": f"da {escrito}."}]) == [escrito]
+
+
+def test_cada_numero_se_compara_con_el_suyo(nbval):
+    """También si una salida del medio no se puede comparar, o hay huellas con cifras."""
+    vistos = []
+
+    def admite(i, nuevo, guardado):
+        vistos.append((i, nuevo, guardado))
+        return True
+
+    guardadas = [
+        {"text": "1 y 2"},
+        {"data": {"text/plain": "3 [huella 1234]", "text/html": "9", "text/latex": "4"}},
+        {"text": "5 6"},
+        {"text": "7"},
+    ]
+    nuevas = [
+        {"text": "10 y 20"},
+        {"data": {"text/plain": "30 [huella 5678]", "text/latex": "40"}},
+        {"text": "50"},
+        {"text": "70"},
+    ]
+    dadas = nbval.parecidas(nuevas, guardadas, admite)
+    # Los tipos de una salida van por orden alfabético: «text/latex» antes que «text/plain».
+    assert vistos == [
+        (0, "10", "1"),
+        (1, "20", "2"),
+        (2, "40", "4"),
+        (3, "30", "3"),
+        (6, "70", "7"),
+    ]
+    assert nbval.textos(dadas) == ["1 y 2", "4", "3 [huella 1234]", "50", "7"]
+    assert nbval.numeros(guardadas) == ["1", "2", "4", "3", "5", "6", "7"]

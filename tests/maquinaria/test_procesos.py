@@ -325,10 +325,10 @@ def test_make_prueba_acaba_mal_si_algo_falla(monkeypatch, fallos, estado):
     assert list(vistos["ordenes"]) == list(prueba.pasos("", []))
 
 
-def test_los_pasos_son_los_que_dice_contribuir():
+def test_los_pasos_son_los_que_dice_mantener():
     pasos = prueba.pasos("x", [])
-    contribuir = (prueba.RAIZ / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    tabla = contribuir.partition("## Qué comprueba `make prueba`")[2].partition("\n## ")[0]
+    mantener = (prueba.RAIZ / "MANTENER.md").read_text(encoding="utf-8")
+    tabla = mantener.partition("## Qué comprueba `make prueba`")[2].partition("\n## ")[0]
     assert list(pasos) == re.findall(r"^\| ([^|]+) \|", tabla, re.MULTILINE)[2:]
     assert prueba.AL_LADO == ("libro",) and list(pasos)[2] == "libro"
     nbval = pasos["capítulos (nbval)"]
@@ -350,6 +350,16 @@ def test_los_pasos_son_los_que_dice_contribuir():
     )
     assert celda == LIMITE_CELDA < prueba_entera - 60
     assert "4" not in prueba.HILOS.values() and prueba.HILOS["OMP_NUM_THREADS"] == "1"
+
+
+@pytest.mark.parametrize(("puesto", "llega"), [(None, "1"), ("0", "0")])
+def test_se_exige_lo_entrenado_salvo_que_se_diga(monkeypatch, puesto, llega):
+    monkeypatch.delenv("ATENTO_ESTRICTO", raising=False)
+    if puesto:
+        monkeypatch.setenv("ATENTO_ESTRICTO", puesto)
+    codigo = f"import os; assert os.environ['ATENTO_ESTRICTO'] == {llega!r}"
+    orden = {"uno": [sys.executable, "-c", codigo]}
+    assert prueba.ejecuta(orden, Console(quiet=True)) == []
 
 
 def test_los_ficheros_largos_existen():
@@ -420,7 +430,13 @@ def test_otros_procesadores_repiten_capitulos_y_biblioteca():
 
 @pytest.mark.parametrize(
     ("argumentos", "fallan", "estado"),
-    [([], (), 0), ([], ("compatible",), 1), ([], ("avx2",), 1), (["--solo", "avx2"], (), 0)],
+    [
+        ([], (), 0),
+        ([], ("compatible",), 1),
+        ([], ("avx2",), 1),
+        (["--solo", "avx2"], (), 0),
+        (["--solo", "este"], ("este",), 1),
+    ],
 )
 def test_make_procesadores_pasa_por_todos_y_acaba_mal_si_uno_falla(
     monkeypatch, argumentos, fallan, estado
@@ -438,7 +454,8 @@ def test_make_procesadores_pasa_por_todos_y_acaba_mal_si_uno_falla(
         procesadores.main()
     pedidos = argumentos[1:] or ["avx2", "compatible"]
     assert fin.value.code == estado
-    assert vistos == [(n, procesadores.pasos_de(n), procesadores.PROCESADORES[n]) for n in pedidos]
+    fingido = {"este": {}, **procesadores.PROCESADORES}
+    assert vistos == [(n, procesadores.pasos_de(n), fingido[n]) for n in pedidos]
 
 
 def test_make_con_ctrl_c_acaba_sin_traza(tmp_path):

@@ -14,10 +14,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from atento import trained
 from capitulos import RAIZ
 
 CARPETA = RAIZ / "tools" / "semillas"
-GUARDADAS = RAIZ / "code" / "atento" / "datos"
+GUARDADAS = RAIZ / "code" / "figuras" / "datos"
 
 
 @pytest.fixture
@@ -37,6 +38,7 @@ def modulo(monkeypatch):
 def orden(tmp_path, monkeypatch, modulo):
     """La orden, con dos capítulos de mentira que tardan nada, y dónde escribe."""
     monkeypatch.setattr(modulo, "DATOS", tmp_path / "nueva" / "datos")
+    monkeypatch.setattr(modulo, "MODELOS", modulo.DATOS)
     monkeypatch.setattr(modulo, "CHAPTERS", ["03", "04"])
     monkeypatch.setattr(modulo.torch, "set_num_threads", lambda n: hilos.append(n))
     hilos = []
@@ -44,12 +46,13 @@ def orden(tmp_path, monkeypatch, modulo):
         capitulo = SimpleNamespace(chapter=lambda clave=clave: {"runs": [f"ñ{clave}"]})
         monkeypatch.setitem(sys.modules, f"cap{clave}", capitulo)
 
-    def hace(*argumentos):
+    def hace(*argumentos, leer=True):
         monkeypatch.setattr(sys, "argv", ["semillas", *argumentos])
         modulo.main()
         assert hilos == [1]
         hilos.clear()
-        return {p.name: p.read_text("utf-8") for p in sorted(modulo.DATOS.iterdir())}
+        escritos = sorted(modulo.DATOS.iterdir())
+        return {p.name: p.read_text("utf-8") for p in escritos} if leer else escritos
 
     return hace
 
@@ -73,15 +76,81 @@ def test_se_escribe_cada_capitulo_pedido_con_su_procedencia(orden, capsys, argum
     assert re.search(rf"Capítulo {claves[-1]}\n  escrito semillas-{claves[-1]}.json en 0 s", dicho)
 
 
-def test_el_procesador_se_dice_como_lo_llama_el_sistema(tmp_path, modulo, monkeypatch):
-    info = tmp_path / "cpuinfo"
-    monkeypatch.setattr(modulo, "Path", lambda ruta: info)
-    llamado = iter(["arm", ""])
-    monkeypatch.setattr(modulo.platform, "processor", lambda: next(llamado))
-    monkeypatch.setattr(modulo.platform, "machine", lambda: "aarch64")
-    assert [modulo._processor(), modulo._processor()] == ["arm", "aarch64"]
-    info.write_text("processor\t: 0\nmodel name\t: Uno: a 2 GHz\nmodel name\t: Dos\n", "utf-8")
-    assert modulo._processor() == "Uno: a 2 GHz"
+@pytest.fixture
+def modelos(monkeypatch, orden):
+    """El capítulo 4, con dos modelos de mentira; devuelve los que se han entrenado."""
+    hechos = []
+
+    def entrena(nombre, redondea=trained.rounded, **ficha):
+        def hace():
+            hechos.append(nombre)
+            torch.manual_seed(len(nombre))
+            return redondea(torch.nn.Linear(3, 2)), ficha
+
+        return hace
+
+    ficha = {"recipe": {"pasos": 2}, "seed": 1, "marks": {"bien": 0.5}}
+    capitulo = sys.modules["cap04"]
+    capitulo.PESOS = {
+        "copia": entrena("copia", **ficha),
+        "suma": entrena("suma", **ficha),
+        "a medias": entrena("a medias", recipe={}, seed=0),
+        "sin redondear": entrena("sin redondear", lambda modelo: modelo, **ficha),
+    }
+    return hechos
+
+
+BUENOS = ("copia", "suma")
+
+
+@pytest.mark.parametrize(
+    ("argumentos", "entrenados", "escritos"),
+    [
+        (["4"], BUENOS, ["pesos-copia-04", "pesos-suma-04", "semillas-04"]),
+        (["--pesos"], BUENOS, ["pesos-copia-04", "pesos-suma-04"]),
+        (["4", "--pesos", "suma"], ("suma",), ["pesos-suma-04"]),
+        (["3", "--pesos"], (), []),
+    ],
+)
+def test_los_modelos_se_guardan_con_su_ficha(
+    modulo, orden, modelos, argumentos, entrenados, escritos, monkeypatch
+):
+    for malo in ("a medias", "sin redondear"):
+        del sys.modules["cap04"].PESOS[malo]
+    hechos = orden(*argumentos, leer=False)
+    assert [p.stem for p in hechos] == escritos and modelos == list(entrenados)
+    monkeypatch.setattr(trained, "_FOLDER", modulo.DATOS)
+    for nombre in entrenados:
+        ficha = trained.card(f"{nombre}-04")
+        assert ficha["recipe"] == {"pasos": 2} and ficha["marks"] == {"bien": 0.5}
+        assert ficha["command"] == f"python tools/semillas 04 --pesos {nombre}"
+        assert ficha["machine"]["processor"] and ficha["versions"]["torch"] == torch.__version__
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", ficha["date"])
+        torch.manual_seed(len(nombre))
+        igual = trained.rounded(torch.nn.Linear(3, 2))
+        puesto = trained.fill(torch.nn.Linear(3, 2), f"{nombre}-04")
+        assert torch.equal(igual.weight, puesto.weight)
+
+
+@pytest.mark.parametrize(
+    ("argumentos", "dice"),
+    [
+        (["4", "--pesos", "otro"], "no tiene el modelo «otro»; los que hay: copia, suma"),
+        (["3", "--pesos", "copia"], "cap03.py no tiene el modelo «copia»; los que hay: ninguno"),
+        (["4", "--pesos", "a medias"], "a medias: a su ficha le falta marks"),
+        (["4", "--pesos", "sin redondear"], "hay que redondear sus pesos con trained.rounded"),
+    ],
+)
+def test_un_modelo_que_no_vale_no_se_guarda(modulo, orden, modelos, argumentos, dice):
+    with pytest.raises(SystemExit, match=dice):
+        orden(*argumentos)
+    assert not list(modulo.DATOS.iterdir())
+
+
+def test_el_nombre_de_un_modelo_pide_un_solo_capitulo(orden, modelos, capsys):
+    with pytest.raises(SystemExit):
+        orden("3", "4", "--pesos", "copia")
+    assert "se dice un solo capítulo" in capsys.readouterr().err and not modelos
 
 
 def test_un_capitulo_sin_ejecuciones_se_dice_antes_de_empezar(orden, capsys):

@@ -91,14 +91,6 @@ def test_del_millon_falla_la_de_la_ficha(modelo):
 # --- La elección y la ficha -----------------------------------------------------------------------
 
 
-def test_los_pesos_se_redondean_a_16_bits():
-    modelo = torch.nn.Linear(3, 2)
-    antes = [peso.clone() for peso in modelo.parameters()]
-    assert sumador.en_16_bits(modelo) is modelo
-    for peso, era in zip(modelo.parameters(), antes, strict=True):
-        assert torch.equal(peso, era.half().float()) and not torch.equal(peso, era)
-
-
 @pytest.mark.parametrize(
     ("bien", "gana"), [((5, 9, 7), 1), ((8, 8, 8), 0), ((3, 8, 8), 1), ((1, 2, 3), 2)]
 )
@@ -117,7 +109,7 @@ def test_se_elige_la_que_mas_acierta_y_entre_iguales_la_primera(monkeypatch, bie
         return modelo.n
 
     monkeypatch.setattr(sumador, "train_14", lambda receta, semilla: (modelos[semilla], semilla))
-    monkeypatch.setattr(sumador, "en_16_bits", redondea)
+    monkeypatch.setattr(sumador.trained, "rounded", redondea)
     monkeypatch.setattr(sumador, "aciertos", acierta)
     monkeypatch.setattr(sumador, "ELIGEN", 50)
     consola = Console(record=True, width=200, file=io.StringIO())
@@ -135,7 +127,7 @@ def test_se_elige_con_sumas_que_no_sortea_ninguna_de_las_que_compiten(monkeypatc
         sumador.addition, "generate", lambda n, semilla: semillas.append((n, semilla)) or [None]
     )
     monkeypatch.setattr(sumador, "train_14", lambda receta, semilla: (semilla, 1.0))
-    monkeypatch.setattr(sumador, "en_16_bits", lambda modelo: modelo)
+    monkeypatch.setattr(sumador.trained, "rounded", lambda modelo: modelo)
     monkeypatch.setattr(sumador, "aciertos", lambda modelo, sumas: 1)
     sumador.elegido(CALLADA)
     ((cuantas, semilla),) = semillas

@@ -209,9 +209,8 @@ def test_el_pdf_recupera_los_espacios_de_los_marcadores():
     assert hecho.metadata.title == "Libro" and hecho.root_object["/Lang"] == "es"
 
 
-def test_el_paquete_deja_fuera_lo_que_no_se_usa(sitio, tmp_path_factory):
-    os.utime(sitio / "dos.html", (0, 0))  # de antes de 1980, que un .zip no sabe decir
-    os.utime(sitio / "intro.html", (1_700_000_000, 1_700_000_000))
+def test_el_paquete_deja_fuera_lo_que_no_se_usa(sitio, tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")  # de antes de 1980, que un .zip no sabe decir
     for sobra in ("objects.inv", "a/x.css.map", "llevar/libro.pdf", "a/webpack-macros.html"):
         (sitio / sobra).parent.mkdir(exist_ok=True)
         (sitio / sobra).write_text("x", "utf-8")
@@ -224,11 +223,16 @@ def test_el_paquete_deja_fuera_lo_que_no_se_usa(sitio, tmp_path_factory):
             "libro/intro.html",
         ]
         datos = {dato.filename: dato for dato in paquete.infolist()}
-        assert datos["libro/dos.html"].date_time == (1980, 1, 1, 0, 0, 0)
-        assert datos["libro/intro.html"].date_time == (2023, 11, 14, 22, 13, 20)
+        assert {dato.date_time for dato in datos.values()} == {(1980, 1, 1, 0, 0, 0)}
         assert {dato.external_attr >> 16 for dato in datos.values()} == {0o644}
         assert {dato.compress_type for dato in datos.values()} == {zipfile.ZIP_DEFLATED}
         assert paquete.read("libro/dos.html") == (sitio / "dos.html").read_bytes()
+    antes = salida.read_bytes()
+    os.utime(sitio / "dos.html", (1_700_000_000, 1_700_000_000))
+    assert empaqueta(sitio, salida).read_bytes() == antes  # de lo mismo sale lo mismo
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    with zipfile.ZipFile(empaqueta(sitio, salida)) as paquete:
+        assert {d.date_time for d in paquete.infolist()} == {(2023, 11, 14, 22, 13, 20)}
 
 
 # --- El EPUB --------------------------------------------------------------------------------------
@@ -477,7 +481,8 @@ def test_la_orden_dice_donde_queda_y_cuanto_ocupa(sitio, tmp_path, monkeypatch, 
 
 
 def test_lo_que_ocupa_se_dice_en_mebibytes(sitio, tmp_path, monkeypatch, capsys):
-    hecho = tmp_path / "hecho.pdf"
+    hecho = tmp_path / "fuera" / f"{portada.NOMBRE}.pdf"
+    hecho.parent.mkdir()
     hecho.write_bytes(bytes(5 * 2**19))
     monkeypatch.setattr(llevar, "Libro", lambda: SimpleNamespace(sitio="https://p.org"))
     monkeypatch.setattr(llevar, "haz", lambda *a: hecho)
@@ -502,13 +507,80 @@ def test_la_portada_lleva_a_lo_que_esta_al_lado(tmp_path, monkeypatch):
     monkeypatch.setenv("LIBRO_DIRECCION", "https://p.org")
     portada.apunta(sitio, carpeta, "https://p.org")
     assert (sitio / "intro.html").read_text("utf-8") == original
+    # Lo que se publica lleva dentro aquello a lo que enlaza.
+    colocado = sitio / "llevar" / f"{portada.NOMBRE}.pdf"
+    assert colocado.read_bytes() == b"%PDF" and len(list(colocado.parent.iterdir())) == 1
+    colocado.unlink()
     monkeypatch.delenv("LIBRO_DIRECCION")
     for _ in range(2):
         portada.apunta(sitio, carpeta, "https://p.org")
         con = (sitio / "intro.html").read_text("utf-8")
-        assert con == original.replace(f"{fuera}.pdf", f"../llevar/{portada.NOMBRE}.pdf")
+        assert con == original.replace(f"{fuera}.pdf", f"llevar/{portada.NOMBRE}.pdf")
+        assert colocado.read_bytes() == b"%PDF"
+    (carpeta / f"{portada.NOMBRE}.pdf").unlink()
+    (carpeta / f"{portada.NOMBRE}.pdf").write_bytes(b"%PDF otra vez")
+    portada.apunta(sitio, carpeta, "https://p.org")
+    assert colocado.read_bytes() == b"%PDF otra vez"
     portada.apunta(sitio, None, "https://p.org/")
     assert (sitio / "intro.html").read_text("utf-8") == original
+
+
+def test_donde_no_se_enlazan_ficheros_se_copian(tmp_path, monkeypatch):
+    def no_sabe(*_):
+        raise OSError("otro disco")
+
+    monkeypatch.setattr(portada.os, "link", no_sabe)
+    sitio, carpeta = tmp_path / "html", tmp_path / "llevar"
+    for ruta in (sitio, carpeta):
+        ruta.mkdir()
+    (carpeta / f"{portada.NOMBRE}.zip").write_bytes(b"zip")
+    assert portada.coloca(sitio, carpeta) == {"zip"}
+    assert (sitio / "llevar" / f"{portada.NOMBRE}.zip").read_bytes() == b"zip"
+
+
+@pytest.mark.parametrize(
+    "orden", [("epub", "pdf", "paquete"), ("paquete", "pdf", "epub"), ("pdf", "paquete", "epub")]
+)
+def test_en_cualquier_orden_salen_los_mismos_tres_y_una_sola_vez(
+    sitio, tmp_path, monkeypatch, orden
+):
+    """Y los enlaces de la portada llegan, dentro del sitio."""
+    monkeypatch.delenv("LIBRO_DIRECCION", raising=False)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    monkeypatch.setattr(llevar, "Libro", lambda: SimpleNamespace(sitio="https://p.org"))
+    hechos = []
+    for que, modulo in (("epub", tomo_epub), ("pdf", tomo_pdf)):
+
+        def escribe(tomo, salida, que=que):
+            hechos.append(que)
+            salida.parent.mkdir(parents=True, exist_ok=True)
+            salida.write_text(f"{que} de {[p.titulo for p in tomo.paginas]}")
+            return salida
+
+        monkeypatch.setattr(modulo, "escribe", escribe)
+    texto = (sitio / "intro.html").read_text("utf-8")
+    todos = "".join(renglon(que) for que in ("pdf", "epub", "zip"))
+    (sitio / "intro.html").write_text(texto.replace("</article>", f"{todos}</article>"), "utf-8")
+
+    def todo() -> dict[str, bytes]:
+        for que in orden:
+            argumentos = [que, "--sitio", str(sitio), "--salida", str(tmp_path / "llevar")]
+            monkeypatch.setattr(sys, "argv", ["llevar.py", *argumentos])
+            llevar.main()
+        return {p.suffix: p.read_bytes() for p in (tmp_path / "llevar").glob("el-*")}
+
+    uno = todo()
+    dentro_del_zip = dentro(tmp_path / "llevar")
+    assert set(uno) == {".pdf", ".epub", ".zip"} and sorted(hechos) == ["epub", "pdf"]
+    assert all(f'href="llevar/{portada.NOMBRE}.{x}"' in dentro_del_zip for x in ("pdf", "epub"))
+    assert todo() == uno and sorted(hechos) == ["epub", "pdf"]  # nada que hacer
+    enlaces = re.findall(r'href="(llevar/[^"]*)"', (sitio / "intro.html").read_text("utf-8"))
+    assert len(enlaces) == 3 and all((sitio / x).is_file() for x in enlaces)
+    (sitio / "dos.html").write_text(
+        (sitio / "dos.html").read_text("utf-8").replace("Dos", "Tres"), "utf-8"
+    )
+    otro = todo()
+    assert all(otro[x] != uno[x] for x in uno) and len(hechos) == 4
 
 
 def test_la_orden_enlaza_la_portada_y_el_paquete_no_lleva_el_enlace_de_aqui(
@@ -541,21 +613,22 @@ def renglon(que, direccion="https://p.org/llevar"):
 
 
 @pytest.mark.parametrize("publicada", ["", "https://p.org"])
-def test_el_zip_lleva_el_pdf_y_el_epub_que_no_son_anteriores_a_las_paginas(
+def test_el_zip_lleva_el_pdf_y_el_epub_que_son_de_estas_paginas(
     sitio, tmp_path, monkeypatch, publicada
 ):
     """Y la portada de dentro lleva a ellos; a los demás, solo si están publicados."""
     carpeta = tmp_path / "llevar"
     carpeta.mkdir()
     monkeypatch.setenv("LIBRO_DIRECCION", publicada)
-    for pagina in sitio.rglob("*.html"):
-        os.utime(pagina, (1_700_000_000, 1_700_000_000))
     todos = {que: renglon(que) for que in ("pdf", "epub", "zip")}
     (sitio / "intro.html").write_text("<ul>" + "".join(todos.values()) + "</ul>", "utf-8")
-    for que, fecha in (("pdf", 1_700_000_000), ("epub", 1_699_999_999)):  # el segundo, viejo
-        hecho = carpeta / f"{portada.NOMBRE}.{que}"
-        hecho.write_text(f"el {que}", "utf-8")
-        os.utime(hecho, (fecha, fecha))
+    for que in ("epub", "pdf"):
+        (carpeta / f"{portada.NOMBRE}.{que}").write_text(f"el {que}", "utf-8")
+        portada.sella(que, sitio, carpeta)
+        if que == "epub":  # lo que se hizo antes de cambiar una página ya no es de estas
+            pagina = sitio / "dos.html"
+            pagina.write_text(pagina.read_text("utf-8") + "<!-- otra -->", "utf-8")
+            os.utime(pagina, (0, 0))  # la fecha no cuenta
     empaqueta(sitio, carpeta / f"{portada.NOMBRE}.zip")
     epub = todos["epub"] if publicada else ""
     esta = "<li><p>zip: es esta.</p></li>\n"

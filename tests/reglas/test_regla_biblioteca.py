@@ -14,10 +14,10 @@ from myst import RAIZ, informe, relativa
 
 CODIGO = RAIZ / "code"
 PISOS = {
-    1: ["calls", "numbers", "device", "rng", "shapes", "checks", "plots", "stored"],
-    2: ["masks", "positions", "layers", "similarity", "cache", "notebook"],
+    1: ["numbers", "device", "rng", "shapes", "checks"],
+    2: ["masks", "positions", "layers", "similarity", "cache"],
     3: ["attention"],
-    4: ["blocks"],
+    4: ["blocks", "watching"],
     5: [
         "decoding",
         "training",
@@ -32,10 +32,13 @@ PISOS = {
     ],
     6: ["models"],
     7: ["tasks", "adaptation", "interpret"],
-    8: ["trained", "diagrams"],
-    9: ["explorers"],  # el mapa se dibuja con diagrams
+    8: ["trained"],
 }
-PISO = {nombre: piso for piso, nombres in PISOS.items() for nombre in nombres}
+DIBUJO = {  # el otro paquete, que importa de atento y del que atento no importa nada
+    1: ["stored", "plots", "errors"],
+    2: ["notebook", "diagrams"],
+    3: ["explorers"],  # el mapa se dibuja con diagrams
+}
 CIMIENTOS = PISOS[1]  # en el primer piso, cada uno puede usar los que van antes que él
 # Los módulos de un paquete pueden usarse entre sí, sin círculos.
 PAQUETES = {
@@ -98,29 +101,31 @@ def importados(
         )
 
 
-def faltas_de_pisos(fuentes: dict[str, str]) -> list[str]:
-    """Importaciones de ``atento`` que no van hacia abajo. ``fuentes``: módulo → código."""
-    faltas = []
+def faltas_de_pisos(
+    fuentes: dict[str, str], paquete: str = "atento", pisos: dict[int, list[str]] = PISOS
+) -> list[str]:
+    """Importaciones de un paquete que no van hacia abajo. ``fuentes``: módulo → código."""
+    faltas, piso = [], {nombre: n for n, nombres in pisos.items() for nombre in nombres}
     grafo: dict[str, set[str]] = {}
     for modulo, texto in fuentes.items():
         if modulo == "":
             continue
         cima = modulo.split(".")[0]
-        if cima not in PISO:
+        if cima not in piso:
             faltas.append(f"{modulo}: no tiene piso; añádase al diseño y a PISOS")
             continue
         for linea, otro in importados(
-            ast.parse(texto), "atento", f"atento.{modulo}", modulo in PAQUETES
+            ast.parse(texto), paquete, f"{paquete}.{modulo}", modulo in PAQUETES
         ):
             cima_otro = otro.split(".")[0]
             if cima_otro == cima and cima in PAQUETES:
                 grafo.setdefault(modulo, set()).add(_hermano(otro, fuentes))
             elif {cima, cima_otro} <= set(CIMIENTOS):
                 if CIMIENTOS.index(cima_otro) > CIMIENTOS.index(cima):
-                    faltas.append(f"{modulo}:{linea}: importa atento.{otro}, que va después")
-            elif PISO.get(cima_otro, 9) >= PISO[cima]:
+                    faltas.append(f"{modulo}:{linea}: importa {paquete}.{otro}, que va después")
+            elif piso.get(cima_otro, 9) >= piso[cima]:
                 faltas.append(
-                    f"{modulo}:{linea}: importa atento.{otro}, que no está en un piso inferior"
+                    f"{modulo}:{linea}: importa {paquete}.{otro}, que no está en un piso inferior"
                 )
             elif cima == "tasks" and cima_otro == "models":
                 faltas.append(f"{modulo}:{linea}: tasks no importa models")
@@ -164,9 +169,11 @@ def faltas_de_paquetes(codigo: Path) -> list[str]:
         propio = ".".join(nombre.with_suffix("").parts)
         if nombre.parts[0] == "atento":
             faltas += [
-                f"{nombre}:{n}: atento no importa el calificador"
-                for n, _ in importados(arbol, "calificador", propio)
+                f"{nombre}:{n}: atento no importa {otro}"
+                for otro in ("calificador", "figuras")
+                for n, _ in importados(arbol, otro, propio)
             ]
+        if nombre.parts[0] in ("atento", "figuras"):
             continue
         if "ejercicios" not in nombre.parts:
             faltas += [
@@ -393,29 +400,18 @@ def faltas_de_espejo(modulos_: dict[str, Path], pruebas: Path) -> list[str]:
     return faltas
 
 
-def faltas_de_llamadas(fuentes: dict[str, str]) -> list[str]:
-    """Un módulo con algo público termina poniendo en español las llamadas que no salen bien."""
-    faltas = []
-    for modulo, texto in fuentes.items():
-        cuerpo = ast.parse(texto).body
-        publico = any(
-            isinstance(x, ast.FunctionDef | ast.ClassDef) and not x.name.startswith("_")
-            for x in cuerpo
-        )
-        ultima = {"calls.explain(__name__)"} | (
-            {"explain(__name__)"} if modulo == "calls" else set()
-        )
-        if publico and modulo.split(".")[0] != "checks" and ast.unparse(cuerpo[-1]) not in ultima:
-            faltas.append(f"{modulo}: no termina con calls.explain(__name__)")
-    return faltas
-
-
 def _fuentes(paquete: str) -> dict[str, str]:
     return {m: r.read_text(encoding="utf-8") for m, r in modulos(CODIGO / paquete).items()}
 
 
+def _las_dos() -> dict[str, str]:
+    """Los módulos de la biblioteca y los del dibujo, con el nombre de su paquete."""
+    return {f"{p}.{m}": t for p in ("atento", "figuras") for m, t in _fuentes(p).items()}
+
+
 def test_pisos() -> None:
     faltas = faltas_de_pisos(_fuentes("atento"))
+    faltas += faltas_de_pisos(_fuentes("figuras"), "figuras", DIBUJO)
     assert not faltas, informe(faltas)
 
 
@@ -425,12 +421,12 @@ def test_paquetes() -> None:
 
 
 def test_tamano_de_las_funciones() -> None:
-    faltas = faltas_de_tamano({f"atento.{m}": t for m, t in _fuentes("atento").items()})
+    faltas = faltas_de_tamano(_las_dos())
     assert not faltas, informe(faltas)
 
 
 def test_documentacion() -> None:
-    faltas = faltas_de_documentacion({f"atento.{m}": t for m, t in _fuentes("atento").items()})
+    faltas = faltas_de_documentacion(_las_dos())
     assert not faltas, informe(faltas)
 
 
@@ -442,17 +438,13 @@ def test_mensajes_en_espanol() -> None:
 
 
 def test_una_sola_mano() -> None:
-    faltas = faltas_de_forma(_fuentes("atento"))
-    assert not faltas, informe(faltas)
-
-
-def test_las_llamadas_se_explican() -> None:
-    faltas = faltas_de_llamadas(_fuentes("atento"))
+    faltas = [x for p in ("atento", "figuras") for x in faltas_de_forma(_fuentes(p))]
     assert not faltas, informe(faltas)
 
 
 def test_las_pruebas_son_el_espejo() -> None:
     faltas = faltas_de_espejo(modulos(CODIGO / "atento"), RAIZ / "tests/atento")
+    faltas += faltas_de_espejo(modulos(CODIGO / "figuras"), RAIZ / "tests/figuras")
     assert not faltas, informe(faltas)
 
 
@@ -474,7 +466,8 @@ def test_la_atencion_no_carga_los_dibujos() -> None:
 def test_la_biblioteca_cuenta_todos_sus_pisos() -> None:
     doc = ast.get_docstring(ast.parse(_fuentes("atento")[""]))
     dichos = set(re.findall(r"``(\w+)``", doc))
-    assert dichos == set(PISO), sorted(dichos ^ set(PISO))
+    todos = {nombre for nombres in PISOS.values() for nombre in nombres}
+    assert dichos == todos, sorted(dichos ^ todos)
     construidos = {m.split(".")[0] for m in _fuentes("atento") if m}
     por_venir = set(re.findall(r"``(\w+)``", " ".join(re.findall(r"\(``[^)]*\)", doc))))
     assert not construidos & por_venir, "ya están construidos: " + ", ".join(
@@ -504,14 +497,6 @@ def test_caza_la_forma(tmp_path: Path) -> None:
     rutas = {"a.b": Path("b.py"), "a.b.c": Path("c.py"), "a": Path("__init__.py")}
     assert not faltas_de_espejo(rutas, tmp_path)
     assert len(faltas_de_espejo({"a.c": Path("c.py"), "d": Path("d.py")}, tmp_path)) == 2
-
-
-def test_caza_llamadas() -> None:
-    llama = "calls.explain(__name__)\n"
-    assert faltas_de_llamadas({"m": "def f(): ..."})
-    assert faltas_de_llamadas({"m": f"{llama}class A: ..."})
-    assert not faltas_de_llamadas({"m": f"def f(): ...\n{llama}", "n": "def _f(): ..."})
-    assert not faltas_de_llamadas({"checks.m": "def f(): ..."})
 
 
 def test_caza_pisos() -> None:

@@ -6,6 +6,7 @@ import ast
 import importlib
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ SECCIONES = [
     "Para saber más",
 ]
 POR_PREFIJO = {"Experimento"}
+RELOJES = {"process_time", "perf_counter", "monotonic"}
 
 
 def elementos(doc: Documento, inicio: int, fin: int) -> list[str]:
@@ -210,8 +212,8 @@ def celdas_de_la_via(doc: Documento) -> list[Celda]:
 
 
 def palabras_de_la_via(doc: Documento) -> int:
-    """Palabras de texto y de código de la vía principal: sin «A fondo», respuestas, comprobaciones
-    ni ejercicios.
+    """Palabras que se leen sin abrir nada: texto, código visible y líneas de «Comprobado», sin «A
+    fondo», respuestas ni ejercicios.
     """
     tramos = [*doc.tramos_a_fondo(), doc.tramo("Ejercicios")]
     prosa = (
@@ -221,18 +223,19 @@ def palabras_de_la_via(doc: Documento) -> int:
         and not (x.directiva and x.directiva.dentro_de(*FUERA_DE_LA_VIA))
     )
     codigo = (linea for c in celdas_de_la_via(doc) for linea in c.codigo)
+    comprobado = (c.comprueba for c in doc.celdas if not _en_tramos(c.linea, tramos))
     return sum(len(limpia(x.texto).split()) for x in prosa) + sum(
-        len(linea.split()) for linea in codigo
+        len(linea.split()) for linea in (*codigo, *comprobado)
     )
 
 
 def faltas_de_extension(doc: Documento) -> list[str]:
-    """La vía principal: de 2700 a 6500 palabras y de 8 a 25 celdas visibles."""
+    """La vía principal: de 2700 a 6000 palabras y de 8 a 25 celdas visibles."""
     palabras, celdas = palabras_de_la_via(doc), len(celdas_de_la_via(doc))
     faltas = (
         []
-        if 2700 <= palabras <= 6500
-        else [f"la vía principal tiene {palabras} palabras; se esperan de 2700 a 6500"]
+        if 2700 <= palabras <= 6000
+        else [f"la vía principal tiene {palabras} palabras; se esperan de 2700 a 6000"]
     )
     if not 8 <= celdas <= 25:
         faltas.append(f"la vía principal tiene {celdas} celdas visibles; se esperan de 8 a 25")
@@ -393,6 +396,91 @@ def faltas_de_maquinaria(doc: Documento) -> list[str]:
                     f"línea {c.linea}: dibujo en una celda visible ({ast.unparse(n.func)})"
                 )
     return sorted(set(faltas))
+
+
+def faltas_de_maquina(doc: Documento) -> list[str]:
+    """Lo que da un entrenamiento se comprueba dentro de ``notebook.on_this_machine``, y ningún
+    ``assert`` compara tiempos: las dos cosas cambian de una máquina a otra.
+    """
+    faltas, medidos = [], set(RELOJES)
+    for c in doc.celdas:
+        sentencias = _arbol(c)
+        afirma = {id(n): n for s in sentencias for n in ast.walk(s) if isinstance(n, ast.Assert)}
+        con_red = {
+            id(n) for s in sentencias for w in ast.walk(s) if _es_red(w) for n in ast.walk(w)
+        }
+        if {"entrenado", "comprobacion"} <= set(c.etiquetas) and afirma.keys() - con_red:
+            faltas.append(f"línea {c.linea}: assert fuera de «with notebook.on_this_machine():»")
+        faltas += [
+            f"línea {c.linea}: un assert compara tiempos: {ast.unparse(n.test)[:60]}"
+            for n in (n for s in sentencias for n in _en_orden(s))
+            if _apunta(n, medidos)
+        ]
+    return faltas
+
+
+def _es_red(nodo: ast.AST) -> bool:
+    """Si es «with notebook.on_this_machine():»."""
+    return isinstance(nodo, ast.With) and any(
+        _llamada(x.context_expr) == "on_this_machine" for x in nodo.items
+    )
+
+
+def _apunta(nodo: ast.AST, medidos: set[str]) -> bool:
+    """Pone en ``medidos`` los nombres que guardan tiempos desde ese nodo, y quita los que ya no;
+    dice si el nodo es un assert que los usa.
+    """
+    if isinstance(nodo, ast.FunctionDef) and _usa(nodo, medidos & RELOJES | _funciones(medidos)):
+        medidos.add(f"{nodo.name}()")
+    elif isinstance(nodo, ast.Assign | ast.AnnAssign | ast.AugAssign) and nodo.value:
+        destinos = nodo.targets if isinstance(nodo, ast.Assign) else [nodo.target]
+        for d in (x for todo in destinos for x in getattr(todo, "elts", [todo])):
+            if _usa(nodo.value, medidos):
+                medidos.add(_raiz(d))
+            elif isinstance(d, ast.Name) and not isinstance(nodo, ast.AugAssign):
+                medidos.discard(d.id)
+    elif _llamada(nodo) in {"append", "extend"} and any(_usa(x, medidos) for x in nodo.args):
+        medidos.add(_raiz(nodo.func))
+    return isinstance(nodo, ast.Assert) and _usa(nodo.test, medidos)
+
+
+def _funciones(medidos: set[str]) -> set[str]:
+    """De los nombres apuntados, los de funciones."""
+    return {x for x in medidos if x.endswith("()")}
+
+
+def _usa(nodo: ast.AST, medidos: set[str]) -> bool:
+    """Si una expresión usa tiempos medidos: un reloj, lo apuntado o los segundos de un
+    entrenamiento.
+    """
+    propios = {
+        n.id
+        for c in ast.walk(nodo)
+        if isinstance(c, ast.comprehension)
+        for n in ast.walk(c.target)
+        if isinstance(n, ast.Name)
+    }
+    return any(
+        (isinstance(n, ast.Name) and n.id in medidos - propios)
+        or (isinstance(n, ast.Attribute) and n.attr in RELOJES | {"seconds"})
+        or f"{_llamada(n)}()" in medidos
+        for n in ast.walk(nodo)
+    )
+
+
+def _en_orden(nodo: ast.AST) -> Iterator[ast.AST]:
+    """Un nodo y los que lleva dentro, como se leen y sin entrar en las funciones."""
+    yield nodo
+    if not isinstance(nodo, ast.FunctionDef | ast.ClassDef | ast.Lambda):
+        for otro in ast.iter_child_nodes(nodo):
+            yield from _en_orden(otro)
+
+
+def _raiz(nodo: ast.AST) -> str:
+    """El nombre del que cuelga «a.b[c]»."""
+    while isinstance(nodo, ast.Attribute | ast.Subscript | ast.Starred):
+        nodo = nodo.value
+    return getattr(nodo, "id", "")
 
 
 def faltas_de_a_fondo(doc: Documento) -> list[str]:
@@ -592,6 +680,7 @@ REGLAS = [
     faltas_de_tamano,
     faltas_de_salidas,
     faltas_de_maquinaria,
+    faltas_de_maquina,
     faltas_de_a_fondo,
     faltas_de_apertura,
     faltas_de_figuras,
@@ -856,6 +945,50 @@ def test_caza_maquinaria(codigo: str) -> None:
     assert not faltas_de_maquinaria(analiza(_plegada("comprobacion", codigo)))
     assert faltas_de_maquinaria(analiza(_celda(":tags: [hide-input]", codigo)))
     assert faltas_de_maquinaria(analiza(_plegada("comprobacion", codigo, comprueba="Bien.")))
+
+
+AQUI = "with notebook.on_this_machine():\n    "
+
+
+@pytest.mark.parametrize(
+    ("codigo", "bien"),
+    [
+        ("assert exact > 0.9", False),
+        (f"{AQUI}assert exact > 0.9", True),
+        (f"for x in y:\n    {AQUI.replace('    ', '        ')}assert x > 0.9", True),
+        (f"{AQUI}assert exact > 0.9\nassert loss < 2", False),
+        ("with torch.no_grad():\n    assert exact > 0.9", False),
+        ("notebook.glue('c04-a', exact)", True),
+    ],
+)
+def test_caza_lo_entrenado_sin_red(codigo: str, bien: bool) -> None:
+    celda = ":tags: [entrenado, comprobacion]\n" + ':comprueba: "Acierta casi todo"\n' + codigo
+    assert bool(faltas_de_maquina(analiza(_celda(*celda.split("\n"))))) != bien
+    exacta = celda.replace("entrenado, ", "")
+    assert not faltas_de_maquina(analiza(_celda(*exacta.split("\n"))))
+
+
+@pytest.mark.parametrize(
+    ("codigo", "compara"),
+    [
+        ("a = process_time()\nassert a < 3", True),
+        ("a = time.perf_counter()\nb = 2 * a\nassert b < 3", True),
+        ("def f():\n    start = time.process_time()\n    return start\nx, y = f(), 1\n"
+         "assert x < 3", True),
+        ("def f(k):\n    return process_time()\ntimes = []\nfor k in n:\n"
+         "    times.append(f(k))\nassert max(times) < 3", True),
+        ("a = process_time()\na = 3\nassert a == 3", False),
+        ("r = process_time()\nassert all(r > 1 for r in rows)", False),
+        ("t = {}\nt['a'] = process_time()\nassert t['a'] < 1", True),
+        ("history = fit()\nassert history.seconds < 60", True),
+        ("def f():\n    start = process_time()\n    return start\nstart = 3\nassert start == 3",
+         False),
+        ("a = process_time()\nprint(a)\nassert b < 3", False),
+    ],
+)  # fmt: skip
+def test_caza_los_tiempos_que_se_comparan(codigo: str, compara: bool) -> None:
+    doc = analiza(_plegada("comprobacion", *codigo.split("\n")))
+    assert bool(faltas_de_maquina(doc)) == compara
 
 
 def test_caza_a_fondo() -> None:

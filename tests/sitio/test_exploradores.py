@@ -15,16 +15,18 @@ import pytest
 import torch
 from torch import nn
 
-from atento import attention, explorers, plots, trained
+from atento import trained
 from atento.attention import MultiHeadAttention
 from atento.blocks import EncoderBlock
 from atento.decoding import beam_search, by_length, by_total, by_wu
-from atento.explorers import base
-from atento.explorers.adder import adder, complaint
 from atento.layers import FeedForward
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from atento.tasks import addition
 from atento.tokenizers import BPE, Unigram, visible
+from atento.watching import watching
+from figuras import explorers, plots
+from figuras.explorers import base
+from figuras.explorers.adder import adder, complaint
 
 pytestmark = pytest.mark.navegador
 
@@ -1319,7 +1321,7 @@ def _en_32_bits(a: int, b: int) -> dict[str, torch.Tensor]:
     with torch.no_grad():
         leido = modelo.encode(lote.source)
         logits = modelo.decode(lote.inputs, leido)[0]
-        with attention.watching(modelo) as mapas:
+        with watching(modelo) as mapas:
             modelo(lote.source, lote.inputs)
     pesos = {f"{n}.weights": m[0] for n, m in mapas.items()}
     return pesos | {
@@ -1423,7 +1425,7 @@ def _tocado(a: int, b: int, tapados: list[int], mentiras: dict[int, int]) -> dic
     recibe = lote.inputs.clone()
     for lugar, cifra in mentiras.items():
         recibe[0, lugar + 1] = addition.ZERO_ID + cifra
-    with torch.no_grad(), attention.watching(modelo) as mapas:
+    with torch.no_grad(), watching(modelo) as mapas:
         logits = modelo.decode(recibe, leido._replace(mask=leido.mask & vistos))[0]
     pesos = {f"{n}.weights": m[0] for n, m in mapas.items()}
     return pesos | {"logits": logits, "probabilities": logits.softmax(-1)}

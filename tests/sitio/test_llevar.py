@@ -17,7 +17,7 @@ from pypdf import PdfReader
 
 import tomo_pdf
 from llevar import haz, tomo_de
-from portada import NOMBRE
+from portada import NOMBRE, sella
 from tomo import Tomo
 from tomo_epub import MATHML, SVG, XHTML
 
@@ -179,6 +179,7 @@ def test_los_enlaces_del_paquete_no_salen_de_el(sitio, tmp_path, monkeypatch, he
     monkeypatch.delenv("LIBRO_DIRECCION", raising=False)
     for que in hechos:
         (tmp_path / f"{NOMBRE}.{que}").write_bytes(b"hecho ahora")
+        sella(que, sitio, tmp_path)
     fichero = haz("paquete", sitio, tmp_path, PUBLICADO)
     assert not (faltas := sueltos(fichero)), faltas[:10]
     with zipfile.ZipFile(fichero) as paquete:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from atento import plots
-from figuras import figuras_ligeras
+from figuras import plots
+from trazos import figuras_ligeras
 
 pytestmark = [pytest.mark.navegador, pytest.mark.timeout(600)]
 
@@ -93,7 +93,7 @@ def test_cada_capitulo_cabe_en_la_primera_visita(navegador, direccion, paginas):
 
 
 def _figuras() -> dict[str, str]:
-    """Celdas, marcas, textos girados, flechas y curvas, tal como salen de ``atento.plots``."""
+    """Celdas, marcas, textos girados, flechas y curvas, tal como salen de ``figuras.plots``."""
     pesos = np.full((6, 6), 1 / 6)
     mapa = plots.attention_map(pesos, list("abcdef"), list("abcdef"))
     fig, ax = plots.figure()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from atento import rng
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, seq2seq_loss
 from atento.tasks import translation
+from atento.trained import rounded
 from atento.training import fit, warmup_cosine
 
 RECIPE_11: dict[str, Any] = {
@@ -56,6 +58,8 @@ MACHINES_11: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "positions": ((), NOWHERE),
 }
 SEEDS_11 = 10
+# El control: las mismas máquinas, con las palabras del origen del revés.
+BACKWARDS_11 = ("complete", "fixed-complete", "cross-complete")
 
 
 def build(name: str, seed: int) -> Seq2Seq:
@@ -97,14 +101,25 @@ def _optimizer(parameters: Any) -> torch.optim.Optimizer:
     )
 
 
-def train(model: Seq2Seq, seed: int, steps: int) -> list[float]:
+def train(model: Seq2Seq, seed: int, steps: int, *, backwards: bool = False) -> list[float]:
     """La pérdida de los ``steps`` primeros pasos."""
     lots = translation.batches(
         steps, RECIPE_11["batch_size"], rng.generator(seed), clauses=RECIPE_11["clauses"]
     )
+    if backwards:
+        lots = [lot._replace(source=turned(lot.source)) for lot in lots]
     schedule = warmup_cosine(RECIPE_11["steps"], warmup=RECIPE_11["warmup"])
     history = fit(model, lots, seq2seq_loss, steps=steps, optimizer=_optimizer, schedule=schedule)
     return history.loss
+
+
+def turned(source: Tensor) -> Tensor:
+    """Cada origen con sus palabras del revés, el punto incluido, y su fin detrás."""
+    rows = source.clone()
+    for row in rows:
+        words = int((row != 0).sum()) - 1
+        row[:words] = row[:words].flip(0)
+    return rows
 
 
 def exact(model: Seq2Seq) -> dict[str, float]:
@@ -135,6 +150,23 @@ def run(name: str, seed: int) -> dict[str, Any]:
     return result | {"losses": windows(losses)}
 
 
+def run_backwards(name: str, seed: int) -> dict[str, Any]:
+    """Entrena una máquina con los orígenes del revés y la puntúa con los apartados, también así."""
+    model = build(name, seed)
+    losses = train(model, seed, RECIPE_11["steps"], backwards=True)
+    source, size = rng.generator(RECIPE_11["evaluation_seed"]), RECIPE_11["evaluation_size"]
+    examples = translation.generate(size, source, clauses=2, pairs="unseen")
+    examples = [replace(e, source=e.source[::-1]) for e in examples]
+    score = translation.score(partial(model.generate, max_length=40), examples)
+    found = {"unseen-2": round(score["exact"], 4)}
+    return {"machine": name, "seed": seed, "exact": found, "losses": windows(losses)}
+
+
+def backwards() -> list[dict[str, Any]]:
+    """Diez semillas de cada máquina del control."""
+    return [run_backwards(name, seed) for seed in range(SEEDS_11) for name in BACKWARDS_11]
+
+
 def chapter() -> dict[str, Any]:
     """Diez semillas de cada máquina."""
     runs = []
@@ -142,4 +174,54 @@ def chapter() -> dict[str, Any]:
         for name in MACHINES_11:
             runs.append(run(name, seed))
             print(f"  {name}, semilla {seed}: {runs[-1]['exact']}", flush=True)
-    return {"recipe": RECIPE_11, "runs": runs}
+    return {"recipe": RECIPE_11, "runs": runs, "backwards": {"runs": backwards()}}
+
+
+# --- El modelo que viaja con el libro -------------------------------------------------------------
+
+STORED_11: dict[str, dict[str, Any]] = {
+    "mapa": {
+        "d_model": 48,
+        "n_heads": 4,
+        "d_ff": 96,
+        "steps": 1500,
+        "clauses": [1, 1, 2],
+        "rate": 5e-3,
+    },
+    "diminuto": {
+        "d_model": 8,
+        "n_heads": 2,
+        "d_ff": 32,
+        "steps": 3000,
+        "clauses": [1],
+        "rate": 1e-2,
+    },
+}
+"""Las posiciones, sumadas a la entrada, y dos bloques en cada pila, como en la página."""
+COMMON_11: dict[str, Any] = {"batch_size": 32, "betas": [0.9, 0.98], "warmup": 100}
+
+
+def stored_model(name: str, seed: int = 0) -> tuple[Seq2Seq, dict[str, Any]]:
+    """Uno de ``STORED_11``, y qué parte traduce de las frases apartadas."""
+    recipe = STORED_11[name] | COMMON_11
+    source, target = translation.vocabularies()
+    rng.seed_all(seed)
+    sizes = {size: recipe[size] for size in ("d_model", "n_heads", "d_ff")}
+    model = Seq2Seq(Seq2SeqConfig(len(source), len(target), **sizes))
+    lots = translation.batches(
+        recipe["steps"], recipe["batch_size"], rng.generator(seed), clauses=recipe["clauses"]
+    )
+    adamw = partial(torch.optim.AdamW, lr=recipe["rate"], betas=tuple(recipe["betas"]))
+    schedule = warmup_cosine(recipe["steps"], warmup=recipe["warmup"])
+    fit(model, lots, seq2seq_loss, steps=recipe["steps"], optimizer=adamw, schedule=schedule)
+    rounded(model).eval()
+    size, marks = RECIPE_11["evaluation_size"], {}
+    for clauses in sorted(set(recipe["clauses"])):
+        generator = rng.generator(RECIPE_11["evaluation_seed"])
+        tests = translation.generate(size, generator, clauses=clauses, pairs="unseen")
+        score = translation.score(partial(model.generate, max_length=40), tests)
+        marks[f"unseen-{clauses}"] = round(score["exact"], 4)
+    return model, {"recipe": recipe, "seed": seed, "marks": marks | {"tests": size}}
+
+
+PESOS = {name: partial(stored_model, name) for name in STORED_11}

@@ -10,7 +10,7 @@ import cap03
 import torch
 from torch import Tensor, nn
 
-from atento import rng
+from atento import rng, trained
 from atento.models.recurrent import RecurrentConfig, RecurrentSeq2Seq, translation_loss
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, seq2seq_loss
 from atento.tasks import translation
@@ -75,6 +75,22 @@ SCHEDULES_12: dict[str, Any] = {
     "rates": [0.001, 0.003, 0.01],
     "names": ["none", "constant", "noam", "cosine", "stable"],
     "evaluation_size": 200,
+}
+# La elección de la tasa: el entrenamiento corto de la página, con cada una.
+SWEEP_12: dict[str, Any] = {
+    "steps": 150,
+    "warmup": 30,
+    "clip": 1.0,
+    "batch_size": 32,
+    "rates": [0.0003, 0.001, 0.003, 0.01, 0.03, 0.1],
+    "seeds": 2,
+    "validation_seed": 2_000_000,
+    "validation_size": 200,
+}
+# Los dos modelos con 600 pasos y otras tasas: la receta de cada uno, y solo cambia la tasa.
+OTHER_RATES_12: dict[str, dict[str, Any]] = {
+    "rotary": {"rates": [0.01], "seeds": 2},
+    "recurrent-600": {"rates": [0.02], "seeds": 2},
 }
 RAMP_12: dict[str, Any] = {"rates": [0.001, 0.01], "names": ["none", "constant"], "seeds": 10}
 
@@ -144,8 +160,8 @@ def _scores_12(model: Seq2Seq) -> dict[str, Any]:
     return result
 
 
-def run_12(name: str, seed: int) -> dict[str, Any]:
-    """Entrena y puntúa una de ``RUNS_12`` con una semilla."""
+def run_12(name: str, seed: int, rate: float = RECIPE_12["rate"]) -> dict[str, Any]:
+    """Entrena y puntúa una de ``RUNS_12`` con una semilla y, si se dice, con otra tasa."""
     run = RUNS_12[name]
     steps = run.get("steps", RECIPE_12["steps"])
     rng.seed_all(seed)
@@ -158,13 +174,14 @@ def run_12(name: str, seed: int) -> dict[str, Any]:
         lots,
         partial(seq2seq_loss, smoothing=run.get("smoothing", 0.0)),
         steps=steps,
-        optimizer=_adamw_12(model, RECIPE_12["rate"]),
+        optimizer=_adamw_12(model, rate),
         schedule=warmup_cosine(steps, warmup=RECIPE_12["warmup"]),
         clip=RECIPE_12["clip"],
     )
     return {
         "model": name,
         "seed": seed,
+        "rate": rate,
         "steps": steps,
         "parameters": sum(p.numel() for p in model.parameters()),
         "cpu_seconds": round(history.seconds, 1),
@@ -175,8 +192,10 @@ def run_12(name: str, seed: int) -> dict[str, Any]:
     }
 
 
-def run_recurrent(name: str, seed: int) -> dict[str, Any]:
-    """El recurrente que mira atrás, con la receta del capítulo 3 y los pasos de ``name``."""
+def run_recurrent(name: str, seed: int, rate: float = cap03.RECIPE_03["rate"]) -> dict[str, Any]:
+    """El recurrente que mira atrás, con la receta del capítulo 3, los pasos de ``name`` y, si se
+    dice, otra tasa.
+    """
     run = RECURRENT_12[name]
     model, steps = cap03._model_03(True, seed), run["steps"]
     size = cap03.RECIPE_03["batch_size"]
@@ -185,7 +204,7 @@ def run_recurrent(name: str, seed: int) -> dict[str, Any]:
         translation.batches(steps, size, rng.generator(seed), clauses=run["clauses"]),
         translation_loss,
         steps=steps,
-        optimizer=cap03._optimizer_03,
+        optimizer=lambda parameters: _at_rate(cap03._optimizer_03(parameters), rate),
         schedule=warmup_cosine(steps, warmup=cap03.RECIPE_03["warmup"]),
         clip=cap03.RECIPE_03["clip"],
     )
@@ -198,12 +217,72 @@ def run_recurrent(name: str, seed: int) -> dict[str, Any]:
     return {
         "model": name,
         "seed": seed,
+        "rate": rate,
         "steps": steps,
         "parameters": sum(p.numel() for p in model.parameters()),
         "cpu_seconds": round(history.seconds, 1),
         "loss": _windows(history.loss, 25),
         "exact": {"unseen": exact},
     }
+
+
+def _at_rate(optimizer: torch.optim.Optimizer, rate: float) -> torch.optim.Optimizer:
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    return optimizer
+
+
+def other_rates() -> list[dict[str, Any]]:
+    """Los dos modelos con los mismos 600 pasos y los mismos lotes, y otras tasas."""
+    runs = {"rotary": run_12, "recurrent-600": run_recurrent}
+    return [
+        runs[name](name, seed, rate)
+        for name, tried in OTHER_RATES_12.items()
+        for rate in tried["rates"]
+        for seed in range(tried["seeds"])
+    ]
+
+
+# --- Elegir la tasa -------------------------------------------------------------------------------
+
+
+def sweep_run(rate: float, seed: int) -> tuple[float, float]:
+    """El entrenamiento corto de la página con otra tasa: la pérdida de sus últimos 15 pasos y la de
+    frases de validación.
+    """
+    steps = SWEEP_12["steps"]
+    rng.seed_all(seed)
+    model = Seq2Seq(_config_12(**ROTARY))
+    size = SWEEP_12["batch_size"]
+    lots = translation.batches(steps, size, rng.generator(seed), clauses=(1,))
+    betas = tuple(RECIPE_12["betas"])
+    history = fit(
+        model,
+        lots,
+        seq2seq_loss,
+        steps=steps,
+        optimizer=partial(torch.optim.AdamW, lr=rate, betas=betas, weight_decay=0.01),
+        schedule=warmup_cosine(steps, warmup=SWEEP_12["warmup"]),
+        clip=SWEEP_12["clip"],
+    )
+    generator = rng.generator(SWEEP_12["validation_seed"])
+    examples = translation.generate(
+        SWEEP_12["validation_size"], generator, clauses=1, pairs="unseen"
+    )
+    with evaluating(model), torch.no_grad():
+        validation = seq2seq_loss(model, translation.batch(examples)).item()
+    return round(sum(history.loss[-15:]) / 15, 4), round(validation, 4)
+
+
+def sweep() -> list[dict[str, Any]]:
+    """Cada tasa, con sus semillas."""
+    found = []
+    for rate in SWEEP_12["rates"]:
+        results = [sweep_run(rate, seed) for seed in range(SWEEP_12["seeds"])]
+        train, validation = ([*column] for column in zip(*results, strict=True))
+        found.append({"rate": rate, "train": train, "validation": validation})
+        print(f"  tasa {rate}: {validation}", flush=True)
+    return found
 
 
 # --- Los calendarios, con varias tasas ------------------------------------------------------------
@@ -324,4 +403,41 @@ def chapter() -> dict[str, Any]:
         "step_seconds": step_seconds(),
         "schedules": {"recipe": SCHEDULES_12, "runs": schedules()},
         "ramp": {"recipe": RAMP_12, "runs": ramp()},
+        "sweep": {"recipe": SWEEP_12, "runs": sweep()},
+        "rates": {"recipe": OTHER_RATES_12, "runs": other_rates()},
     }
+
+
+# --- El modelo que viaja entrenado ----------------------------------------------------------------
+
+TRANSLATOR_12: dict[str, Any] = RECIPE_12 | {"d_ff": 96, "clauses": list(MIXED), "seed": 0}
+
+
+def translator() -> tuple[nn.Module, dict[str, Any]]:
+    """El modelo de la página con la capa densa más estrecha, para que quepa en 400 kB."""
+    recipe = TRANSLATOR_12
+    rng.seed_all(recipe["seed"])
+    model, steps = Seq2Seq(_config_12(**ROTARY, d_ff=recipe["d_ff"])), recipe["steps"]
+    fit(
+        model,
+        translation.batches(
+            steps, recipe["batch_size"], rng.generator(recipe["seed"]), clauses=MIXED
+        ),
+        seq2seq_loss,
+        steps=steps,
+        optimizer=_adamw_12(model, recipe["rate"]),
+        schedule=warmup_cosine(steps, warmup=recipe["warmup"]),
+        clip=recipe["clip"],
+    )
+    trained.rounded(model)
+    exact = {
+        str(clauses): round(
+            translation.score(_writer_12(model), _examples_12(clauses, "unseen", 300))["exact"], 4
+        )
+        for clauses in (1, 2, 3, 4)
+    }
+    print(f"  traductor: {exact}", flush=True)
+    return model, {"recipe": recipe, "seed": recipe["seed"], "marks": {"exact_unseen": exact}}
+
+
+PESOS = {"traductor": translator}

@@ -14,6 +14,7 @@ from atento.decoding import Hypotheses, beam_search, by_length, by_wu
 from atento.models.language import LanguageConfig, LanguageModel, next_token_loss
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, seq2seq_loss
 from atento.tasks import translation
+from atento.trained import rounded
 from atento.training import fit, warmup_cosine
 
 RECIPE_13: dict[str, Any] = {
@@ -318,3 +319,38 @@ def chapter() -> dict[str, Any]:
             wrote(truth, steps, seed) for steps in LANGUAGE_STEPS for seed in range(SEEDS)
         ],
     }
+
+
+# --- Los modelos que viajan con el libro ----------------------------------------------------------
+
+TYPICAL = {"traductor": (600, 4), "aprendiz": (300, 3), "lengua": (600, 5)}
+"""Los pasos y la semilla de cada uno: de las diez, la de acierto más cercano a su media."""
+
+
+def stored_translator(name: str) -> tuple[Seq2Seq, dict[str, Any]]:
+    """Uno de los dos traductores, y lo que acierta la voraz de las frases apartadas."""
+    steps, seed = TYPICAL[name]
+    model = rounded(translator(steps, seed))
+    tests = translation.generate(
+        RECIPE_13["tests"], RECIPE_13["tests_seed"], clauses=RECIPE_13["clauses"], pairs="unseen"
+    )
+    written = partial(model.generate, max_length=32)
+    marks = {"unseen": translation.score(written, tests)["exact"], "tests": RECIPE_13["tests"]}
+    return model, {"recipe": RECIPE_13 | {"steps": steps}, "seed": seed, "marks": marks}
+
+
+def stored_language() -> tuple[LanguageModel, dict[str, Any]]:
+    """El modelo de lenguaje, y qué parte de lo que sortea sin filtro está en la lista."""
+    steps, seed = TYPICAL["lengua"]
+    truth = Truth()
+    model = rounded(language(truth, steps, seed))
+    found = judged(after_starts(model, truth), truth)
+    marks = {name: found[name] for name in ("formed", "distance")}
+    return model, {"recipe": RECIPE_13 | {"steps": steps}, "seed": seed, "marks": marks}
+
+
+PESOS = {
+    "traductor": partial(stored_translator, "traductor"),
+    "aprendiz": partial(stored_translator, "aprendiz"),
+    "lengua": stored_language,
+}

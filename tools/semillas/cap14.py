@@ -15,10 +15,10 @@ import torch
 from torch import Tensor, nn
 
 from atento import rng, trained
-from atento.attention import watching
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, seq2seq_loss
 from atento.tasks import addition, copy, expressions
 from atento.training import Callback, State, fit, parameter_groups, warmup_cosine
+from atento.watching import watching
 
 RECIPE_14: dict[str, Any] = {
     "betas": [0.9, 0.98],
@@ -110,6 +110,7 @@ RUNS_14: dict[str, dict[str, Any]] = {
         "config": {**COPY, **UNTURNED},
         "steps": 800,
     },
+    "copia, 800 pasos": {**COPY_RUN, "steps": 800},
     "copia, girando solo la cruzada": {**COPY_RUN, "config": {**COPY, "positions": "none"}},
     "suma": PLACE_RUN,
     "suma, del derecho": {"task": "addition", "config": ADDITION, "reverse": False, **LEARNED_RUN},
@@ -125,18 +126,28 @@ RUNS_14: dict[str, dict[str, Any]] = {
         "tests": {},
     },
 }
+# El analizador que viaja guardado: con la red densa a la mitad, para no pasar de 400 kB.
+STORED_14 = {"expresiones, guardado": {**TREE_RUN, "config": {**EXPRESSIONS, "d_ff": 64}}}
 SEEDS_14 = range(10)
 # Con diez no se sabía cuál de los dos órdenes gana.
-MORE_SEEDS_14 = dict.fromkeys(("suma, del derecho", "suma, lugares aprendidos"), range(30))
+OTHER_SEEDS_14 = {
+    **dict.fromkeys(("suma, del derecho", "suma, lugares aprendidos"), range(30)),
+    "copia, 800 pasos": range(4),
+}
 SNAPSHOTS = 100  # cada cuántos pasos se guarda una copia de los pesos
 CACHE_14 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-14"
 TASKS = {"copy": copy, "addition": addition, "expressions": expressions}
 
 
+def _run(name: str) -> dict[str, Any]:
+    """Una de las recetas, de las que se repiten o de las de los modelos guardados."""
+    return RUNS_14[name] if name in RUNS_14 else STORED_14[name]
+
+
 def build_14(name: str, seed: int) -> Seq2Seq:
-    """El modelo de una de ``RUNS_14``, sin entrenar; las posiciones aprendidas, a la escala de los
+    """El modelo de una receta, sin entrenar; las posiciones aprendidas, a la escala de los
     embeddings."""
-    run = RUNS_14[name]
+    run = _run(name)
     config = Seq2SeqConfig(TASKS[run["task"]].VOCAB_SIZE, **run["config"])
     rng.seed_all(seed)
     model = trained.new_adder(config) if run.get("by_place") else Seq2Seq(config)
@@ -147,8 +158,8 @@ def build_14(name: str, seed: int) -> Seq2Seq:
 
 
 def train_14(name: str, seed: int, callbacks: Iterable[Callback] = ()) -> tuple[Seq2Seq, float]:
-    """Entrena una de ``RUNS_14``; devuelve el modelo y los segundos de procesador."""
-    run, model = RUNS_14[name], build_14(name, seed)
+    """Entrena una de las recetas; devuelve el modelo y los segundos de procesador."""
+    run, model = _run(name), build_14(name, seed)
     lots = batches_14(name, seed)
     groups = parameter_groups(model, weight_decay=RECIPE_14["weight_decay"])
     history = fit(
@@ -169,7 +180,7 @@ def train_14(name: str, seed: int, callbacks: Iterable[Callback] = ()) -> tuple[
 
 def batches_14(name: str, seed: int) -> list[Any]:
     """Los lotes con que se entrena."""
-    run = RUNS_14[name]
+    run = _run(name)
     sizes = (run["steps"], run["batch_size"], RECIPE_14["data_seed"] + seed)
     if "hidden_shapes" in run:
         return _without_shapes(*sizes, hidden_shapes(seed, run["hidden_shapes"]), **run["data"])
@@ -214,7 +225,7 @@ def _without_shapes(n: int, size: int, seed: int, hidden: list[str], **options: 
 def trained_14(name: str, seed: int) -> dict[str, Any]:
     """Los pesos al final y cada ``SNAPSHOTS`` pasos, entrenados ahora o en una llamada anterior."""
     path = CACHE_14 / f"{name.replace(', ', '-').replace(' ', '-')}-{seed}.pt"
-    run = {key: value for key, value in RUNS_14[name].items() if key != "tests"}
+    run = {key: value for key, value in _run(name).items() if key != "tests"}
     made = {"run": run, "recipe": RECIPE_14, "torch": str(torch.__version__)}
     if path.exists():
         found = torch.load(path, weights_only=True)
@@ -241,7 +252,7 @@ def _order(run: dict[str, Any]) -> dict[str, bool]:
 
 def test_14(name: str, model: Seq2Seq) -> dict[str, Any]:
     """Lo que acierta en cada prueba, escribiendo solo, con ejemplos que no ha visto."""
-    run, result = RUNS_14[name], {}
+    run, result = _run(name), {}
     task = TASKS[run["task"]]
     for title, options in run["tests"].items():
         n, seed = RECIPE_14["evaluation_size"], RECIPE_14["evaluation_seed"]
@@ -554,8 +565,9 @@ def _threads(model: Seq2Seq) -> dict[str, Any]:
 
     ``closing_to_opening`` y ``opening_to_closing``: la cabeza del codificador que más, con todas
     las parejas. De las que están a 8 o a 12 signos, donde una distancia fija no basta, la cabeza
-    que más va del que abre al suyo en la distancia en que menos: su peso a 4, a 8 y a 12 (``at``) y
-    el que pone en los que cierran otros grupos así de largos (``other``, en las que los tienen).
+    que más va del que abre al suyo en la distancia en que menos (``head``): su peso a 4, a 8 y a 12
+    (``at``), el que pone a la otra distancia, si llega hasta allí la expresión (``astray``), y el
+    que pone en los que cierran otros grupos así de largos, si los hay (``other``).
     ``exact``, ``cut`` y ``cut_all``: los árboles enteros con enseñanza forzada; tapadas en todo el
     codificador, en los dos sentidos, esas parejas; y tapado a los demás cada paréntesis.
     """
@@ -574,18 +586,40 @@ def _threads(model: Seq2Seq) -> dict[str, Any]:
     far[row[gap > 4], opens[gap > 4], closes[gap > 4]] = True
     others = far.any(1, keepdim=True) & far.any(2, keepdim=True) & ~far
     several = others.any(-1)
+    signs = torch.tensor([len(expressions.infix(tree)) for tree in trees])
+    elsewhere = opens + 8 + 12 - gap
+    lost = (gap > 4) & (elsewhere < signs[row])
     brackets = torch.zeros_like(far).index_put_((row, opens), torch.tensor(True))
     brackets = brackets.index_put_((row, closes), torch.tensor(True)).mT
     return {
         "closing_to_opening": round(heads[row, :, closes, opens].mean(0).max().item(), 4),
         "opening_to_closing": round(towards.mean(0).max().item(), 4),
+        "head": int(best),
         "at": {str(n): round(weights[best].item(), 4) for n, weights in by_gap.items()},
+        "astray": round(heads[row[lost], best, opens[lost], elsewhere[lost]].mean().item(), 4),
         "other": round((heads[:, best] * others).sum(-1)[several].mean().item(), 4),
         "pairs": {str(n): int((gap == n).sum()) for n in by_gap},
-        "exact": _whole(model, lot, ~far & far),
+        "exact": _whole(model, lot, torch.zeros_like(far)),
         "cut": _whole(model, lot, far | far.mT),
         "cut_all": _whole(model, lot, brackets & ~torch.eye(brackets.shape[1], dtype=torch.bool)),
     }
+
+
+THREAD_TEXT = "((1+y)*3)-((z*2)+(x-4))"  # las dos parejas largas, a 8 signos y a 12
+
+
+@torch.no_grad()
+def thread_map(seed: int = 0) -> dict[str, Any]:
+    """Lo que mira la cabeza del hilo desde cada paréntesis que abre, y sus medidas."""
+    model = build_14("expresiones", seed).eval()
+    model.load_state_dict(trained_14("expresiones", seed)["weights"])
+    measures, lot = _threads(model), expressions.batch([expressions.from_infix(THREAD_TEXT)])
+    with watching(model) as maps:
+        model(lot.source, lot.inputs)
+    heads = torch.cat([w for name, w in maps.items() if name.startswith("encoder")], 1)[0]
+    opens = [i for i, sign in enumerate(THREAD_TEXT) if sign == "("]
+    rows = {str(i): [round(x, 3) for x in heads[measures["head"], i].tolist()] for i in opens}
+    return {"seed": seed, "text": THREAD_TEXT, "rows": rows, "measures": measures}
 
 
 def _whole(model: Seq2Seq, lot: Any, hidden: Tensor) -> float:
@@ -692,7 +726,36 @@ def run_14(name: str, seed: int) -> dict[str, Any]:
 
 def chapter() -> dict[str, Any]:
     """Todas las combinaciones con todas las semillas."""
-    seeds = {name: MORE_SEEDS_14.get(name, SEEDS_14) for name in RUNS_14}
+    seeds = {name: OTHER_SEEDS_14.get(name, SEEDS_14) for name in RUNS_14}
     last = max(map(len, seeds.values()))
     runs = [run_14(name, seed) for seed in range(last) for name in RUNS_14 if seed in seeds[name]]
-    return {"recipe": RECIPE_14, "configs": RUNS_14, "runs": runs}
+    return {"recipe": RECIPE_14, "configs": RUNS_14, "thread": thread_map(), "runs": runs}
+
+
+def _travels(name: str, seed: int, **more: Any) -> tuple[Seq2Seq, dict[str, Any]]:
+    """Un modelo ya en 16 bits y su ficha, con lo que acierta así redondeado."""
+    found, model = trained_14(name, seed), build_14(name, seed).eval()
+    model.load_state_dict(found["weights"])
+    trained.rounded(model)
+    card = {
+        "recipe": {**RECIPE_14, **_run(name)},
+        "seed": seed,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "cpu_seconds": round(found["seconds"], 1),
+    }
+    marks = {title: found["exact"] for title, found in test_14(name, model).items()}
+    return model, {**card, **more, "marks": marks}
+
+
+def stored_copy() -> tuple[Seq2Seq, dict[str, Any]]:
+    """El copiador guardado: la primera semilla, sin elegir."""
+    return _travels("copia", 0, tried=1)
+
+
+def stored_parser() -> tuple[Seq2Seq, dict[str, Any]]:
+    """El analizador guardado: la primera semilla, sin elegir. Se probaron cuatro por si en alguna
+    se veía el hilo de los paréntesis largos (:func:`thread_map`), y no se veía en ninguna."""
+    return _travels("expresiones, guardado", 0, tried=1)
+
+
+PESOS = {"copia": stored_copy, "expresiones": stored_parser}

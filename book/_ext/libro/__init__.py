@@ -3,6 +3,7 @@
 Cada módulo hace una cosa y tiene su ``setup``:
 
 - :mod:`libro.huella`, :mod:`libro.ejecucion`  la caché de ejecución
+- :mod:`libro.fallos`      la página de un capítulo que ha fallado
 - :mod:`libro.lector`      el lector de MyST de la extensión, los cuadernos y las reglas
 - :mod:`libro.etiquetas`   lo que se puede citar, con su número
 - :mod:`libro.numeracion`  los números salen del nombre del fichero
@@ -10,11 +11,14 @@ Cada módulo hace una cosa y tiene su ``setup``:
 - :mod:`libro.plegado`     «A fondo», respuestas, comprobaciones y código de las figuras
 - :mod:`libro.didactica`   objetivos, predicciones, repasos, figuras, fuentes
 - :mod:`libro.tiempos`     minutos de cada página y tabla del curso
+- :mod:`libro.lotes`      las cuentas de la guía docente
 - :mod:`libro.tipografia`  puntuación pegada a las fórmulas
 - :mod:`libro.ejercicios`  lo que el registro sabe de cada ejercicio
 - :mod:`libro.iconos`     los iconos del tema, dibujados
 - :mod:`libro.espanol`     catálogo propio y palabras inglesas sueltas
 - :mod:`libro.docstrings`  de las docstrings en español a autodoc
+- :mod:`libro.codigo`   el código de la biblioteca, enlazado desde la API
+- :mod:`libro.documento`  cada nodo, de su página: lo guardado no arrastra el libro entero
 - :mod:`libro.citas`       bibliografía y citas en español
 - :mod:`libro.buscador`   índice de la búsqueda y definiciones del glosario
 - :mod:`libro.mapa`       el mapa del libro
@@ -39,16 +43,20 @@ def setup(app) -> dict:
     from libro import (
         buscador,
         citas,
+        codigo,
         demostraciones,
         didactica,
         docstrings,
+        documento,
         ejecucion,
         ejercicios,
         espanol,
         etiquetas,
         exploradores,
+        fallos,
         formulas,
         iconos,
+        lotes,
         mapa,
         numeracion,
         plegado,
@@ -62,6 +70,7 @@ def setup(app) -> dict:
 
     partes = (
         ejecucion,
+        fallos,
         numeracion,
         etiquetas,
         demostraciones,
@@ -72,6 +81,8 @@ def setup(app) -> dict:
         espanol,
         citas,
         docstrings,
+        documento,
+        codigo,
         formulas,
         sitio,
         exploradores,
@@ -81,6 +92,7 @@ def setup(app) -> dict:
         buscador,
         iconos,
         temario,
+        lotes,
         soluciones,
     )
     for parte in partes:

@@ -8,6 +8,7 @@ hace el resto.
 
 from __future__ import annotations
 
+import copy
 import html
 import json
 import re
@@ -28,6 +29,7 @@ NO_SE_BUSCA = (
     nodes.math_block,
     nodes.raw,
     nodes.comment,
+    nodes.system_message,
     nodes.title,
     addnodes.toctree,
     nodes.section,
@@ -171,19 +173,41 @@ def otros_nombres(ruta: Path, glosario: dict[str, list], indice: list[list], dir
             logger.warning("busqueda.yml: no existe «%s»", lugar, type="libro", subtype="busqueda")
 
 
+def _apuntar(app, documento: nodes.document) -> None:
+    """Al leer una página, guarda lo que se busca en ella: así no hay que volver a abrirla."""
+    docname = app.env.docname
+    if app.builder.format != "html" or docname in SIN_INDICE:
+        return
+    entradas = entradas_de(documento, docname, app.builder.get_target_uri(docname))
+    app.env.libro_busqueda[docname] = entradas
+    if docname == GLOSARIO:
+        app.env.libro_glosario = glosario_de(documento)
+        app.env.note_dependency(str(Path(app.srcdir) / "busqueda.yml"))
+
+
+def _empezar(app, env, *_) -> None:
+    if not hasattr(env, "libro_busqueda"):
+        env.libro_busqueda, env.libro_glosario = {}, {}
+
+
+def _purgar(app, env, docname: str) -> None:
+    if getattr(env, "libro_busqueda", {}).pop(docname, None) and docname == GLOSARIO:
+        env.libro_glosario = {}
+
+
+def _mezclar(app, env, docnames, otro) -> None:
+    env.libro_busqueda.update({d: v for d, v in otro.libro_busqueda.items() if d in docnames})
+    if GLOSARIO in docnames:
+        env.libro_glosario = otro.libro_glosario
+
+
 def _escribir(app, env) -> None:
     """Escribe los dos ficheros donde Sphinx recoge lo estático."""
     if app.builder.format != "html":
         return
     carpeta = Path(app.outdir).parent / "libro_static"
-    glosario = glosario_de(env.get_doctree(GLOSARIO)) if GLOSARIO in env.found_docs else {}
-    indice = [
-        entrada
-        for docname in sorted(env.found_docs - SIN_INDICE)
-        for entrada in entradas_de(
-            env.get_doctree(docname), docname, app.builder.get_target_uri(docname)
-        )
-    ]
+    glosario = copy.deepcopy(env.libro_glosario)
+    indice = [copy.copy(e) for d in sorted(env.libro_busqueda) for e in env.libro_busqueda[d]]
     otros_nombres(Path(app.srcdir) / "busqueda.yml", glosario, indice, app.builder.get_target_uri)
     destino = app.builder.get_target_uri(GLOSARIO)
     for nombre, variable, datos in (
@@ -191,9 +215,10 @@ def _escribir(app, env) -> None:
         ("indice.js", "INDICE", indice),
     ):
         texto = json.dumps(datos, ensure_ascii=False, separators=(",", ":"))
-        (carpeta / nombre).write_text(
-            f"window.{variable}={texto};window.GLOSARIO_EN={json.dumps(destino)};\n", "utf8"
-        )
+        texto = f"window.{variable}={texto};window.GLOSARIO_EN={json.dumps(destino)};\n"
+        fichero = carpeta / nombre
+        if not fichero.exists() or fichero.read_text("utf8") != texto:
+            fichero.write_text(texto, "utf8")
 
 
 def sin_la_de_sphinx(pagina: str) -> str:
@@ -215,5 +240,9 @@ def _conectar(app) -> None:
 def setup(app) -> None:
     """Conecta los dos ficheros y quita los de Sphinx."""
     app.connect("builder-inited", _conectar)
+    app.connect("env-before-read-docs", _empezar)
+    app.connect("env-purge-doc", _purgar)
+    app.connect("env-merge-info", _mezclar)
+    app.connect("doctree-read", _apuntar, priority=900)
     app.connect("env-updated", lambda app, env: _escribir(app, env))
     app.add_js_file("glosario.js", priority=290, defer="defer")

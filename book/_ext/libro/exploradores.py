@@ -16,7 +16,7 @@ def _pagina(app, pagename: str, templatename: str, context: dict, doctree) -> No
     cuerpo = context.get("body", "")
     if "data-atento-explorer" not in cuerpo:
         return
-    from atento import explorers
+    from figuras import explorers
 
     raiz = context["pathto"](f"{CARPETA}/", 1).rstrip("/")
     context["body"], guiones = explorers.detach(explorers.deduplicate(cuerpo), raiz)

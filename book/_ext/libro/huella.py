@@ -11,8 +11,11 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
+import os
 import re
 import sys
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -22,7 +25,8 @@ from pathlib import Path
 from libro.lector import analiza
 
 DISTRIBUCIONES = ("torch", "numpy", "matplotlib")
-PAQUETES = ("atento", "calificador")
+PAQUETES = ("atento", "figuras", "calificador")
+FICHA = "fallo.json"  # qué celda de una página ha fallado
 MIRA_LAS_FUENTES = re.compile(
     r"getsource|getdoc|getcomments|__doc__|linecache|format_exc|print_exc"
     r"|(?<![.\w])help\(|^[ \t]*[\w.]+\?{1,2}[ \t]*$",
@@ -101,8 +105,8 @@ class Fuentes:
         """Los datos que un capítulo puede leer.
 
         Los que llevan un número en el nombre (``semillas-03.json``) son del capítulo que lo lleva o
-        lo escribe; los que algún módulo nombra, de quienes lo importan; del resto, los de sus
-        paquetes.
+        los nombra («03»; de ``pesos-copia-14``, «copia-14»); los que algún módulo nombra, de
+        quienes lo importan; del resto, los de sus paquetes.
         """
         return [p for p in self.datos if self._puede_leer(p, modulos, codigo, numero)]
 
@@ -112,7 +116,8 @@ class Fuentes:
             return False
         suyo = re.search(r"-(\d\d)$", dato.stem)
         if suyo:
-            return suyo[1] == numero or re.search(rf"['\"]{suyo[1]}['\"]", codigo) is not None
+            clave = dato.stem.partition("-")[2]  # «03» de «semillas-03», «copia-14» de los pesos
+            return suyo[1] == numero or re.search(rf"['\"]{clave}['\"]", codigo) is not None
         nombran = {m for m, texto in self.textos.items() if dato.name in texto}
         return not nombran or bool(nombran & modulos)
 
@@ -170,9 +175,50 @@ def celdas_de(texto: str) -> str:
 def huella(texto: str, nombre: str = "", raiz: Path | None = None) -> str:
     """La huella de la página ``nombre`` (sin extensión), cuyo texto es ``texto``.
 
-    ``raiz`` es la raíz del repositorio; por defecto, la que contiene este fichero.
+    ``raiz`` es la raíz del repositorio; por defecto, la que contiene este fichero. La última de
+    cada página se guarda con todo lo que puede decidirla: si nada ha cambiado, no se calcula.
     """
-    fuentes = Fuentes(Path(raiz) if raiz is not None else Path(__file__).resolve().parents[3])
+    base = Path(raiz) if raiz is not None else Path(__file__).resolve().parents[3]
+    guardadas = base / "book" / "_build" / ".huellas.json"
+    if not guardadas.parent.is_dir():
+        return calcula(texto, nombre, base)
+    clave = hashlib.sha256(f"{_todo_lo_demas(base)}\0{nombre}\0{texto}".encode()).hexdigest()
+    memoria = _lee(guardadas)
+    if memoria.get(nombre, ("", ""))[0] != clave:
+        memoria[nombre] = (clave, calcula(texto, nombre, base))
+        a_medias = guardadas.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+        a_medias.write_text(json.dumps(memoria), encoding="utf-8")
+        a_medias.replace(guardadas)
+    return memoria[nombre][1]
+
+
+def _lee(guardadas: Path) -> dict[str, list[str]]:
+    try:
+        return json.loads(guardadas.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _todo_lo_demas(base: Path) -> str:
+    """Una huella de todo lo que no es la página: los paquetes enteros, lo instalado y esto."""
+    rutas = [p for x in PAQUETES for p in (base / "code" / x).rglob("*") if p.is_file()]
+    rutas += Path(__file__).parent.glob("*.py")
+    fichas = ((p, p.stat()) for p in sorted(rutas) if p.suffix != ".pyc")
+    return _de_contenido(tuple((p, f.st_mtime_ns, f.st_size) for p, f in fichas), tuple(sys.path))
+
+
+@cache
+def _de_contenido(fichas: tuple[tuple[Path, int, int], ...], donde: tuple[str, ...]) -> str:
+    instalado = sorted(p.name for x in donde for p in Path(x or ".").glob("*.dist-info"))
+    suma = hashlib.sha256(f"{sys.version} {instalado}".encode())
+    for ruta, *_ in fichas:
+        suma.update(f"\0{ruta}\0".encode() + ruta.read_bytes())
+    return suma.hexdigest()
+
+
+def calcula(texto: str, nombre: str, raiz: Path) -> str:
+    """La huella, hecha de nuevo."""
+    fuentes = Fuentes(raiz)
     codigo = celdas_de(texto)
     modulos, fuera = fuentes.alcance(codigo)
     leidos = {m: fuentes.textos[m] for m in sorted(modulos)}
@@ -226,3 +272,8 @@ def ruta_cache(libro: Path, nombre: str, marca: str) -> Path:
     """Carpeta de jupyter-cache de una página con esa huella (``libro`` contiene
     ``_config.yml``)."""
     return Path(libro).resolve() / "_build" / ".jupyter_cache" / nombre / marca
+
+
+def ruta_fallo(libro: Path, nombre: str = "", marca: str = "") -> Path:
+    """Donde queda lo que se pudo ejecutar de una página con esa huella que ha fallado."""
+    return Path(libro).resolve() / "_build" / ".fallos" / nombre / marca

@@ -11,16 +11,16 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
-from libro.numeracion import capitulo
+from libro.numeracion import capitulo, depende_del_indice
 
 
 class MapaDelLibro(SphinxDirective):
     """Una tarjeta por parte, con sus capítulos."""
 
     def run(self) -> list[nodes.Node]:
-        self.env.note_reread()
         fichero = Path(self.env.srcdir) / "mapa.yml"
         self.env.note_dependency(str(fichero))
+        depende_del_indice(self.env)
         escritos = {capitulo(d): d for d in self.env.found_docs if capitulo(d) is not None}
         caja = nodes.container(classes=["mapa-libro"])
         for parte in yaml.safe_load(fichero.read_text("utf8")) if fichero.exists() else []:

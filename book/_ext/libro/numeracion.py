@@ -7,6 +7,7 @@ número. De aquí salen los de secciones, figuras, ecuaciones, teoremas y ejerci
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.addnodes import compact_paragraph
@@ -24,6 +25,12 @@ def capitulo(docname: str) -> int | None:
     """
     encaje = re.match(r"(\d\d)-", docname.rsplit("/", 1)[-1])
     return int(encaje.group(1)) if encaje else None
+
+
+def depende_del_indice(env: BuildEnvironment) -> None:
+    """Apunta que la página que se lee depende de qué páginas hay, que es lo que dice el índice."""
+    indice = env.config.external_toc_path if "external_toc_path" in env.config else "_toc.yml"
+    env.note_dependency(str(Path(env.srcdir) / indice))
 
 
 def _numerar(

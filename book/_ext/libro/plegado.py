@@ -15,6 +15,8 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from libro.fallos import rotulo
+
 logger = logging.getLogger(__name__)
 
 
@@ -172,9 +174,9 @@ class PlegarCeldas(SphinxTransform):
                 celda,
             )
         en_linea = [nodes.Text((que or "").rstrip("."))]
-        caja = desplegable(
-            "", resumen("", "", *en_linea, rotulo="Comprobado:"), classes=["comprobacion"]
-        )
+        dicho, clase = rotulo(celda, self.env)
+        titulo = resumen("", "", *en_linea, rotulo=dicho)
+        caja = desplegable("", titulo, classes=["comprobacion", *clase.split()])
         caja += list(celda.children)
         celda.children = []
         celda += caja

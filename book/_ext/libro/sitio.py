@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlencode
@@ -35,16 +36,28 @@ def _configurar(app, config) -> None:
     colores.mkdir(parents=True, exist_ok=True)
     (colores / "atento.css").write_text(_colores(), "utf8")
     config.html_static_path.append(str(colores))
+    config.libro_estaticos = estaticos(Path(app.srcdir))
     app.add_css_file("atento.css", priority=700)
     app.add_js_file(None, body=TEMA, priority=100)
     app.add_js_file("../guiones/libro.js", priority=300, defer="defer")
 
 
+def estaticos(libro: Path) -> str:
+    """La huella de las hojas, los guiones y las letras: con otra, todas las páginas se escriben de
+    nuevo, que llevan dentro la de cada hoja.
+    """
+    suma = hashlib.sha256(_colores().encode())
+    for carpeta in ("_static", "extra"):
+        for fichero in sorted(p for p in (libro / carpeta).rglob("*") if p.is_file()):
+            suma.update(fichero.relative_to(libro).as_posix().encode() + fichero.read_bytes())
+    return suma.hexdigest()
+
+
 def _colores() -> str:
     """Las variables de color, las mismas que las de las figuras: hay un solo lugar,
-    ``atento.plots``.
+    ``figuras.plots``.
     """
-    from atento import plots
+    from figuras import plots
 
     return plots.css()
 
@@ -108,6 +121,7 @@ def setup(app) -> None:
     app.add_directive("para-llevar", ParaLlevar)
     # jupyter-book pasa siempre esta opción de sphinx-comments, que aquí no se carga.
     app.add_config_value("comments_config", {}, "html", [dict])
+    app.add_config_value("libro_estaticos", "", "html", [str])
     app.add_config_value("libro_rama_cuadernos", "cuadernos", "html", [str])
     app.connect("config-inited", _configurar, priority=800)
     app.connect("html-page-context", _pagina, priority=900)

@@ -16,7 +16,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from libro.etiquetas import Indice
-from libro.numeracion import capitulo
+from libro.numeracion import capitulo, depende_del_indice
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +82,8 @@ class _Mapa(SphinxDirective):
     """Lo común a los dos mapas."""
 
     def indice(self) -> Indice:
-        """Las etiquetas de los capítulos, anotados como dependencias."""
+        """Las etiquetas de los capítulos, anotados como dependencias, igual que su lista."""
+        depende_del_indice(self.env)
         documentos = _numerados(self.env)
         for documento in documentos:
             self.env.note_dependency(str(self.env.doc2path(documento)))
@@ -99,7 +100,6 @@ class MapaTemario(_Mapa):
 
     def run(self) -> list[nodes.Node]:
         """Construye las tablas."""
-        self.env.note_reread()
         ruta = Path(self.env.srcdir) / "temario.yml"
         self.env.note_dependency(str(ruta))
         filas = cargar_temario(ruta)
@@ -153,7 +153,6 @@ class MapaRefutaciones(_Mapa):
         """Construye la tabla, ordenada por capítulo; los identificadores son de quien mantiene el
         libro.
         """
-        self.env.note_reread()
         filas = [
             (clave, capitulo(documento) or 0, documento, enunciado)
             for clave, documento, enunciado in self.indice().refutaciones

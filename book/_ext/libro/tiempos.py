@@ -178,6 +178,8 @@ def renglones(medida: Medida) -> list[tuple[str, str]]:
 
 def _poner_tiempos(app, documento: nodes.document) -> None:
     docname = app.env.docname
+    if next(documento.findall(semanas), None) is not None:
+        app.env.libro_con_semanas[docname] = {}
     numero = capitulo(docname)
     medida = medir(documento, _ejecucion(app, numero))
     if numero is not None or docname.startswith("0-"):
@@ -211,7 +213,6 @@ class Semanas(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         self.assert_has_content()
-        self.env.note_reread()
         filas = []
         for linea in filter(str.strip, self.content):
             capitulos, _, meta = linea.partition("|")
@@ -293,16 +294,27 @@ def _tabla_del_curso(
 
 
 def _empezar(app, env, *_) -> None:
-    if not hasattr(env, "libro_tiempos"):
-        env.libro_tiempos = {}
+    for nombre in ("libro_tiempos", "libro_con_semanas"):
+        if not hasattr(env, nombre):
+            setattr(env, nombre, {})
 
 
 def _purgar(app, env, docname: str) -> None:
     getattr(env, "libro_tiempos", {}).pop(docname, None)
+    getattr(env, "libro_con_semanas", {}).pop(docname, None)
 
 
 def _mezclar(app, env, docnames, otro) -> None:
-    env.libro_tiempos.update({d: m for d, m in otro.libro_tiempos.items() if d in docnames})
+    for nombre in ("libro_tiempos", "libro_con_semanas"):
+        suyo = getattr(otro, nombre)
+        getattr(env, nombre).update({d: suyo[d] for d in docnames if d in suyo})
+
+
+def _con_otros_tiempos(app, env) -> list[str]:
+    """Las páginas con la tabla del curso, si algún tiempo no es el que se les puso."""
+    viejas = [d for d, con in env.libro_con_semanas.items() if con != env.libro_tiempos]
+    env.libro_con_semanas.update(dict.fromkeys(viejas, dict(env.libro_tiempos)))
+    return viejas
 
 
 def setup(app) -> None:
@@ -314,5 +326,6 @@ def setup(app) -> None:
     app.connect("env-before-read-docs", _empezar)
     app.connect("env-purge-doc", _purgar)
     app.connect("env-merge-info", _mezclar)
+    app.connect("env-updated", _con_otros_tiempos)
     app.connect("doctree-read", _poner_tiempos)
     app.connect("doctree-resolved", _poner_semanas, priority=400)

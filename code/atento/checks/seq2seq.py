@@ -59,10 +59,15 @@ def _require_special(config: Any) -> None:
         )
 
 
-def model(self: nn.Module, config: Any, *, positions: Any | None = None) -> None:
-    """Lanza ``TypeError`` si no llegan una ``Seq2SeqConfig`` y, si se dan, unas ``Positions``."""
+def require_config(config: Any) -> None:
+    """Lanza ``TypeError`` si no llega una ``Seq2SeqConfig``."""
     if not hasattr(config, "n_encoder_layers"):
         raise TypeError(f"config: se esperaba una Seq2SeqConfig; llegó {type(config).__name__}.")
+
+
+def model(self: nn.Module, config: Any, *, positions: Any | None = None) -> None:
+    """Lanza ``TypeError`` si no llegan una ``Seq2SeqConfig`` y, si se dan, unas ``Positions``."""
+    require_config(config)
     if positions is not None and not hasattr(positions, "places"):
         raise TypeError(
             f"positions: se esperaba Positions, o None para las de la configuración; llegó "

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Generator, Tensor
 
-from atento.numbers import require_number, require_size
+from atento.numbers import require_kind, require_number, require_size
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
@@ -75,6 +75,11 @@ def require_special(special: Sequence[str], unk: str | None) -> None:
             )
 
 
+def require_list(values: Iterable, *, name: str) -> None:
+    """Lanza ``TypeError`` si no se puede recorrer."""
+    require_kind(values, Iterable, name=name, wanted="una lista")
+
+
 def require_pieces(vocabulary: Sequence[str]) -> None:
     """Lanza si el vocabulario está vacío, tiene piezas vacías o repetidas."""
     if isinstance(vocabulary, str) or not all(isinstance(piece, str) for piece in vocabulary):
@@ -88,6 +93,7 @@ def require_pieces(vocabulary: Sequence[str]) -> None:
 
 def require_merges(merges: Sequence[tuple[str, str]], pieces: Iterable[str]) -> None:
     """Lanza si una unión no junta dos piezas conocidas en otra también conocida."""
+    require_list(merges, name="merges")
     known = set(pieces)
     for i, merge in enumerate(merges):
         if isinstance(merge, str) or len(merge) != 2:
@@ -122,6 +128,7 @@ def require_option(value: str, options: Iterable[str], *, name: str) -> None:
 
 def require_scores(scores: Sequence[float], pieces: Sequence[str]) -> None:
     """Lanza si no hay una log-probabilidad finita, como mucho 0, por pieza."""
+    require_list(scores, name="scores")
     if len(scores) != len(pieces):
         raise ValueError(
             f"scores: se esperaba un número por pieza, {len(pieces)}; llegaron {len(scores)}."

@@ -54,8 +54,16 @@ def _require_module(model: nn.Module) -> None:
 
 
 def config_of(model: nn.Module) -> Any:
-    """La configuración de un modelo, también si viene en ``DistributedDataParallel``."""
-    return getattr(model, "module", model).config
+    """La configuración de un modelo, también si viene en ``DistributedDataParallel``.
+
+    Lanza ``TypeError`` si no la tiene.
+    """
+    inner = getattr(model, "module", model)
+    if not hasattr(inner, "config"):
+        raise TypeError(
+            f"model: se esperaba un modelo con configuración; llegó {type(inner).__name__}."
+        )
+    return inner.config
 
 
 def fit(

@@ -8,7 +8,6 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from atento import calls
 from atento.checks import decoding as checks
 from atento.decoding.steps import Step, Stop, advance, ended, select
 
@@ -17,7 +16,6 @@ NEVER = float("-inf")
 # --- Cuánto vale una hipótesis --------------------------------------------------------------------
 
 
-@calls.guarded  # es un valor por omisión: que sea la misma función
 def by_total(length: int) -> float:
     """No divide: la puntuación es la log-probabilidad, que favorece a las cortas."""
     return 1.0
@@ -250,6 +248,3 @@ def tree(hypotheses: Hypotheses, row: int = 0) -> list[Node]:
                 nodes.append(Node(live[parent[place]], word[place], log_prob, fate))
         live = [born.get(place, -1) for place in alive]
     return nodes
-
-
-calls.explain(__name__)

@@ -10,7 +10,6 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from atento import calls
 from atento.checks import decoding as checks
 from atento.shapes import typed
 
@@ -80,6 +79,3 @@ def _only(
     """Prohíbe todas las palabras menos las de ``order`` que ``kept`` deja."""
     allowed = logits.new_zeros(logits.shape, dtype=bool).scatter(-1, order, kept)
     return logits.masked_fill(~allowed, float("-inf"))
-
-
-calls.explain(__name__)

@@ -8,7 +8,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from atento import calls
 from atento.checks import decoding as checks
 from atento.decoding import filters
 from atento.decoding.steps import Step, Stop, advance, ended, select
@@ -147,6 +146,3 @@ def _write(
         ids = torch.cat([ids, word[:, None].to(ids.dtype)], dim=1)  # (rows, n_start + t + 1)
         done = done | ended(ids[:, n_start:], eos_id, stop)
     return ids[:, n_start:]
-
-
-calls.explain(__name__)

@@ -7,7 +7,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from atento import calls
 from atento.checks import decoding as checks
 
 Step = Callable[[Tensor, Any], tuple[Tensor, Any]]
@@ -157,6 +156,3 @@ def block_repeated(step: Step, n: int, *, pad_id: int | None = None) -> Step:
         return logits, state
 
     return blocked
-
-
-calls.explain(__name__)

@@ -8,7 +8,6 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from atento import calls
 from atento.checks import cells as checks
 from atento.shapes import typed
 
@@ -157,6 +156,3 @@ def _select(keep: Tensor, new: Recurrent, old: Recurrent) -> Recurrent:
     if isinstance(new, tuple):
         return tuple(torch.where(keep, a, b) for a, b in zip(new, old, strict=True))
     return torch.where(keep, new, old)
-
-
-calls.explain(__name__)

@@ -13,7 +13,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from atento import calls
 from atento.attention import MultiHeadAttention
 from atento.blocks import Encoder, EncoderBlock
 from atento.cache import KVCache
@@ -207,6 +206,3 @@ def next_token_loss(
     logits = model(ids[:, :-1])  # (batch, n - 1, vocab)
     pad_id = unwrap(model).config.pad_id
     return cross_entropy(logits, ids[:, 1:], pad_id=pad_id, smoothing=smoothing)
-
-
-calls.explain(__name__)

@@ -8,7 +8,8 @@ import torch
 from jaxtyping import Int, Real
 from torch import Tensor, nn
 
-from atento import calls, positions
+from atento import positions
+from atento.shapes import require_tensor
 
 ADDED = ("sinusoidal", "learned")
 RELATIVE = ("rotary", "t5", "alibi", "shaw")
@@ -16,9 +17,12 @@ NAMES = ("none", *ADDED, *RELATIVE)
 """Los esquemas con nombre: ninguno, los que se suman a la entrada y los que miran la distancia."""
 
 
-@calls.guarded  # es un valor por omisión: que sea la misma función
 def consecutive(ids: Int[Tensor, "batch n"]) -> Int[Tensor, " n"]:
-    """Las posiciones de siempre, 0, 1, …, n − 1, comunes al lote."""
+    """Las posiciones de siempre, 0, 1, …, n − 1, comunes al lote.
+
+    Errores: ``TypeError`` si ``ids`` no es un tensor.
+    """
+    require_tensor(ids, name="ids")
     return torch.arange(ids.shape[1], device=ids.device)
 
 
@@ -65,6 +69,3 @@ def attention_options(
     if name == "shaw":
         return {"score_bias": positions.ShawRelative(d_head, min(16, max_len))}
     return {}
-
-
-calls.explain(__name__)

@@ -11,13 +11,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from atento import calls
 from atento.attention import attend
 from atento.checks import recurrent as checks
 from atento.decoding import greedy, select
 from atento.masks import padding_mask
 from atento.models.cells import CELLS, GRUCell, LSTMCell, Recurrent, RNNCell, hidden, unroll
-from atento.numbers import require_probability, require_size
+from atento.numbers import require_kind, require_probability, require_size
 from atento.shapes import typed
 from atento.similarity import additive
 from atento.training import evaluating, unwrap
@@ -86,7 +85,11 @@ class RecurrentConfig:
 
 
 def count_parameters(model: nn.Module) -> int:
-    """Número de parámetros que se entrenan."""
+    """Número de parámetros que se entrenan.
+
+    Errores: ``TypeError`` si ``model`` no es un módulo.
+    """
+    require_kind(model, nn.Module, name="model", wanted="un nn.Module")
     return sum(p.numel() for p in model.parameters() if p.requires_grad)
 
 
@@ -104,6 +107,7 @@ def without_attention(config: RecurrentConfig) -> RecurrentConfig:
 class Encoder(nn.Module):
     """Codificador bidireccional: de números (batch, source) a estados (batch, source, d_hidden)."""
 
+    @typed(validate=checks.config)
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()
         d_model, half = config.d_model, config.d_hidden // 2
@@ -163,6 +167,8 @@ class AdditiveAttention(nn.Module):
 
     def __init__(self, d_query: int, d_key: int, d_attention: int) -> None:
         super().__init__()
+        for name, size in (("d_query", d_query), ("d_key", d_key), ("d_attention", d_attention)):
+            require_size(size, name=name)
         self.w_q = nn.Parameter(torch.empty(d_query, d_attention))
         self.w_k = nn.Parameter(torch.empty(d_key, d_attention))
         self.v = nn.Parameter(torch.empty(d_attention))
@@ -201,6 +207,7 @@ class Decoder(nn.Module):
     resumen de la frase (Cho et al., 2014).
     """
 
+    @typed(validate=checks.config)
     def __init__(self, config: RecurrentConfig) -> None:
         super().__init__()
         self.config = config
@@ -333,6 +340,3 @@ def translation_loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Float[Te
     logits, _ = model(source, target[:, :-1])
     labels, pad_id = target[:, 1:], unwrap(model).config.pad_id
     return nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad_id)
-
-
-calls.explain(__name__)

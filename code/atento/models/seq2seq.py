@@ -13,7 +13,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from atento import calls
 from atento.attention import MultiHeadAttention
 from atento.blocks import Decoder, DecoderBlock, Encoder, EncoderBlock
 from atento.cache import KVCache, Memory
@@ -112,7 +111,11 @@ class Seq2SeqConfig:
 
 
 def named_positions(config: Seq2SeqConfig) -> Positions:
-    """Las posiciones que dicen ``config.positions`` y ``config.cross_positions``."""
+    """Las posiciones que dicen ``config.positions`` y ``config.cross_positions``.
+
+    Errores: ``TypeError`` si ``config`` no es una configuración.
+    """
+    checks.require_config(config)
     sizes = {"n_heads": config.n_heads, "max_len": config.max_len}
     sizes["d_head"] = config.d_model // config.n_heads
     source, target = (
@@ -354,6 +357,3 @@ def seq2seq_loss(
     logits = model(source, target[:, :-1])  # (batch, target - 1, vocab)
     pad_id = unwrap(model).config.pad_id
     return cross_entropy(logits, target[:, 1:], pad_id=pad_id, smoothing=smoothing)
-
-
-calls.explain(__name__)

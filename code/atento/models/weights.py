@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from jaxtyping import Float
 from torch import Tensor
 
-from atento import calls
-
 _PARTS = {
     "layers": "blocks",
     "self_attn": "attention",
@@ -62,6 +60,3 @@ def _renamed(prefix: str, state: Mapping[str, Tensor]) -> str:
             f"con otras anchuras (kdim, vdim) no se pueden pasar."
         )
     return ".".join([*(_PARTS.get(part, part) for part in path), _PARTS.get(last, last)])
-
-
-calls.explain(__name__)

@@ -4,7 +4,6 @@ import torch
 from jaxtyping import Float, Int, Real
 from torch import Tensor, nn
 
-from atento import calls
 from atento.checks import positions as checks
 from atento.shapes import typed
 
@@ -110,6 +109,3 @@ class Learned(nn.Module):
 
     def extra_repr(self) -> str:
         return f"max_len={self.max_len}, d_model={self.d_model}"
-
-
-calls.explain(__name__)

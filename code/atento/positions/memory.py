@@ -6,7 +6,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from atento import calls
 from atento.shapes import is_plain
 
 SLOTS, LARGEST = 4, 2**22  # cuántos resultados se guardan, y de cuántos elementos como mucho
@@ -50,6 +49,3 @@ def _comparable(positions: Tensor) -> bool:
 
 def _equal(known: Tensor, positions: Tensor) -> bool:
     return known.dtype == positions.dtype and torch.equal(known, positions)
-
-
-calls.explain(__name__)

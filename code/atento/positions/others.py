@@ -5,7 +5,6 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int, Real
 from torch import Tensor, nn
 
-from atento import calls
 from atento.checks import positions as checks
 from atento.positions.relative import relative_positions
 from atento.positions.sinusoids import frequencies
@@ -132,6 +131,3 @@ class DynamicBias(nn.Module):
         relative = relative.to(self.net[0].weight.dtype)
         scaled = relative.sign() * relative.abs().log1p()
         return self.net(scaled.unsqueeze(-1)).movedim(-1, -3)  # (…, head, query, key)
-
-
-calls.explain(__name__)

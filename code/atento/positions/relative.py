@@ -7,7 +7,6 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int, Real
 from torch import Tensor, nn
 
-from atento import calls
 from atento.checks import positions as checks
 from atento.positions.memory import Memory
 from atento.shapes import typed
@@ -234,6 +233,3 @@ class ShawRelative(nn.Module):
 
     def extra_repr(self) -> str:
         return f"d_head={self.d_head}, max_distance={self.max_distance}"
-
-
-calls.explain(__name__)

@@ -4,7 +4,6 @@ import torch
 from jaxtyping import Float, Real
 from torch import Tensor, nn
 
-from atento import calls
 from atento.checks import positions as checks
 from atento.positions.memory import Memory
 from atento.positions.sinusoids import BASE, angles
@@ -141,6 +140,3 @@ class Rotary(nn.Module):
             f"d_head={self.d_head}, base={self.base}, rotary_dim={self.rotary_dim}, "
             f"interpolation={self.interpolation}, layout={self.layout!r}"
         )
-
-
-calls.explain(__name__)

@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Float, Real
 from torch import Tensor, nn
 
-from atento import calls
 from atento.checks import positions as checks
 from atento.shapes import is_plain, is_readable, typed
 
@@ -148,6 +147,3 @@ def angles(positions: Real[Tensor, "*batch n"], d: int, base: float) -> Float[Te
 def _frequencies(d: int, base: float, device: torch.device | None) -> Float[Tensor, " pair"]:
     precise = torch.float32 if device is not None and device.type == "mps" else torch.float64
     return base ** (-torch.arange(0, d, 2, dtype=precise, device=device) / d)
-
-
-calls.explain(__name__)

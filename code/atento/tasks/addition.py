@@ -21,8 +21,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from atento import calls
-from atento.numbers import require_size
+from atento.numbers import require_kind, require_size
 from atento.shapes import require_integer
 from atento.tasks import writing
 from atento.tasks.translation.vocabulary import BOS_ID, EOS_ID, PAD_ID, Batch
@@ -231,8 +230,9 @@ def encode(text: str, *, digits: int = 3) -> Sum:
 def decode(ids: Iterable[int]) -> str:
     """El texto de unos números, en el orden en que están, hasta el fin y sin comienzo ni relleno.
 
-    Errores: ``ValueError`` si alguno no es del vocabulario.
+    Errores: ``TypeError`` si no son una lista; ``ValueError`` si alguno no es del vocabulario.
     """
+    require_kind(ids, Iterable, name="ids", wanted="una lista de números")
     signs = []
     for i in ids.tolist() if isinstance(ids, Tensor) else ids:
         if not isinstance(i, int) or not 0 <= i < VOCAB_SIZE:
@@ -365,6 +365,3 @@ def _require_sums(examples: Sequence[Sum]) -> None:
             raise ValueError(
                 f"examples: se esperaban sumandos de {digits} cifras como mucho; llegó {example!r}."
             )
-
-
-calls.explain(__name__)

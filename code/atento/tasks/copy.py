@@ -15,7 +15,6 @@ from typing import Any
 
 import torch
 
-from atento import calls
 from atento.numbers import require_size
 from atento.tasks import writing
 from atento.tasks.translation.vocabulary import BOS_ID, EOS_ID, PAD_ID, Batch
@@ -149,12 +148,10 @@ def _require_examples(examples: Sequence[Example]) -> None:
     if not isinstance(examples, Sequence) or not examples:
         raise ValueError(f"examples: se esperaba al menos un ejemplo; llegó {examples!r}.")
     for example in examples:
-        strange = [x for x in example if not FIRST_SYMBOL <= x < VOCAB_SIZE]
+        plain = isinstance(example, Sequence) and not isinstance(example, str)
+        strange = not plain or [x for x in example if not FIRST_SYMBOL <= x < VOCAB_SIZE]
         if strange or not example:
             raise ValueError(
                 f"examples: se esperaban símbolos de {FIRST_SYMBOL} a {VOCAB_SIZE - 1}; llegó "
                 f"{example!r}."
             )
-
-
-calls.explain(__name__)

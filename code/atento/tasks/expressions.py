@@ -23,8 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from atento import calls
-from atento.numbers import require_size
+from atento.numbers import require_kind, require_size
 from atento.tasks import writing
 from atento.tasks.translation.sentences import python_rng
 from atento.tasks.translation.vocabulary import BOS_ID, EOS_ID, PAD_ID, Batch
@@ -189,8 +188,9 @@ def encode(text: str) -> list[int]:
 def decode(ids: Iterable[int]) -> str:
     """El texto de unos números, hasta el fin y sin comienzo ni relleno.
 
-    Errores: ``ValueError`` si alguno no es del vocabulario.
+    Errores: ``TypeError`` si no son una lista; ``ValueError`` si alguno no es del vocabulario.
     """
+    require_kind(ids, Iterable, name="ids", wanted="una lista de números")
     signs = []
     for i in ids.tolist() if isinstance(ids, Tensor) else ids:
         if not isinstance(i, int) or not 0 <= i < VOCAB_SIZE:
@@ -327,6 +327,3 @@ def _is_tree(tree: Any) -> bool:
     if not isinstance(tree, tuple) or len(tree) != 3 or tree[0] not in tuple(OPERATIONS):
         return False
     return _is_tree(tree[1]) and _is_tree(tree[2])
-
-
-calls.explain(__name__)

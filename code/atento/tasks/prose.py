@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from atento import calls
-
 _FILE = "prosa.json"
 _SHORTENED = re.compile(
     r"(?:\b(?:p|ej|pág|págs|cap|caps|fig|figs|ec|ecs|sec|vol|núm|ed|eds|al|etc|aprox|vs|Dr|Sr)"
@@ -143,6 +141,3 @@ def _sentences_of(paragraph: str) -> list[str]:
 def _is_open(piece: str) -> bool:
     """Si quedan comillas o paréntesis por cerrar."""
     return piece.count("«") > piece.count("»") or piece.count("(") > piece.count(")")
-
-
-calls.explain(__name__)

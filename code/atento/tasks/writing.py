@@ -15,7 +15,6 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from atento import calls
 from atento.decoding import greedy
 from atento.device import require_device
 from atento.numbers import require_size
@@ -180,6 +179,3 @@ def _require_rows(ids: Any, n: int) -> list[list[int]]:
             f"model: se esperaba que devolviera la forma (batch={n}, …); devolvió {came}."
         )
     return ids.tolist()
-
-
-calls.explain(__name__)

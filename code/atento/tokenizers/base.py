@@ -10,7 +10,6 @@ from typing import ClassVar, Self
 
 import msgspec
 
-from atento import calls
 from atento.checks import tokenizers as checks
 from atento.tokenizers.text import normalize, split_words, visible
 
@@ -54,6 +53,7 @@ class Tokenizer(ABC):
     ) -> None:
         checks.require_special(special, unk)
         checks.require_form(normalization)
+        checks.require_list(pieces, name="pieces")
         self.special, self.unk, self.normalization = tuple(special), unk, normalization
         first = (*special, *([] if unk is None else [unk]))
         self.vocabulary = (*first, *pieces)
@@ -212,6 +212,3 @@ def _read(path: Path, kinds: tuple[type[Settings], ...]) -> Settings:
     except (msgspec.DecodeError, UnicodeDecodeError):
         why = "no es JSON, o está cortado"
     raise ValueError(f"path: se esperaba un tokenizador guardado por atento; {path}: {why}.")
-
-
-calls.explain(__name__)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Self
 
-from atento import calls
 from atento.checks import tokenizers as checks
 from atento.numbers import require_size
 from atento.tokenizers.base import UNK, Settings, Tokenizer
@@ -193,6 +192,3 @@ class BPE(Tokenizer):
 
 def _symbols(word: str, byte_level: bool) -> tuple[str, ...]:
     return tuple(BYTES[byte] for byte in word.encode()) if byte_level else tuple(word)
-
-
-calls.explain(__name__)

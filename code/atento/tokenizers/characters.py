@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Self
 
-from atento import calls
 from atento.checks import tokenizers as checks
 from atento.tokenizers.base import UNK, Settings, Tokenizer
 from atento.tokenizers.text import count_words
@@ -79,6 +78,3 @@ def character_counts(words: Counter[str]) -> Counter[str]:
         for character in word:
             counts[character] += times
     return counts
-
-
-calls.explain(__name__)

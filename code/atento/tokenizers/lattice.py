@@ -11,8 +11,6 @@ de la pieza que empieza en ``i`` y mide ``k + 1`` (−∞ si no hay tal pieza).
 import numpy as np
 from numpy import ndarray
 
-from atento import calls
-
 _NONE = -np.inf
 
 
@@ -88,6 +86,3 @@ def logsumexp(x: ndarray) -> ndarray:
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
         return np.log(np.exp(x - top).sum(axis=1)) + top[:, 0]
-
-
-calls.explain(__name__)

@@ -11,8 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-from atento import calls
-
 Pair = tuple[str, str]
 
 
@@ -105,6 +103,3 @@ def merged(symbols: list[str], pair: Pair, new: str) -> list[str]:
             out.append(symbols[i])
             i += 1
     return out
-
-
-calls.explain(__name__)

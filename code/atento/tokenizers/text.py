@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 
 import regex
 
-from atento import calls
 from atento.checks import tokenizers as checks
 
 # Letras, cifras o signos, cada clase con el espacio que lleva delante; o el resto de los espacios.
@@ -33,7 +32,6 @@ def normalize(text: str, form: str | None = "NFC") -> str:
     return text if form is None else unicodedata.normalize(form, text)
 
 
-@calls.guarded  # es un valor por omisión: que sea la misma función
 def split_words(text: str) -> list[str]:
     """Separa en palabras sin perder nada: ``"".join(split_words(text)) == text``.
 
@@ -80,6 +78,3 @@ def visible(piece: str) -> str:
     """
     checks.require_text(piece, name="piece")
     return piece.replace(" ", "␣").replace("\n", "⏎").replace("\t", "⇥")
-
-
-calls.explain(__name__)

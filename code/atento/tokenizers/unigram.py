@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from numpy import ndarray
 
-from atento import calls
 from atento.checks import tokenizers as checks
 from atento.numbers import require_size
 from atento.tokenizers.base import UNK, Settings, Tokenizer
@@ -344,6 +343,3 @@ class Unigram(Tokenizer):
                 score = self._unknown
             if score is not None:
                 yield start, end, score
-
-
-calls.explain(__name__)

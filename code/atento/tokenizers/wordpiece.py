@@ -17,7 +17,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from atento import calls
 from atento.checks import tokenizers as checks
 from atento.numbers import require_size
 from atento.tokenizers.base import UNK, Settings, Tokenizer
@@ -240,6 +239,3 @@ class WordPiece(Tokenizer):
 
 def _symbols(word: str) -> tuple[str, ...]:
     return (word[0], *(PREFIX + character for character in word[1:]))
-
-
-calls.explain(__name__)

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from atento import calls, rng
+from atento import rng
 
 
 class Batches:
@@ -110,6 +110,3 @@ def _exhausted(step: int, steps: int) -> str:
         f"batches: se acabó en el paso {step + 1} de {steps}; da más lotes, una lista (se repite) "
         "o menos pasos."
     )
-
-
-calls.explain(__name__)

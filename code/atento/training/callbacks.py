@@ -6,7 +6,6 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
-from atento import calls
 from atento.numbers import require_size
 from atento.training.history import Callback, State
 
@@ -42,6 +41,3 @@ def evaluate(function: Callable[[nn.Module], dict[str, float]], *, every: int) -
             return function(state.model)
 
     return callback
-
-
-calls.explain(__name__)

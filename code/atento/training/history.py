@@ -8,8 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from atento import calls
-
 
 @dataclass
 class History:
@@ -87,6 +85,3 @@ Callback = Callable[[State], dict[str, float] | None]
 Loss = Callable[[nn.Module, Any], Tensor]
 Schedule = Callable[[int], float]
 Weight = Callable[[Any], float | Tensor]
-
-
-calls.explain(__name__)

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from atento import calls
 from atento.checks import training as checks
 from atento.training.batches import Batches
 from atento.training.history import (
@@ -218,6 +217,3 @@ def _guard(seconds: float | None, step: int, steps: int, history: History) -> No
             step,
             history,
         )
-
-
-calls.explain(__name__)

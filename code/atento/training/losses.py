@@ -4,7 +4,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from atento import calls
 from atento.checks import training as checks
 from atento.shapes import typed
 
@@ -35,6 +34,3 @@ def cross_entropy(
     spread = -log_p.mean(dim=-1)  # (…): todas por igual
     loss = (1 - smoothing) * right + smoothing * spread if smoothing else right
     return (loss * counted).sum() / counted.sum().clamp(min=1)
-
-
-calls.explain(__name__)

@@ -6,7 +6,6 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from atento import calls
 from atento.checks import training as checks
 
 
@@ -60,6 +59,3 @@ class LastGood:
         """Vuelve a los guardados."""
         for copy, tensor in zip(self.copies, self.tensors, strict=True):
             tensor.copy_(copy)
-
-
-calls.explain(__name__)

@@ -8,8 +8,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from atento import calls
-
 DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -90,6 +88,3 @@ def _require_precision(
             f"precision: con «{precision}» se esperaba un modelo de torch.float32, que es donde se "
             f"guardan los pesos; llegó uno de {', '.join(sorted(map(str, other)))}."
         )
-
-
-calls.explain(__name__)

@@ -4,8 +4,6 @@ import os
 import sys
 from typing import Any
 
-from atento import calls
-
 
 def interactive() -> bool:
     """Hay una persona mirando: un terminal, o un cuaderno abierto.
@@ -28,6 +26,3 @@ def progress_bar(first: int, steps: int, progress: bool | None) -> Any:
     shown = interactive() if progress is None else progress
     options = {"desc": "Entrenando", "unit": " pasos", "leave": False}
     return tqdm(total=steps, initial=first, disable=not shown, **options)
-
-
-calls.explain(__name__)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from atento import calls, rng
+from atento import rng
 from atento.numbers import require_size
 from atento.training.batches import Batches
 from atento.training.history import Callback, History, State
@@ -161,6 +161,3 @@ def _require_same_model(path: Path, saved: dict[str, Tensor], mine: dict[str, Te
     told = "; ".join(f"{what} {few(names)}" for what, names in faults.items() if names)
     if told:
         raise ValueError(f"model: se esperaba el modelo que guardó {path}; el que llegó {told}.")
-
-
-calls.explain(__name__)

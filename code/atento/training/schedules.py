@@ -2,7 +2,6 @@
 
 import math
 
-from atento import calls
 from atento.numbers import require_number, require_size
 from atento.training.history import Schedule
 
@@ -79,6 +78,3 @@ def _require_schedule(steps: int, warmup: int, final: float) -> None:
         raise ValueError(
             f"warmup: se esperaba un número entre 0 y steps = {steps}; llegó {warmup}."
         )
-
-
-calls.explain(__name__)

@@ -6,8 +6,6 @@ import torch
 from torch import distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from atento import calls
-
 
 class Team:
     """Los procesos que comparten ``model``; sin ``DistributedDataParallel``, este solo.
@@ -34,6 +32,3 @@ class Team:
     def quiet(self, active: bool) -> AbstractContextManager:
         """Donde los gradientes se suman sin repartirlos entre los procesos, si ``active``."""
         return self.shared.no_sync() if active and self.shared is not None else nullcontext()
-
-
-calls.explain(__name__)

@@ -23,7 +23,8 @@ class Contestacion:
     """Lo que pasó en un caso: un valor (con sus gradientes) o la clase de fallo.
 
     ``clase``: ``valor``, ``excepcion``, ``estado`` (los parámetros no encajan), ``agotado``,
-    ``roto``, ``grande`` o ``omitido`` (no se llegó a preguntar).
+    ``roto``, ``grande``, ``prohibido`` (llamó a algo que el enunciado no permite: ``veto`` es su
+    número) u ``omitido`` (no se llegó a preguntar).
     """
 
     clase: str
@@ -35,6 +36,7 @@ class Contestacion:
     linea: int = 0
     texto: str = ""
     tiene: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    veto: int = -1
 
 
 @dataclass(frozen=True)
@@ -394,19 +396,35 @@ def _gradientes(obtenida: Contestacion, esperada: Contestacion, tolerancia: floa
     ]
     for nombre, uno, otro in pares:
         if otro is None:
-            otro = uno.new_zeros(uno.shape) if _es_tensor(uno) else None
-        if uno is None and otro is not None:
+            if _es_tensor(uno) and not bool((uno.abs() <= max(tolerancia, 1e-9) * 10).all()):
+                return f"{nombre}: la salida no depende de ella, y su gradiente debe ser cero"
+            continue
+        if uno is None:
             if bool((otro == 0).all()):
                 continue
             return f"{nombre} no llega: ¿hay un detach(), un .data o un .item()?"
-        problema = (
-            diferencia(uno, otro, Contexto(max(tolerancia, 1e-9) * 10), nombre)
-            if otro is not None
-            else None
-        )
+        problema = diferencia(uno, otro, Contexto(max(tolerancia, 1e-9) * 10), nombre)
         if problema:
             return problema
     return None
+
+
+def mismas_formas(uno: Any, otro: Any) -> bool:
+    """¿Son del mismo tamaño, tensor a tensor y lista a lista?"""
+    if _es_tensor(uno) or _es_tensor(otro):
+        return _es_tensor(uno) and _es_tensor(otro) and uno.shape == otro.shape
+    if isinstance(uno, (list, tuple)) and isinstance(otro, (list, tuple)):
+        return len(uno) == len(otro) and all(map(mismas_formas, uno, otro))
+    return not isinstance(uno, (list, tuple, dict, str))
+
+
+def bytes_de(*valores: Any) -> int:
+    """Los bytes de los tensores de un árbol de valores."""
+    hijos = [list(v.values()) if isinstance(v, Mapping) else v for v in valores]
+    return sum(
+        v.nbytes if _es_tensor(v) else bytes_de(*v) if isinstance(v, (list, tuple)) else 0
+        for v in hijos
+    )
 
 
 def iguales(
@@ -423,7 +441,10 @@ def iguales(
         return False
     try:
         if invariante is not None:
-            return diferencia(invariante(una.valor), invariante(otra.valor), contexto) is None
+            # De un valor con otras formas no se calcula nada: su coste lo elegiría la entrega.
+            return mismas_formas(una.valor, otra.valor) and not diferencia(
+                invariante(una.valor), invariante(otra.valor), contexto
+            )
         return explica(una, otra, contexto) is None
     except Exception:  # noqa: BLE001
         # un valor ajeno que no se puede comparar no se parece a ninguno

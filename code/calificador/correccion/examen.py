@@ -23,6 +23,7 @@ from calificador.correccion.compara import Contestacion, ejes_de
 from calificador.fuente import Fuente
 from calificador.jaula import alumno, marcos
 from calificador.registro import Caso, Ejercicio, Mutante
+from calificador.vetos import Veto
 
 EXCEPCIONES_PREVISTAS = ("ValueError", "TypeError", "IndexError", "KeyError")
 Peticion = tuple[dict[str, Any], dict[str, Any]]
@@ -56,7 +57,7 @@ class SesionLocal:
     que la jaula.
     """
 
-    dicho = ""
+    dicho, gastado = "", 0.0
 
     def __init__(self) -> None:
         self.sesion = alumno.Sesion(f"_local_{next(_numeros)}")
@@ -84,7 +85,7 @@ def peticion_de_analisis(ejercicio: Ejercicio, fuente: Fuente, con_texto: bool) 
         "orden": "analiza",
         "celdas": [[c.texto, c.entera] for c in fuente.celdas],
         "nombre": ejercicio.nombre,
-        "prohibido": list(ejercicio.prohibido),
+        "prohibido": [list(veto.nombres) for veto in ejercicio.prohibido],
         "con_texto": con_texto,
     }
 
@@ -100,7 +101,7 @@ class Respuesta(msgspec.Struct):
     linea: Annotated[int, msgspec.Meta(ge=0, lt=10**6)] = 0
     texto: Annotated[str, msgspec.Meta(max_length=400)] = ""
     tiene: tuple[tuple[Annotated[str, msgspec.Meta(max_length=120)], tuple[int, ...]], ...] = ()
-    usa: tuple[str, ...] = ()
+    veto: Annotated[int, msgspec.Meta(ge=-1, lt=64)] = -1
     definido: bool = False
     valor: Any = msgspec.UNSET
     grad_entradas: Any = None
@@ -129,8 +130,9 @@ def contestacion(mensaje: Mapping[str, Any], tensores: Mapping[str, Any]) -> Con
     if dada.error in ("estado", "grande"):
         return Contestacion(dada.error, tiene=dada.tiene)
     if dada.error == "excepcion":
+        clase = "excepcion" if dada.veto < 0 else "prohibido"
         return Contestacion(
-            "excepcion", tipo=dada.tipo, celda=dada.celda, linea=dada.linea, texto=dada.texto
+            clase, None, None, None, dada.tipo, dada.celda, dada.linea, dada.texto, veto=dada.veto
         )
     raise marcos.MarcoInvalido("una respuesta que no se entiende")
 
@@ -154,16 +156,20 @@ class Examen:
         cargar.
         """
         if mutante.nombre not in self._mutantes:
-            self._mutantes[mutante.nombre] = self._ejecuta(self.codigo(mutante))
+            self._mutantes[mutante.nombre] = self.de_codigo(self.codigo(mutante))
         return self._mutantes[mutante.nombre]
 
     def codigo(self, mutante: Mutante) -> str:
         """El texto entero de la entrega equivocada."""
         return mutante.texto(self.solucion, self.ejercicio.nombre)
 
-    def _ejecuta(self, codigo: str) -> Any:
+    def de_codigo(self, codigo: str) -> Any:
+        """Lo que contesta un código de confianza, ejecutado aquí."""
         sesion, fallo = sesion_cargada(codigo, self.ejercicio.nombre, self.ejercicio.prohibido)
-        return fallo or [self._contesta(sesion, i) for i in range(len(self.casos))]
+        if fallo:
+            return fallo
+        dadas = [self._contesta(sesion, i) for i in range(len(self.casos))]
+        return "prohibido" if any(d.clase == "prohibido" for d in dadas) else dadas
 
     def _contesta(self, sesion: SesionLocal, indice: int) -> Contestacion:
         """Un mutante puede aceptar los parámetros de la clase o, como una entrega, llevarlos
@@ -176,7 +182,9 @@ class Examen:
 
 
 @lru_cache(maxsize=512)
-def sesion_cargada(codigo: str, nombre: str, prohibido: tuple[str, ...]) -> tuple[SesionLocal, str]:
+def sesion_cargada(
+    codigo: str, nombre: str, prohibido: tuple[Veto, ...]
+) -> tuple[SesionLocal, str]:
     """Código de confianza, analizado y cargado una vez, y la clase de fallo o la cadena vacía."""
     sesion = SesionLocal()
     celdas = [[c.texto, c.entera] for c in Fuente.de_texto(codigo).celdas]
@@ -184,14 +192,14 @@ def sesion_cargada(codigo: str, nombre: str, prohibido: tuple[str, ...]) -> tupl
         "orden": "analiza",
         "celdas": celdas,
         "nombre": nombre,
-        "prohibido": list(prohibido),
+        "prohibido": [list(veto.nombres) for veto in prohibido],
         "con_texto": True,
     }
     dada = lee(sesion.pide(pedido, {})[0])
-    if dada.usa:
-        return sesion, "prohibido"
     if dada.error is None:
         dada = lee(sesion.pide({"orden": "carga"}, {})[0])
+    if dada.veto >= 0:
+        return sesion, "prohibido"
     return sesion, dada.error or ("" if dada.definido else "ausente")
 
 

@@ -15,7 +15,14 @@ from typing import Any
 
 from calificador.carga import Curso, curso
 from calificador.correccion import pistas
-from calificador.correccion.compara import Contestacion, Contexto, diferencia, explica, iguales
+from calificador.correccion.compara import (
+    Contestacion,
+    Contexto,
+    bytes_de,
+    diferencia,
+    explica,
+    iguales,
+)
 from calificador.correccion.examen import (
     Examen,
     SesionLocal,
@@ -37,10 +44,13 @@ from calificador.fuente import Fuente
 from calificador.jaula import canal, marcos
 from calificador.jaula.encierro import Limites
 from calificador.registro import Caso, Ejercicio, Mutante
+from calificador.vetos import frase
 
 SEMILLA_PUBLICA = "practica"
 OMITIDO = Contestacion("omitido")
 SIN_CONTESTAR = "sin contestar"
+# Bytes de más, sobre lo que ocupa la respuesta correcta, que se guardan de una entrega.
+MAXIMO_GUARDADO = 64 << 20
 
 
 @dataclass
@@ -71,13 +81,10 @@ def _carga(
                 peticion_de_analisis(examen.ejercicio, fuente, con_texto), {}, limites.carga + 5
             )[0]
         )
-        if dada.usa:
-            usa = limpia(", ".join(dada.usa), 200)
-            return Interrogatorio(
-                fallo="prohibido", mensaje=f"usa {usa}, que el enunciado no permite"
-            )
         if dada.error is None:
             dada = lee(sesion.pide({"orden": "carga"}, {}, limites.carga)[0])
+        if dada.veto >= 0:
+            return _no_permitido(dada, examen.ejercicio, fuente)
         return _fallo_al_cargar(dada, examen.ejercicio.nombre, fuente)
     except canal.Agotado as error:
         return Interrogatorio(
@@ -106,6 +113,14 @@ def _fallo_al_cargar(dada: Any, nombre: str, fuente: Fuente) -> Interrogatorio |
     return None
 
 
+def _no_permitido(dada: Any, ejercicio: Ejercicio, fuente: Fuente) -> Interrogatorio:
+    """Una entrega que llamó a algo vedado: dónde, y la frase del enunciado que lo dice."""
+    veto = ejercicio.prohibido[dada.veto : dada.veto + 1] or ejercicio.prohibido
+    en = f" ({fuente.donde(dada.celda, dada.linea)})" if dada.linea else ""
+    mensaje = f"el enunciado no lo permite{en}: «{frase(veto)}»"
+    return Interrogatorio(fallo="prohibido", mensaje=mensaje)
+
+
 def _mensaje_de_sintaxis(dada: Any, fuente: Fuente) -> str:
     if not dada.linea:
         return "el fichero no es Python: no se puede leer"
@@ -117,33 +132,37 @@ def _mensaje_de_sintaxis(dada: Any, fuente: Fuente) -> str:
 
 def interroga(
     examen: Examen, fuente: Fuente, abre: Callable[[], canal.Sesion], cierra: Callable[[Any], None],
-    limites: Limites, con_texto: bool,
+    limites: Limites, con_texto: bool, deja: Callable[[Any], None] | None = None,
 ) -> Interrogatorio:  # fmt: skip
-    """Hace todas las preguntas y, con ``con_texto``, recoge lo que imprimió el código."""
+    """Hace todas las preguntas y, con ``con_texto``, recoge lo que imprimió el código.
+
+    ``deja``: qué se hace con una sesión que contestó a todo; si no se dice, se cierra.
+    """
     abiertas: list[canal.Sesion] = []
 
     def abre_y_apunta() -> canal.Sesion:
         abiertas.append(abre())
         return abiertas[-1]
 
-    hecho = _interroga(examen, fuente, abre_y_apunta, cierra, limites, con_texto)
+    hecho = _interroga(examen, fuente, abre_y_apunta, cierra, limites, con_texto, deja or cierra)
     return replace(hecho, dicho="".join(s.dicho for s in abiertas)) if con_texto else hecho
 
 
 def _interroga(
     examen: Examen, fuente: Fuente, abre: Callable[[], Any], cierra: Callable[[Any], None],
-    limites: Limites, con_texto: bool,
+    limites: Limites, con_texto: bool, deja: Callable[[Any], None],
 ) -> Interrogatorio:  # fmt: skip
     """Hace todas las preguntas. Si la entrega muere en un caso, se reabre para las demás
     propiedades.
     """
-    fin = float("inf")  # el reloj empieza con la entrega ya cargada: preparar el cigoto no cuenta
+    queda = limites.total  # desde que la entrega está cargada: preparar el cigoto no cuenta
     dadas: list[Contestacion] = []
     caidas: set[str] = set()
+    ocupan, caben = 0, bytes_de(*(e.valor for e in examen.esperadas)) + MAXIMO_GUARDADO
     sesion = None
     try:
         for caso, peticion in zip(examen.casos, examen.peticiones, strict=True):
-            if caso.propiedad in caidas or time.monotonic() > fin:
+            if caso.propiedad in caidas or queda <= 0:
                 dadas.append(OMITIDO)
                 continue
             if sesion is None:
@@ -151,15 +170,23 @@ def _interroga(
                 inicial = _carga(sesion, examen, fuente, limites, con_texto)
                 if inicial is not None:
                     return inicial if not dadas else _completa(dadas, examen)
-                fin = min(fin, time.monotonic() + limites.total)
-            dada = _pregunta(sesion, peticion, min(limites.caso, max(0.1, fin - time.monotonic())))
+                queda -= sesion.gastado if dadas else 0
+            antes = sesion.gastado
+            dada = _pregunta(sesion, peticion, min(limites.caso, max(0.1, queda)))
+            queda -= sesion.gastado - antes
             if dada.tipo == "NotImplementedError" and not dadas:
                 return Interrogatorio(fallo="pendiente", mensaje="aún sin resolver", pendiente=True)
-            dadas.append(dada)
+            if dada.clase == "prohibido":
+                return _no_permitido(dada, examen.ejercicio, fuente)
+            ocupan += bytes_de(dada.valor, dada.grad_entradas, dada.grad_parametros)
+            dadas.append(dada if ocupan <= caben else Contestacion("grande"))
             if dada.clase in ("agotado", "roto"):
                 caidas.add(caso.propiedad)
                 cierra(sesion)
                 sesion = None
+        if sesion is not None:
+            sesion, contesta = None, sesion
+            deja(contesta)
     finally:
         if sesion is not None:
             cierra(sesion)
@@ -346,11 +373,17 @@ def _pista(
             ),
             "publica",
         )
-    mutante = pistas.reconoce(examen, dadas, problemas)
+    mutante = pistas.reconoce(examen, dadas)
     if mutante is not None:
         return mutante.pista, mutante.nombre
     if all(p in (None, SIN_CONTESTAR) for p in problemas):
         return "", ""
+    if examen.ejercicio.tipo == "lapiz":
+        hallado = pistas.campo_a_campo(examen, dadas, problemas)
+        if hallado:
+            return hallado
+    if pistas.es_precision(examen, dadas, problemas):
+        return pistas.PRECISION, ""
     return pistas.general(examen.ejercicio, fallada, intentos), ""
 
 
@@ -404,6 +437,18 @@ def _pide_caso(resultado: Resultado) -> bool:
     return resultado.pista.startswith(pistas.DESCONOCIDO)
 
 
+def vedados(ejercicio: Ejercicio) -> frozenset[str]:
+    """Los nombres que un ejercicio no deja usar."""
+    return frozenset(ejercicio.prohibido)
+
+
+def en_orden(ejercicios: Sequence[Ejercicio]) -> list[Ejercicio]:
+    """Los mismos, por capítulos y en el orden en que más comparten un proceso: los que más vedan,
+    antes.
+    """
+    return sorted(ejercicios, key=lambda e: (e.capitulo, -len(vedados(e))))
+
+
 class Corrector:
     """Corrige entregas ajenas, una detrás de otra, en un mismo cigoto. Se usa con ``with``."""
 
@@ -424,6 +469,8 @@ class Corrector:
         self.limites, self.con_texto = limites or Limites(), con_texto
         self._examenes: dict[str, Examen] = {}
         self._pequenos: dict[str, list[Examen]] = {}
+        self._abierta: tuple[Fuente, frozenset[str], canal.Sesion] | None = None
+        self._colgada: tuple[Fuente, Interrogatorio] | None = None
         canal.barre()
         self._zigoto = zigoto or canal.arranca(nivel, completo=completo)
 
@@ -447,29 +494,84 @@ class Corrector:
         return self._examenes[ejercicio.id]
 
     def califica(
-        self, ejercicio: Ejercicio, fuente: Fuente | str, *, intentos: int = 0
+        self, ejercicio: Ejercicio, fuente: Fuente | str, *, intentos: int = 0, sigue: bool = False
     ) -> Resultado:
-        """La nota de una entrega en un ejercicio."""
+        """La nota de una entrega en un ejercicio.
+
+        ``sigue``: vienen más ejercicios de la misma entrega, que comparten proceso mientras los
+        supera; lo que no se supera se repite en uno nuevo, por si otro ejercicio lo estropeó. Al
+        acabar, :meth:`suelta`.
+        """
         comienzo = time.monotonic()
         fuente = Fuente.de_texto(fuente) if isinstance(fuente, str) else fuente
         examen = self.examen(ejercicio)
-
-        def pregunta(de: Examen) -> Interrogatorio:
-            return interroga(
-                de,
-                fuente,
-                lambda: self._zigoto.abre(self.limites),
-                self._zigoto.acaba,
-                self.limites,
-                self.con_texto,
-            )
-
-        resultado = puntua(examen, pregunta(examen), fuente, self.nivel, intentos)
+        compartida = self._sirve(ejercicio, fuente)
+        hecho = self._pregunta(examen, fuente, propio=False)
+        resultado = puntua(examen, hecho, fuente, self.nivel, intentos)
+        if compartida and resultado.estado not in (SUPERADO, PENDIENTE):
+            self.suelta()
+            hecho = self._pregunta(examen, fuente, propio=False)
+            resultado = puntua(examen, hecho, fuente, self.nivel, intentos)
         if self.con_texto and _pide_caso(resultado):
+            menudos = self._menudos(ejercicio)
             resultado = replace(
-                resultado, caso=caso_minimo(self._menudos(ejercicio), pregunta, fuente)
+                resultado,
+                caso=caso_minimo(
+                    menudos, lambda de: self._pregunta(de, fuente, propio=True), fuente
+                ),
             )
+        if not sigue:
+            self.suelta()
         return replace(resultado, segundos=round(time.monotonic() - comienzo, 4))
+
+    def _sirve(self, ejercicio: Ejercicio, fuente: Fuente) -> bool:
+        """¿Sirve el proceso abierto? Es de esta entrega, y este ejercicio no veda nada que el
+        anterior dejara usar; si no, se cierra.
+        """
+        sirve = (
+            self._abierta is not None
+            and self._abierta[0] == fuente
+            and vedados(ejercicio) <= self._abierta[1]
+        )
+        if not sirve:
+            self.suelta()
+        return sirve
+
+    def _pregunta(self, examen: Examen, fuente: Fuente, *, propio: bool) -> Interrogatorio:
+        """Interroga a la entrega, en un proceso ``propio`` o en el que esté abierto, que así se
+        queda.
+
+        Un fichero que no acaba de cargarse no vuelve a intentarlo con cada ejercicio.
+        """
+        if self._colgada is not None and self._colgada[0] == fuente:
+            return self._colgada[1]
+
+        def abre() -> canal.Sesion:
+            if propio or self._abierta is None:
+                self.suelta()
+                return self._zigoto.abre(self.limites)
+            sesion, self._abierta = self._abierta[2], None
+            sesion.dicho = ""
+            return sesion
+
+        def deja(sesion: canal.Sesion) -> None:
+            if propio:
+                self._zigoto.acaba(sesion)
+            else:
+                self._abierta = (fuente, vedados(examen.ejercicio), sesion)
+
+        hecho = interroga(
+            examen, fuente, abre, self._zigoto.acaba, self.limites, self.con_texto, deja
+        )
+        if hecho.fallo == "agotado":
+            self._colgada = (fuente, hecho)
+        return hecho
+
+    def suelta(self) -> None:
+        """Cierra el proceso de la entrega que se estaba corrigiendo, si queda alguno."""
+        if self._abierta is not None:
+            sesion, self._abierta = self._abierta[2], None
+            self._zigoto.acaba(sesion)
 
     def _menudos(self, ejercicio: Ejercicio) -> list[Examen]:
         if ejercicio.id not in self._pequenos:
@@ -479,4 +581,9 @@ class Corrector:
 
     def cierra(self) -> None:
         """Termina el cigoto."""
-        self._zigoto.cierra()
+        try:
+            self.suelta()
+        except canal.FalloDeEntorno:
+            pass  # ya no había cigoto
+        finally:
+            self._zigoto.cierra()

@@ -23,7 +23,7 @@ def limpia(texto: str, maximo: int = 400) -> str:
     """
     visible = "".join(
         c if c == " " or not unicodedata.category(c).startswith(("C", "Zl", "Zp")) else " "
-        for c in texto
+        for c in texto[: 8 * maximo]
     )
     visible = " ".join(visible.split())
     return visible if len(visible) <= maximo else visible[: maximo - 1] + "…"

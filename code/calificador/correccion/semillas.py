@@ -12,18 +12,22 @@ from collections.abc import Iterable
 
 from calificador.carga import Curso, curso
 from calificador.correccion.examen import prepara
+from calificador.correccion.muestra import nombres_de_argumentos
 from calificador.correccion.oraculo import Interrogatorio, puntua
 from calificador.fuente import Fuente
+from calificador.generadores import llega
 from calificador.registro import Ejercicio
 
 VACIA = Fuente.de_texto("")
 
 
 def faltas(del_curso: Curso, ejercicio: Ejercicio, semillas: Iterable[object]) -> list[str]:
-    """Lo que no se cumple: la referencia no saca todo, un mutante pasa, o se le da la pista de
-    otro.
+    """Lo que no se cumple: la referencia no saca todo, un mutante pasa, se le da la pista de otro o
+    ningún caso llega a un borde.
     """
     halladas = []
+    nombres = nombres_de_argumentos(del_curso.solucion(ejercicio.capitulo), ejercicio.nombre)
+    condiciones = [b for b in ejercicio.bordes if isinstance(ejercicio.bordes, tuple)]
     for semilla in semillas:
         examen = prepara(del_curso, ejercicio, semilla)
         if (
@@ -33,6 +37,16 @@ def faltas(del_curso: Curso, ejercicio: Ejercicio, semillas: Iterable[object]) -
             halladas.append(
                 f"{ejercicio.id}, semilla {semilla}: la referencia no tiene todos los puntos"
             )
+        todos = dict.fromkeys([*nombres, *(n for c in examen.casos for n in c.kwargs)])
+        argumentos = [
+            {**todos, **dict(zip(nombres, c.args, strict=False)), **c.kwargs, **(c.init or {})}
+            for c in examen.casos
+        ]
+        halladas += [
+            f"{ejercicio.id}, semilla {semilla}: ningún caso llega a «{borde}»"
+            for borde in condiciones
+            if isinstance(borde, str) and not any(llega(borde, a) for a in argumentos)
+        ]
         for mutante in ejercicio.mutantes:
             suyas = examen.de_mutante(mutante)
             hecho = (

@@ -7,10 +7,9 @@ from typing import Any
 
 import torch
 
-from calificador.generadores import distintos, elige, entero, normal, tensor, uniforme
+from calificador.generadores import Borde, distintos, elige, entero, normal, tensor, uniforme
 from calificador.registro import Caso, Ejercicio, cambia
-
-SIN_ATENCION = ("scaled_dot_product_attention", "fused_attention", "MultiheadAttention")
+from calificador.vetos import ATENCION, ATENTO
 
 # --- 1.1 ------------------------------------------------------------------------------------------
 
@@ -104,6 +103,11 @@ _MIRAR = Ejercicio(
     aprende=(
         "escribir la cuenta central del libro: mirar a todas, pesar por el parecido y promediar"
     ),
+    bordes=(
+        Borde("una frase", {0: -2}),
+        Borde("una frase", {1: -2}),
+        Borde("con lote", {0: 0, 1: 0}),
+    ),
     casos=_casos_mirar,
     ejemplo=lambda: Caso("ejemplo", (tensor([[1.0, 0.0]]), tensor([[1.0, 2.0], [0.0, 4.0]]))),
     propiedades={
@@ -116,7 +120,7 @@ _MIRAR = Ejercicio(
             "Los ejes de delante no se mezclan: el producto de matrices usa los dos últimos.",
         ),
     },
-    prohibido=SIN_ATENCION,
+    prohibido=(ATENCION, ATENTO),
     pistas=(
         "Son tres pasos: comparar, normalizar y promediar.",
         "Los parecidos tienen una fila por cada una que pregunta y una columna por palabra mirada.",
@@ -179,6 +183,10 @@ _SALTOS = Ejercicio(
     dificultad=1,
     minutos=8,
     aprende="predecir cuántos pasos separan dos palabras por cada camino, sin ejecutarlo",
+    bordes=(
+        "kernel == 2",
+        Borde("con resto", valores={0: 1}),
+    ),
     casos=_casos_saltos,
     ejemplo=lambda: Caso("ejemplo", (2, 2)),
     propiedades={
@@ -290,6 +298,10 @@ _FILA = Ejercicio(
         "escribir tres relaciones distintas sobre los mismos datos: una ventana, una suma acumulada"
         " y una consulta"
     ),
+    bordes=(
+        "reach == 1",
+        Borde("de tres", {0: 0, 1: 0}),
+    ),
     casos=_casos_fila,
     comprueba=_comprueba_fila,
     invariante=_en_int64,
@@ -386,6 +398,7 @@ _CADENA = Ejercicio(
     dificultad=2,
     minutos=15,
     aprende="contar lo que de verdad hay que esperar cuando hay máquinas sin límite",
+    bordes=("not needs",),
     casos=_casos_cadena,
     ejemplo=lambda: Caso("ejemplo", ([[], [0], [], [1, 2]],)),
     propiedades={
@@ -496,6 +509,7 @@ _ANCHOS = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="contar los parámetros de tres piezas y hacer justa una comparación",
+    bordes="se busca un ancho entero, y los casos escogen los que empatan y los que delatan",
     casos=_casos_anchos,
     ejemplo=lambda: Caso("ejemplo", (3, 3, 4)),
     propiedades={
@@ -604,6 +618,11 @@ _FILTRO = Ejercicio(
     dificultad=3,
     minutos=25,
     aprende="ver que una atención con puntuaciones por sitio contiene a una convolución",
+    bordes=(
+        "len(weights) > n",
+        Borde("más larga que el filtro", {0: 0}),
+        Borde("más corta que el filtro", valores={1: 1}),
+    ),
     casos=_casos_filtro,
     ejemplo=lambda: Caso("ejemplo", (tensor([1.0]), 2)),
     propiedades={

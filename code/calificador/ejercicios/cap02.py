@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from calificador.generadores import (
+    Borde,
     distintos,
     elige,
     entero,
@@ -18,8 +19,7 @@ from calificador.generadores import (
     uniforme,
 )
 from calificador.registro import Caso, Ejercicio, cambia, cuerpo
-
-PROPIOS = ("BPE", "WordPiece", "Unigram", "tokenizers", "word_vectors")
+from calificador.vetos import DERIVADAS, de_atento
 
 
 def _palabra(rng: Any, letras: str, largo: int) -> str:
@@ -185,6 +185,11 @@ _APRENDER = Ejercicio(
     dificultad=1,
     minutos=30,
     aprende="escribir BPE: contar, elegir, unir y volver a contar",
+    bordes=(
+        "n_merges == 1",
+        "empate(times)",
+        Borde("primera unión", valores={2: 0}),
+    ),
     casos=_casos_uniones,
     ejemplo=lambda: Caso("ejemplo", (["toma", "come", "coma"], [2, 4, 2], 4)),
     propiedades={
@@ -199,7 +204,7 @@ _APRENDER = Ejercicio(
         "Al unir, recorre la palabra de izquierda a derecha y salta los dos símbolos unidos.",
         "La mejor es la de mayor cuenta y, a igualdad, la menor: una clave (−cuenta, pareja).",
     ),
-    prohibido=PROPIOS,
+    prohibido=(de_atento("atento.tokenizers"),),
     mutantes=(
         cambia(
             "sin-veces",
@@ -280,6 +285,7 @@ _ENCAJE = Ejercicio(
     dificultad=1,
     minutos=20,
     aprende="cortar una palabra por la pieza más larga que encaja",
+    bordes=("min(map(len, pieces)) == 1",),
     casos=_casos_encaje,
     ejemplo=lambda: Caso("ejemplo", ("tokens", ["to", "token", "##s", "##ken", "##kens"])),
     propiedades={
@@ -293,7 +299,7 @@ _ENCAJE = Ejercicio(
         "El trozo que se busca lleva ## delante si no está al principio.",
         "Al encajar, se avanza lo que mide el trozo sin las almohadillas.",
     ),
-    prohibido=PROPIOS,
+    prohibido=(de_atento("atento.tokenizers"),),
     mutantes=(
         cambia(
             "la-mas-corta",
@@ -353,6 +359,10 @@ _TABLA = Ejercicio(
     dificultad=2,
     minutos=15,
     aprende="derivar respecto de una tabla de la que se leen filas",
+    bordes=(
+        "empate(ids)",
+        Borde("sin repetir", {0: 0, 1: 0}),
+    ),
     casos=_casos_tabla,
     ejemplo=lambda: Caso(
         "ejemplo", (tensor([2, 0, 2]), tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), 4)
@@ -367,7 +377,7 @@ _TABLA = Ejercicio(
         "Asignar con G[ids] = grad_output se queda con la última: hay que sumar.",
         "Hay un método de los tensores que suma filas en los puestos que se le dan.",
     ),
-    prohibido=("backward", "grad", "requires_grad"),
+    prohibido=(DERIVADAS,),
     mutantes=(
         cambia(
             "asigna",
@@ -420,6 +430,10 @@ _PAREJA = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="derivar la pérdida de skip-gram respecto del vector del centro",
+    bordes=(
+        "len(noise) == 1",
+        Borde("varias falsas", {0: 0, 1: 0, 2: 1}),
+    ),
     casos=_casos_pareja,
     ejemplo=lambda: Caso(
         "ejemplo", (tensor([0.0, 0.0]), tensor([2.0, 0.0]), tensor([[0.0, 2.0], [0.0, 4.0]]))
@@ -434,7 +448,7 @@ _PAREJA = Ejercicio(
         "La de −log σ(−z) es σ(z). Después, la regla de la cadena: dz/dw es el otro vector.",
         "Es una suma de vectores: u por un número negativo y cada u′ por uno positivo.",
     ),
-    prohibido=("backward", "grad", "requires_grad"),
+    prohibido=(DERIVADAS,),
     mutantes=(
         cambia(
             "signo",
@@ -500,6 +514,7 @@ _APLICAR = Ejercicio(
     dificultad=2,
     minutos=25,
     aprende="cortar una palabra nueva con las uniones aprendidas, en su orden",
+    bordes=(Borde("sin uniones", valores={1: []}),),
     casos=_casos_aplicar,
     ejemplo=lambda: Caso("ejemplo", ("comemos", [("o", "m"), ("c", "om"), ("com", "e")])),
     propiedades={
@@ -513,7 +528,7 @@ _APLICAR = Ejercicio(
         "En cada vuelta se busca, de las parejas contiguas que hay, la de puesto menor.",
         "Se une una sola aparición por vuelta, la primera, y se vuelve a mirar.",
     ),
-    prohibido=PROPIOS,
+    prohibido=(de_atento("atento.tokenizers"),),
     mutantes=(
         cambia(
             "la-ultima-aprendida",
@@ -586,6 +601,7 @@ _CORTE = Ejercicio(
     dificultad=3,
     minutos=35,
     aprende="buscar el mejor camino de un retículo por programación dinámica",
+    bordes=("min(map(len, pieces)) == 1",),
     casos=_casos_corte,
     ejemplo=lambda: Caso("ejemplo", ("ab", ["a", "b", "ab"], [-1.0, -2.0, -3.5])),
     propiedades={
@@ -599,7 +615,7 @@ _CORTE = Ejercicio(
         "El mejor hasta j sale de algún i anterior, con la pieza que va de i a j.",
         "Recuerda de qué hueco vino cada máximo y recorre el camino desde el final.",
     ),
-    prohibido=PROPIOS,
+    prohibido=(de_atento("atento.tokenizers"),),
     mutantes=(
         cambia(
             "el-peor",
@@ -673,6 +689,7 @@ _ANALOGIA = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="resolver una analogía diciendo si las palabras dadas pueden ser la respuesta",
+    bordes=("exclude is False",),
     casos=_casos_analogia,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -689,7 +706,7 @@ _ANALOGIA = Ejercicio(
         "Dividir el destino entre su norma no cambia quién gana; dividir las filas, sí.",
         "Un −∞ en las tres puntuaciones las saca de la competición.",
     ),
-    prohibido=("WordVectors", "word_vectors"),
+    prohibido=(de_atento("atento.word_vectors"),),
     mutantes=(
         cambia(
             "sin-normalizar",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calificador.generadores import (
+    Borde,
     dispersa,
     distintos,
     elige,
@@ -121,6 +122,10 @@ _FALLAN = Ejercicio(
     dificultad=1,
     minutos=12,
     aprende="por qué, con un vector único, la longitud se paga al cuadrado",
+    bordes=(
+        "empate(lengths)",
+        Borde("orden y empates", valores={0: []}),
+    ),
     casos=_casos_fallan,
     ejemplo=lambda: Caso("ejemplo", ([1, 3, 2, 3],), {"fidelity": 0.5, "threshold": 0.5}),
     propiedades={
@@ -223,6 +228,7 @@ _LSTM = Ejercicio(
     dificultad=1,
     minutos=15,
     aprende="escribir la celda que puede conservar lo lejano, con cada puerta en su sitio",
+    bordes=("len(x) == 1",),
     casos=_casos_lstm,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -391,6 +397,10 @@ _PASO = Ejercicio(
     dificultad=1,
     minutos=12,
     aprende="dar un paso del decodificador: contexto primero, estado después",
+    bordes=(
+        "len(x) == 1",
+        Borde("un lote", {2: 1, 3: 1}),
+    ),
     casos=_casos_paso,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -484,6 +494,11 @@ _ADITIVA = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="escribir la atención de 2014 entera, con el relleno fuera del reparto",
+    bordes=(
+        "valid.all()",
+        Borde("con relleno", {0: 0, 1: 0, 5: 0}),
+        Borde("sin relleno", {1: 1, 5: 1}),
+    ),
     casos=_casos_aditiva,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -574,14 +589,21 @@ _ADITIVA = Ejercicio(
 def _casos_media(rng: Any) -> list[Caso]:
     import torch
 
-    def caso(propiedad: str) -> Caso:
-        filas, largo, d = entero(rng, 2, 5), entero(rng, 4, 9), entero(rng, 2, 4)
-        largos = torch.full((filas,), largo)
-        if propiedad == "con relleno":
-            largos = torch.randint(1, largo - 1, (filas,), generator=rng)
-        return Caso(propiedad, (normal(rng, filas, largo, d) + 1.0, largos))
+    def caso(propiedad: str, *largos: int, d: int = 0) -> Caso:
+        filas, largo, d = entero(rng, 2, 5), entero(rng, 4, 9), d or entero(rng, 2, 4)
+        palabras = torch.randint(1, largo - 1, (filas,), generator=rng)
+        if largos:
+            palabras, largo = torch.tensor(largos), max(largos) + (propiedad == "igual relleno")
+        return Caso(propiedad, (normal(rng, len(palabras), largo, d) + 1.0, palabras))
 
-    return [caso("sin relleno"), caso("con relleno"), caso("con relleno")]
+    n = entero(rng, 2, 6)
+    return [
+        caso("igual relleno", n, n, n),
+        caso("distinto relleno"),
+        caso("distinto relleno"),
+        caso("distinto relleno", 1, n),
+        caso("distinto relleno", 1, d=1),
+    ]
 
 
 _MEDIA = Ejercicio(
@@ -592,6 +614,12 @@ _MEDIA = Ejercicio(
     dificultad=2,
     minutos=15,
     aprende="encontrar un error de relleno que no da ningún aviso",
+    bordes=(
+        "len(lengths) == 1",
+        "empate(lengths)",
+        "lengths.min() == 1",
+        "states.shape[1] == lengths.max()",
+    ),
     casos=_casos_media,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -601,8 +629,8 @@ _MEDIA = Ejercicio(
         ),
     ),
     propiedades={
-        "sin relleno": (3, "Todas las frases llenan el lote: es una media corriente, por frase."),
-        "con relleno": (
+        "igual relleno": (3, "El relleno ocupa lo mismo en todas, y no se suma ni se cuenta."),
+        "distinto relleno": (
             7,
             "Prueba con una frase de una palabra y mucho relleno: la media es esa palabra.",
         ),
@@ -698,6 +726,10 @@ _INVERSION = Ejercicio(
     aprende=(
         "sacar de una matriz de alineamiento las inversiones, y contarlas en lugar de mirar una"
         " figura"
+    ),
+    bordes=(
+        "valid.all()",
+        Borde("sin relleno", {0: 0}),
     ),
     casos=_casos_inversion,
     ejemplo=lambda: Caso(
@@ -810,6 +842,7 @@ _GRADIENTE = Ejercicio(
         "medir cuánta señal llega a cada distancia, que es lo que decide si algo lejano se puede"
         " aprender"
     ),
+    bordes=(Borde("pocos pasos", {0: 0}),),
     casos=_casos_gradiente,
     ejemplo=lambda: Caso(
         "ejemplo",

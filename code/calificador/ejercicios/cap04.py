@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from calificador.generadores import (
+    Borde,
     distintos,
     elige,
     entero,
@@ -17,8 +18,8 @@ from calificador.generadores import (
     uniforme,
 )
 from calificador.registro import Caso, Ejercicio, cambia, cuerpo
+from calificador.vetos import ATENCION, ATENTO, DERIVADAS
 
-SIN_ATENCION = ("scaled_dot_product_attention", "fused_attention", "MultiheadAttention")
 MUCHAS = 300_000  # su cuadrado, en float64, no cabe en la memoria de ningún corrector
 
 # --- 4.1 ------------------------------------------------------------------------------------------
@@ -49,6 +50,10 @@ _NULA = Ejercicio(
     dificultad=1,
     minutos=15,
     aprende="que los pesos sumen 1 es una decisión, y cómo permitir que no se atienda a nada",
+    bordes=(
+        "enorme(scores)",
+        Borde("una fila", {0: -1}),
+    ),
     casos=_casos_nula,
     ejemplo=lambda: Caso("ejemplo", (tensor([[0.0, 0.0], [math.log(2), 0.0]]), 0.0)),
     propiedades={
@@ -248,6 +253,10 @@ _FORMAS = Ejercicio(
     dificultad=1,
     minutos=10,
     aprende="decir la forma de cada tensor de la atención sin ejecutarla",
+    bordes=(
+        "len(query_shape) == 2",
+        "len(query_shape) != len(key_shape)",
+    ),
     casos=_casos_formas,
     ejemplo=lambda: Caso("ejemplo", ([2, 3], [4, 3], [4, 5])),
     propiedades={
@@ -351,6 +360,13 @@ _ATENCION = Ejercicio(
     dificultad=1,
     minutos=20,
     aprende="escribir la fórmula del capítulo en cinco líneas, con su máscara",
+    bordes=(
+        "mask is None",
+        "enorme(query)",
+        Borde("sin máscara", {0: 0}),
+        Borde("sin máscara", {1: 0, 2: 0}),
+        Borde("con lote", {0: 0, 1: 0, 2: 0}),
+    ),
     casos=_casos_atencion,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -383,7 +399,7 @@ _ATENCION = Ejercicio(
         "gradiente": (2, "El valor es bueno; el gradiente debe llegar a query, key y value."),
         "puntuaciones enormes": (1, "Con puntuaciones de miles no debe salir NaN."),
     },
-    prohibido=SIN_ATENCION[1:],
+    prohibido=(ATENTO,),
     pistas=(
         "Es una línea por paso: puntuar, escalar, enmascarar, normalizar y promediar.",
         "La máscara pone −∞ donde vale False, antes de la softmax.",
@@ -486,6 +502,11 @@ _TEMPERATURA = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="colocar un parámetro por consulta en el eje que le toca",
+    bordes=(
+        Borde("una por consulta", {0: 1, 3: 1}),
+        Borde("una por consulta", {1: 1, 2: 1}),
+        Borde("una por consulta", {0: 0, 1: 0, 2: 0, 3: 0}),
+    ),
     casos=_casos_temperatura,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -507,7 +528,6 @@ _TEMPERATURA = Ejercicio(
         ),
         "gradiente": (3, "El valor es bueno; el gradiente debe llegar a las cuatro entradas."),
     },
-    prohibido=SIN_ATENCION,
     pistas=(
         (
             "Las puntuaciones tienen forma (batch, query, key) y la temperatura (batch, query):"
@@ -605,6 +625,11 @@ _GAUSSIANO = Ejercicio(
         "cambiar la puntuación sin tocar el resto de la atención, y tratar las filas sin ninguna"
         " clave"
     ),
+    bordes=(
+        "tapada(mask)",
+        Borde("sin tapar", {0: 0, 4: 0}),
+        Borde("sin tapar", {1: 0, 2: 0, 4: 1}),
+    ),
     casos=_casos_gaussiano,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -631,7 +656,6 @@ _GAUSSIANO = Ejercicio(
             ),
         ),
     },
-    prohibido=SIN_ATENCION,
     pistas=(
         (
             "El núcleo es la exponencial de una puntuación: se calcula la puntuación y se deja la"
@@ -753,6 +777,10 @@ _COLUMNAS = Ejercicio(
         "leer fórmulas por columnas y desconfiar de un código que solo se prueba con matrices"
         " cuadradas"
     ),
+    bordes=(
+        Borde("atención cruzada", {0: 1}),
+        Borde("atención cruzada", {1: 1, 2: 1}),
+    ),
     casos=_casos_columnas,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -766,7 +794,7 @@ _COLUMNAS = Ejercicio(
         "autoatención": (5, "¿Cuánto suma cada columna de pesos, y entre qué número se divide?"),
         "atención cruzada": (4, "Con longitudes distintas, anota la forma de cada línea."),
     },
-    prohibido=SIN_ATENCION,
+    prohibido=(ATENCION, ATENTO),
     pistas=(
         "Anota la forma de cada línea con l_x = 2 y l_z = 5.",
         "Hay una falta por línea: en la escala, en el eje y en la traspuesta.",
@@ -862,6 +890,7 @@ _ESCALA = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="medir qué escala pedirían las puntuaciones cuando las hipótesis de √d_k no se cumplen",
+    bordes=("len(queries) > 100_000",),
     casos=_casos_escala,
     ejemplo=lambda: Caso(
         "ejemplo", (tensor([[1.0, 1.0], [3.0, 1.0]]), tensor([[1.0, 0.0], [1.0, 2.0]]))
@@ -961,6 +990,10 @@ _JACOBIANA = Ejercicio(
     dificultad=2,
     minutos=25,
     aprende="usar la jacobiana de la softmax sin construirla, como hace quien la deriva",
+    bordes=(
+        "beta == 1",
+        Borde("una fila", {0: 0, 1: 0}),
+    ),
     casos=_casos_jacobiana,
     ejemplo=lambda: Caso("ejemplo", (tensor([[0.0, 0.0]]), tensor([[1.0, 0.0]]), 1.0)),
     propiedades={
@@ -974,7 +1007,7 @@ _JACOBIANA = Ejercicio(
             "Con cientos de miles de claves, ninguna matriz cuadrada cabe en memoria.",
         ),
     },
-    prohibido=("autograd", "jvp", "vjp", "jacobian", "jacrev", "jacfwd", "func", "backward"),
+    prohibido=(DERIVADAS,),
     pistas=(
         "Con β = 1, la jacobiana es diag(p) − p pᵀ.",
         "p pᵀ t es p por un número: el producto escalar de p y t.",
@@ -1062,6 +1095,10 @@ _POCAS = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="construir una máscara a partir de las propias puntuaciones",
+    bordes=(
+        "keep == len(key)",
+        Borde("muchas claves", {0: 0}),
+    ),
     casos=_casos_pocas,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -1080,7 +1117,6 @@ _POCAS = Ejercicio(
         ),
         "otros valores": (3, "keep y power son argumentos: no valen solo los del enunciado."),
     },
-    prohibido=SIN_ATENCION,
     variante={"keep": 3, "power": 0.5},
     pistas=(
         "Es una máscara que depende de las puntuaciones: cierta en las mayores de cada fila.",
@@ -1177,6 +1213,10 @@ _ENTROPIA = Ejercicio(
     aprende=(
         "invertir la relación entre temperatura y entropía con una bisección que no se sale de"
         " escala"
+    ),
+    bordes=(
+        "enorme(scores)",
+        Borde("entropía media", {0: 0, 1: 0}),
     ),
     casos=_casos_entropia,
     ejemplo=lambda: Caso("ejemplo", (tensor([[1.0, 0.0], [2.0, 0.0]]), tensor([0.5, 0.5]))),
@@ -1303,6 +1343,10 @@ _TROZOS = Ejercicio(
     dificultad=3,
     minutos=40,
     aprende="acumular una softmax sin guardar las puntuaciones, la idea de FlashAttention",
+    bordes=(
+        "len(key) == 1",
+        "enorme(query)",
+    ),
     casos=_casos_bloque,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -1334,7 +1378,6 @@ _TROZOS = Ejercicio(
             "Con puntuaciones de miles, ninguna exponencial puede tener exponente positivo.",
         ),
     },
-    prohibido=SIN_ATENCION,
     pistas=(
         (
             "El promedio es una suma ponderada entre una suma de exponenciales: las dos se pueden"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calificador.generadores import (
+    Borde,
     distintos,
     elige,
     entero,
@@ -14,8 +15,7 @@ from calificador.generadores import (
     tensor,
 )
 from calificador.registro import Caso, Ejercicio, cambia, cuerpo
-
-SIN_ATENCION = ("scaled_dot_product_attention", "fused_attention", "MultiheadAttention")
+from calificador.vetos import ATENCION, ATENTO, TENSORES
 
 # --- 5.1 ------------------------------------------------------------------------------------------
 
@@ -50,6 +50,7 @@ _ESPEJO = Ejercicio(
     aprende=(
         "separar lo que se compara de lo que se entrega y tapar la diagonal sin estropear los pesos"
     ),
+    bordes=(Borde("con lote", {0: 0}),),
     casos=_casos_espejo,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -72,7 +73,7 @@ _ESPEJO = Ejercicio(
             "La misma cuenta con ejes delante, y con gradiente hasta las tres entradas.",
         ),
     },
-    prohibido=SIN_ATENCION,
+    prohibido=(ATENCION, ATENTO),
     pistas=(
         (
             "Son cuatro pasos: puntuar, escalar, enmascarar y normalizar. ¿En qué orden van los dos"
@@ -233,6 +234,7 @@ _FORMAS = Ejercicio(
     dificultad=1,
     minutos=8,
     aprende="decir la forma de cada matriz de una atención, también cruzada, sin ejecutarla",
+    bordes=("n_query == n_key",),
     casos=_casos_formas,
     ejemplo=lambda: Caso("ejemplo", (2, 3, 4, 5, 6)),
     propiedades={
@@ -245,6 +247,7 @@ _FORMAS = Ejercicio(
             "¿De qué secuencia salen las consultas? ¿Y las claves y los valores?",
         ),
     },
+    prohibido=(TENSORES,),
     pistas=(
         "Cada proyección es un producto: (posiciones × d_model)(d_model × anchura).",
         "Las puntuaciones tienen una fila por consulta y una columna por clave.",
@@ -323,6 +326,13 @@ _ENTERA = Ejercicio(
     dificultad=1,
     minutos=20,
     aprende="escribir una cabeza con sus tres proyecciones, que pregunta a su secuencia o a otra",
+    bordes=(
+        "context is None",
+        "bias",
+        Borde("autoatención", {0: -2}),
+        Borde("atención cruzada", {0: -2}),
+        Borde("atención cruzada", {1: -2}),
+    ),
     casos=_casos_entera,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -345,7 +355,7 @@ _ENTERA = Ejercicio(
         ),
         "con sesgo": (1, "Las tres capas llevan sesgo solo si se pide."),
     },
-    prohibido=SIN_ATENCION,
+    prohibido=(ATENCION, ATENTO),
     pistas=(
         (
             "Son tres capas lineales: dos de la misma anchura, la de comparar, y una con la anchura"
@@ -502,6 +512,7 @@ _CABEZA = Ejercicio(
     dificultad=2,
     minutos=25,
     aprende="escribir a mano las tres matrices de una cabeza que sigue una regla con dirección",
+    bordes=("len(beats) == 3",),
     casos=_casos_cabeza,
     ejemplo=lambda: Caso("ejemplo", (1, [1, 0], 1), {"bonus": 2.0}),
     propiedades={
@@ -602,6 +613,11 @@ _FUNDIDA = Ejercicio(
     dificultad=2,
     minutos=25,
     aprende="calcular las tres proyecciones con un solo producto y cortarlas sin confundirlas",
+    bordes=(
+        "context is None",
+        Borde("autoatención", {0: -2}),
+        Borde("atención cruzada", {1: -2}),
+    ),
     casos=_casos_fundida,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -620,7 +636,7 @@ _FUNDIDA = Ejercicio(
         ),
         "otro orden": (2, "El orden decide qué trozo es cada cosa, y también cuánto mide."),
     },
-    prohibido=SIN_ATENCION,
+    prohibido=(ATENCION, ATENTO),
     variante={"order": "qkv"},
     alternativas={"order": ("kqv", "vqk", "kvq", "vkq", "qvk")},
     pistas=(
@@ -721,6 +737,11 @@ _AVERIADA = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="encontrar errores de eje, de escala y de lote que no dan ningún aviso",
+    bordes=(
+        Borde("sin lote", {0: 0}),
+        Borde("sin lote", {1: 0}),
+        Borde("con lote", {0: 0, 1: 0}),
+    ),
     casos=_casos_averiada,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -739,7 +760,7 @@ _AVERIADA = Ejercicio(
         ),
         "con lote": (3, "Con ejes delante, dar la vuelta a todos los ejes no es trasponer."),
     },
-    prohibido=SIN_ATENCION,
+    prohibido=(ATENCION, ATENTO),
     pistas=(
         (
             "Se puede probar con una sola consulta: ¿cuánto suman los pesos con los que se"
@@ -827,6 +848,7 @@ _FLUJO = Ejercicio(
     dificultad=2,
     minutos=15,
     aprende="medir si unos pesos de atención tienen dirección, con el criterio de Kolmogorov",
+    bordes=("len(cycle) == 3",),
     casos=_casos_flujo,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -930,6 +952,7 @@ _ANCHURA = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="medir cuántas dimensiones de consulta y clave necesita una matriz de puntuaciones",
+    bordes=(Borde("rango exacto", {0: 0}),),
     casos=_casos_anchura,
     ejemplo=lambda: Caso("ejemplo", (tensor([[4.0, 0.0], [0.0, 3.0]]), 0.7)),
     propiedades={
@@ -1046,6 +1069,7 @@ _COMPRIMIR = Ejercicio(
     dificultad=3,
     minutos=40,
     aprende="comprimir una cabeza por su circuito QK, usando que solo cuenta el producto",
+    bordes=(Borde("circuito óptimo", valores={2: 1}),),
     casos=_casos_comprimir,
     ejemplo=lambda: Caso(
         "ejemplo", (tensor([[4.0, 0.0], [0.0, 1.0]]), tensor([[1.0, 0.0], [0.0, 1.0]]), 1)

@@ -5,16 +5,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from calificador.generadores import distintos, entero, normal, permutacion, tensor
+from calificador.generadores import Borde, distintos, entero, normal, permutacion, tensor
 from calificador.registro import Caso, Ejercicio, cambia, cuerpo
-
-SIN_ATENCION = (
-    "scaled_dot_product_attention",
-    "fused_attention",
-    "MultiheadAttention",
-    "MultiHeadAttention",
-    "multi_head_attention_forward",
-)
+from calificador.vetos import ATENCION, ATENTO, TENSORES
 
 # --- 6.1 ------------------------------------------------------------------------------------------
 
@@ -145,6 +138,7 @@ _CUENTA = Ejercicio(
     dificultad=1,
     minutos=12,
     aprende="contar parámetros, multiplicaciones y celdas de una capa sin ejecutarla",
+    bordes=("n_heads == 1",),
     casos=_casos_cuenta,
     ejemplo=lambda: Caso("ejemplo", (2, 4, 2)),
     propiedades={
@@ -154,6 +148,7 @@ _CUENTA = Ejercicio(
             "¿Qué se multiplica por el número de cabezas y qué se reparte entre ellas?",
         ),
     },
+    prohibido=(TENSORES,),
     pistas=(
         "Un producto de (a × b) por (b × c) hace a·b·c multiplicaciones.",
         "Cada cabeza puntúa y promedia con su ancho, que es el total entre el número de cabezas.",
@@ -218,14 +213,21 @@ def _casos_central(rng: Any) -> list[Caso]:
         args = (x, z, *(normal(rng, d, d) for _ in range(4)), cabezas)
         return Caso(propiedad, args, {"mask": _visible(rng, n, z.shape[-2])} if mascara else {})
 
+    def separadas() -> Caso:
+        """Puntuaciones grandes: un número negativo cualquiera no tapa."""
+        dado = caso("con máscara", 1, 2, True)
+        return Caso(dado.propiedad, (40 * dado.args[0], *dado.args[1:]), dado.kwargs)
+
     auto, cruzada, tapada = "autoatención", "atención cruzada", "con máscara"
     return [
-        caso(auto, 0, 2),
+        caso(auto, 1, 2),
         caso(auto, 1, 3),
-        caso(cruzada, 0, 2),
-        caso(cruzada, 2, 3),
-        caso(tapada, 1, 2, True),
-        caso(tapada, 0, 4, True),
+        caso(cruzada, 1, 2),
+        caso(cruzada, 1, 3),
+        separadas(),
+        caso(tapada, 1, 4, True),
+        caso("ejes de delante", 0, 3),
+        caso("ejes de delante", 2, 1, True),
     ]
 
 
@@ -237,6 +239,14 @@ _CENTRAL = Ejercicio(
     dificultad=1,
     minutos=25,
     aprende="escribir la atención multicabeza entera, con máscara y matriz de salida",
+    bordes=(
+        "n_heads == 1",
+        "mask is None",
+        "x.dim() == 2",
+        "x.dim() == 4",
+        Borde("atención cruzada", {0: -2}),
+        Borde("atención cruzada", {1: -2}),
+    ),
     casos=_casos_central,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -252,19 +262,29 @@ _CENTRAL = Ejercicio(
     ),
     propiedades={
         "autoatención": (
-            4,
-            "Con d = 2 y dos cabezas, cada cabeza trabaja con una columna: escribe sus dos mapas.",
+            3,
+            "Cuenta los ejes desde el final. Con d = 2 y dos cabezas, cada cabeza trabaja con una"
+            " columna: escribe sus dos mapas.",
         ),
         "atención cruzada": (
-            3,
+            2,
             (
                 "De x sale solo la consulta; de z, la clave y el valor, y las longitudes son"
                 " distintas."
             ),
         ),
-        "con máscara": (3, "La máscara (n, m) es la misma para todas las cabezas y todo el lote."),
+        "con máscara": (
+            3,
+            "La máscara (n, m) es la misma para todas las cabezas y todo el lote, y lo tapado pesa"
+            " 0: puntúa −∞, no un número negativo.",
+        ),
+        "ejes de delante": (
+            2,
+            "Delante de (n, d) puede no haber ningún eje, o haber uno o varios: cuéntalos desde el"
+            " final.",
+        ),
     },
-    prohibido=SIN_ATENCION,
+    prohibido=(ATENCION, ATENTO),
     pistas=(
         (
             "Los pasos, en orden: proyectar, repartir en cabezas, puntuar, escalar, enmascarar,"
@@ -348,6 +368,21 @@ def _casos_recuperado(rng: Any) -> list[Caso]:
             pesos = torch.cat([pesos, media, pesos[:1]])
         return Caso(propiedad, (pesos,))
 
+    def casi_iguales(diferencia: float) -> Caso:
+        """Dos filas que se llevan poco, pero más que el margen: no son una repetida."""
+        pesos = normal(rng, 2, 2 * entero(rng, 2, 3)).softmax(-1)
+        empuje = torch.tensor([1.0, -1.0]).double().repeat(pesos.shape[1] // 2)
+        return Caso("filas casi iguales", (torch.cat([pesos, pesos[:1] + diferencia * empuje]),))
+
+    def muy_repetidas() -> Caso:
+        """Tantas combinaciones que el redondeo no deja a cero los valores singulares que sobran."""
+        while True:
+            pesos = normal(rng, 3, 12).softmax(-1)
+            pesos = torch.cat([pesos, normal(rng, 9, 3).softmax(-1) @ pesos])
+            restos = torch.linalg.svdvals(pesos)[3:]
+            if float(restos.max()) > 1.2e-16:
+                return Caso("filas repetidas", (pesos,))
+
     una, varias, repetidas = "una cabeza", "varias cabezas", "filas repetidas"
     return [
         caso(una, 1),
@@ -356,6 +391,9 @@ def _casos_recuperado(rng: Any) -> list[Caso]:
         caso(varias, 4),
         caso(repetidas, 2),
         caso(repetidas, 3),
+        muy_repetidas(),
+        casi_iguales(1e-4),
+        casi_iguales(1e-7),
     ]
 
 
@@ -367,14 +405,22 @@ _RECUPERADO = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="medir con una proyección lo que varias filas de pesos dejan leer de cada palabra",
+    bordes=(
+        "len(weights) == 1",
+        Borde("varias cabezas", {0: 1}),
+    ),
     casos=_casos_recuperado,
     ejemplo=lambda: Caso("ejemplo", (tensor([[0.5, 0.5], [0.5, 0.5]]),)),
     propiedades={
         "una cabeza": (2, "Con una fila es el cociente de cuadrados del ejercicio de lápiz."),
-        "varias cabezas": (3, "Es la diagonal de una proyección, y suma el número de cabezas."),
+        "varias cabezas": (2, "Es la diagonal de una proyección, y suma el número de cabezas."),
         "filas repetidas": (
             2,
             "Una fila repetida no añade nada: la suma es el rango, no el número de filas.",
+        ),
+        "filas casi iguales": (
+            1,
+            "Dos filas que se distinguen en más del margen del enunciado son dos: leen más.",
         ),
     },
     pistas=(
@@ -388,6 +434,18 @@ _RECUPERADO = Ejercicio(
             "Una fila repetida cuenta dos veces: hay que quedarse con el rango.",
             "rows[sizes > 1e-9 * sizes[0]]",
             "rows",
+        ),
+        *(
+            cambia(
+                f"margen {nombre}",
+                f"El margen es demasiado {nombre}: {pista}",
+                "sizes > 1e-9 * sizes[0]",
+                f"sizes > {margen}",
+            )
+            for nombre, margen, pista in (
+                ("ancho", 1e-3, "filas que se distinguen poco cuentan como una sola."),
+                ("pequeño", 1e-16, "el redondeo de una fila repetida ya lo pasa."),
+            )
         ),
         cambia(
             "solo la primera",
@@ -445,6 +503,7 @@ _NECESARIAS = Ejercicio(
     dificultad=2,
     minutos=10,
     aprende="usar el techo del teorema para decir cuántas cabezas bastan",
+    bordes=("min(map(len, targets)) == 0",),
     casos=_casos_necesarias,
     ejemplo=lambda: Caso("ejemplo", ([[0, 1], [1]],)),
     propiedades={
@@ -524,6 +583,10 @@ _AVERIADA = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="encontrar errores de reparto, de escala y de unión que no dan ningún aviso",
+    bordes=(
+        Borde("sin lote", {0: 0}),
+        Borde("con lote", {0: 0}),
+    ),
     casos=_casos_averiada,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -544,7 +607,7 @@ _AVERIADA = Ejercicio(
         ),
         "con lote": (3, "Lo mismo, con ejes delante, y con gradiente hasta la entrada."),
     },
-    prohibido=SIN_ATENCION,
+    prohibido=(ATENCION, ATENTO),
     pistas=(
         "Las formas cuadran siempre. ¿De qué palabra es cada número de la primera cabeza?",
         "Lo que se reparte de un modo se une del modo contrario.",
@@ -620,6 +683,9 @@ def _casos_poda(rng: Any) -> list[Caso]:
         caso(ordenadas, 4, 2),
         caso(ordenadas, 5, 3),
         caso(otro, 4, 3),
+        caso(ordenadas, 3, 3),
+        caso(otro, 3, 3),
+        caso(ordenadas, 1, 1),
     ]
 
 
@@ -665,6 +731,11 @@ _PODA = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="quitar cabezas de verdad, con matrices más pequeñas que dan lo mismo",
+    bordes=(
+        "len(keep) == 1",
+        "len(keep) == n_heads > 1",
+        "n_heads == 1",
+    ),
     casos=_casos_poda,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -755,6 +826,10 @@ _GRUPOS = Ejercicio(
     dificultad=3,
     minutos=15,
     aprende="convertir las claves de muchas cabezas en las de unas pocas, agrupadas",
+    bordes=(
+        "n_kv_heads == 1",
+        "n_kv_heads == n_heads",
+    ),
     casos=_casos_grupos,
     ejemplo=lambda: Caso("ejemplo", (tensor([[1.0, 3.0], [5.0, 7.0]]), 2, 1)),
     propiedades={
@@ -880,6 +955,10 @@ _PAREJAS = Ejercicio(
     dificultad=3,
     minutos=25,
     aprende="comparar las cabezas de dos modelos sin que el orden engañe",
+    bordes=(
+        "first.shape[1] == 1",
+        Borde("los mismos mapas", {0: 0, 1: 0}),
+    ),
     casos=_casos_parejas,
     ejemplo=lambda: Caso(
         "ejemplo",

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from calificador.generadores import distintos, entero, mascara, normal, tensor
+from calificador.generadores import Borde, distintos, entero, mascara, normal, tensor
 from calificador.registro import Caso, Ejercicio, cambia, cuerpo
-
-SIN_ATENCION = (
-    "scaled_dot_product_attention",
-    "fused_attention",
-    "MultiheadAttention",
-    "attend",
-    "normalize",
-)
-SIN_PERDIDA = ("cross_entropy", "CrossEntropyLoss", "nll_loss", "NLLLoss")
+from calificador.vetos import ATENCION, ATENTO, ENTROPIA, de_atento
 
 # --- 7.1 ------------------------------------------------------------------------------------------
 
@@ -160,6 +152,11 @@ _SOFTMAX = Ejercicio(
     dificultad=1,
     minutos=20,
     aprende="escribir la softmax con máscara, también cuando una fila no puede mirar a nadie",
+    bordes=(
+        "tapada(mask)",
+        "enorme(scores)",
+        Borde("filas tapadas enteras", {0: -1, 1: -1}),
+    ),
     casos=_casos_softmax,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -179,7 +176,7 @@ _SOFTMAX = Ejercicio(
         ),
         "filas tapadas enteras": (3, "Dan ceros, y su gradiente también: 0 por NaN es NaN."),
     },
-    prohibido=SIN_ATENCION,
+    prohibido=(ATENCION, ATENTO),
     pistas=(
         "Primero una fila corriente: ¿qué puntuación da un peso de cero exacto?",
         (
@@ -361,6 +358,10 @@ _TRADUCTOR = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="construir las tres máscaras de un codificador y un decodificador, con sus formas",
+    bordes=(
+        Borde("frases de igual largo", {0: 0, 1: 0}),
+        Borde("frases de igual largo", {1: 1}),
+    ),
     casos=_casos_traductor,
     ejemplo=lambda: Caso(
         "ejemplo", (tensor([[5.0, 0.0]]).long(), tensor([[4.0, 6.0]]).long()), {"pad_id": 0}
@@ -373,6 +374,7 @@ _TRADUCTOR = Ejercicio(
         ),
         "otro relleno": (2, "El relleno es pad_id, no siempre 0."),
     },
+    prohibido=(de_atento("atento.masks"),),
     variante={"pad_id": 0},
     pistas=(
         "El relleno se mira siempre en las claves: ¿de qué frase son las claves en cada atención?",
@@ -506,6 +508,10 @@ _FUGAS = Ejercicio(
     dificultad=2,
     minutos=25,
     aprende="encontrar por qué capas y por dónde se escapa el futuro",
+    bordes=(
+        Borde("una casilla", {0: 0}),
+        Borde("sin fugas", {0: (1, 2)}),
+    ),
     casos=_casos_fugas,
     ejemplo=lambda: Caso(
         "ejemplo", (tensor([[[1.0, 0.0], [1.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]]).bool(),)
@@ -595,9 +601,15 @@ def _casos_perdida(rng: Any, *, pad_id: int = 0) -> list[Caso]:
         ids = torch.stack([fila.roll(k) for k, fila in enumerate(ids)])  # no siempre al final
         return Caso(propiedad, (2 * normal(rng, 3, n, vocab), ids), {"pad_id": pad}, gradiente=True)
 
+    def lejanas() -> Caso:
+        """Puntuaciones tan separadas que la probabilidad de lo que va es 0 con sus 64 bits."""
+        dado = caso("muy improbables", pad_id)
+        return Caso(dado.propiedad, (500 * dado.args[0], dado.args[1]), dado.kwargs, gradiente=True)
+
     return [
         caso("con relleno", pad_id),
         caso("con relleno", pad_id),
+        lejanas(),
         caso("otro relleno", pad_id + 3),
         caso("sin palabras", pad_id, (0, 0, 0)),
         caso("sin palabras", pad_id, (0, 1, 0)),
@@ -612,6 +624,11 @@ _PERDIDA = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="promediar la pérdida de un lote solo entre las palabras de verdad",
+    bordes=(
+        "not (target != pad_id).any()",
+        "enorme(scores)",
+        Borde("con relleno", {0: 0, 1: 0}),
+    ),
     casos=_casos_perdida,
     ejemplo=lambda: Caso(
         "ejemplo", (tensor([[[0.0, 0.0], [5.0, 0.0]]]), tensor([[1.0, 0.0]]).long()), {"pad_id": 0}
@@ -621,11 +638,15 @@ _PERDIDA = Ejercicio(
             3,
             "Con una frase de una palabra y otra de siete, ¿entre cuánto se divide?",
         ),
+        "muy improbables": (
+            1,
+            "Con puntuaciones muy separadas la softmax da 0, y el logaritmo de 0 no es la pérdida.",
+        ),
         "otro relleno": (1, "El relleno es pad_id, y hay palabras con números menores."),
-        "sin palabras": (2, "Si no queda ninguna palabra vale 0, y su gradiente también."),
+        "sin palabras": (1, "Si no queda ninguna palabra vale 0, y su gradiente también."),
     },
     variante={"pad_id": 0},
-    prohibido=SIN_PERDIDA,
+    prohibido=(ENTROPIA,),
     pistas=(
         (
             "Calcula primero la sorpresa de cada sitio, con relleno y todo, y quita después lo que"
@@ -686,6 +707,13 @@ _PERDIDA = Ejercicio(
             "log_softmax",
             "softmax",
         ),
+        cambia(
+            "softmax y después logaritmo",
+            "Con puntuaciones muy separadas la softmax da 0: usa el logaritmo de la softmax, de una"
+            " vez.",
+            "scores.log_softmax(dim=-1)",
+            "scores.softmax(dim=-1).log()",
+        ),
     ),
 )
 
@@ -731,6 +759,10 @@ _TRADUCIR = Ejercicio(
     dificultad=2,
     minutos=12,
     aprende="pasar una máscara de una convención a otra",
+    bordes=(
+        "mask.dim() == 4",
+        Borde("booleanas", {0: 0}),
+    ),
     casos=_casos_traducir,
     ejemplo=lambda: Caso("ejemplo", (tensor([[1.0, 0.0]]).bool(), "nn")),
     propiedades={
@@ -814,6 +846,11 @@ _ATENCION = Ejercicio(
     aprende=(
         "encontrar faltas de máscara que no dan ningún error y dejan pasar el futuro o el relleno"
     ),
+    bordes=(
+        "valid.all()",
+        Borde("sin relleno", {0: 2, 1: 2, 2: 2, 3: 1}),
+        Borde("sin relleno", {0: 0, 1: 0, 2: 0, 3: 0}),
+    ),
     casos=_casos_atencion,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -834,7 +871,7 @@ _ATENCION = Ejercicio(
             "Cambia el valor de una posición de relleno: la salida no debe moverse.",
         ),
     },
-    prohibido=SIN_ATENCION,
+    prohibido=(ATENCION, ATENTO),
     pistas=(
         "Prueba con una frase sin relleno y mira cuánto suman las filas de pesos.",
         "La escala no depende del largo de la frase.",
@@ -922,6 +959,11 @@ _FILAS = Ejercicio(
     dificultad=3,
     minutos=25,
     aprende="empaquetar varias frases en una fila sin que se vean entre sí",
+    bordes=(
+        "(document < 0).any()",
+        Borde("sin relleno", {0: 1}),
+        Borde("sin relleno", {0: 0}),
+    ),
     casos=_casos_filas,
     ejemplo=lambda: Caso("ejemplo", (tensor([[3.0, 3.0, 1.0]]).long(),)),
     propiedades={

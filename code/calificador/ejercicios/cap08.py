@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calificador.generadores import (
+    Borde,
     distintos,
     elige,
     entero,
@@ -14,8 +15,7 @@ from calificador.generadores import (
     uniforme,
 )
 from calificador.registro import Caso, Ejercicio, cambia, cuerpo
-
-SIN_BIBLIOTECA = ("atento",)
+from calificador.vetos import de_atento
 
 # --- 8.1 ------------------------------------------------------------------------------------------
 
@@ -86,6 +86,10 @@ _SENO = Ejercicio(
     dificultad=1,
     minutos=15,
     aprende="escribir la codificación sinusoidal entera",
+    bordes=(
+        Borde("una fila", {0: 0}),
+        Borde("una fila", valores={1: 2}),
+    ),
     casos=_casos_seno,
     ejemplo=lambda: Caso("ejemplo", (tensor([0, 1]), 2)),
     propiedades={
@@ -96,7 +100,7 @@ _SENO = Ejercicio(
             "Los ejes de delante se conservan y los sitios son reales, también negativos.",
         ),
     },
-    prohibido=SIN_BIBLIOTECA,
+    prohibido=(de_atento("atento.positions"),),
     pistas=(
         "Primero las d/2 frecuencias, después los ángulos y al final los senos y los cosenos.",
         "Los ángulos salen de un producto con difusión: (…, n, 1) por (d/2,).",
@@ -239,6 +243,7 @@ _MITADES = Ejercicio(
     dificultad=1,
     minutos=10,
     aprende="pasar de una disposición de senos y cosenos a la otra",
+    bordes=(Borde("con lote", {0: 0}),),
     casos=_casos_mitades,
     ejemplo=lambda: Caso("ejemplo", (tensor([1.0, 2.0, 3.0, 4.0]),)),
     propiedades={
@@ -309,6 +314,12 @@ _RELLENO = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="dar a cada palabra de un lote su sitio cuando hay relleno",
+    bordes=(
+        "mask.all()",
+        "tapada(mask)",
+        Borde("sin relleno", {0: 1, 2: 1}),
+        Borde("sin relleno", {0: 0, 2: 0}),
+    ),
     casos=_casos_relleno,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -388,6 +399,11 @@ _ADELANTAR = Ejercicio(
     dificultad=2,
     minutos=25,
     aprende="escribir la rotación que adelanta un código, con la convención por filas",
+    bordes=(
+        "delta < 0",
+        Borde("adelante", valores={0: 0.0}),
+        Borde("adelante", valores={1: 2}),
+    ),
     casos=_casos_adelantar,
     ejemplo=lambda: Caso("ejemplo", (1.0, 2)),
     propiedades={
@@ -395,7 +411,7 @@ _ADELANTAR = Ejercicio(
         "atrás": (2, "Atrasar es girar al revés."),
         "otra base": (2, "La base es un argumento."),
     },
-    prohibido=SIN_BIBLIOTECA,
+    prohibido=(de_atento("atento.positions"),),
     pistas=(
         "Escribe seno y coseno de una suma para una sola aguja y léelos como una fila por una"
         " matriz.",
@@ -464,13 +480,17 @@ _AVERIADO = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="encontrar en qué eje se ponen las posiciones",
+    bordes=(
+        "len(x) == 1",
+        Borde("más frases que palabras", {0: 1}),
+    ),
     casos=_casos_averiado,
     ejemplo=lambda: Caso("ejemplo", (tensor([[[0.0, 0.0], [0.0, 0.0]]]),)),
     propiedades={
         "más palabras que frases": (3, "Anota la forma de cada línea con lote 2 y n = 5."),
         "más frases que palabras": (3, "Con x a cero, todas las frases deben salir iguales."),
     },
-    prohibido=SIN_BIBLIOTECA,
+    prohibido=(de_atento("atento.positions"),),
     pistas=(
         "Prueba con x a cero: todas las frases del lote deben recibir los mismos códigos.",
         "Hay una falta en los sitios, otra en las frecuencias y otra en la suma.",
@@ -546,6 +566,34 @@ def _empujadas(rng: Any, d: int, limite: int, cuantas: int) -> Any:
     return filas
 
 
+def _mal_leidas(rng: Any, d: int, limite: int, lee: Any) -> Any:
+    """Filas con ruido hacia el sitio de al lado, y con su escala, que ``lee`` lee mal."""
+    import torch
+
+    tabla = _codigo(torch.arange(limite), d, 10000.0)
+    while True:
+        sitios = uniforme(rng, 0, limite - 1, 4000).round().long()
+        otros = (sitios + elige(rng, [-1, 1])).clamp(0, limite - 1)
+        hueco = torch.cdist(tabla, tabla).fill_diagonal_(torch.inf).min()
+        hacia = (tabla[otros] - tabla[sitios]) * (uniforme(rng, 0, 1, 4000, d) < 0.5)
+        filas = tabla[sitios] + 0.49 * hueco * torch.nn.functional.normalize(hacia, dim=-1)
+        mal = (lee(filas, tabla) != sitios).nonzero()[:, 0]
+        if len(mal) and not bool((sitios == otros)[mal].any()):
+            return filas[mal[:4]] * uniforme(rng, 0.2, 30, len(mal[:4]))[:, None]
+
+
+def _por_el_maximo(norma: float) -> Any:
+    """Quien divide filas y códigos entre su máximo y busca el más cercano con esa norma."""
+    import torch
+
+    def entre_su_maximo(filas: Any) -> Any:
+        return filas / filas.abs().amax(-1, keepdim=True)
+
+    return lambda filas, tabla: torch.cdist(
+        entre_su_maximo(filas), entre_su_maximo(tabla), p=norma
+    ).argmin(-1)
+
+
 def _casos_hora(rng: Any) -> list[Caso]:
     def caso(propiedad: str, limite: int, ruido: float = 0.0, **extra: float) -> Caso:
         import torch
@@ -565,7 +613,10 @@ def _casos_hora(rng: Any) -> list[Caso]:
         caso("ruido", entero(rng, 50, 500), 0.3, base=elige(rng, [500.0, 2000.0])),
         Caso("ruido", (_empujadas(rng, 2 * entero(rng, 12, 16), 5000, entero(rng, 3, 8)), 5000)),
         caso("escala", entero(rng, 50, 500), 0.2),
-        caso("escala", entero(rng, 50, 500), 0.2),
+        Caso("escala", (_mal_leidas(rng, 2, 6, _por_el_maximo(2)), 6)),
+        Caso("escala", (_mal_leidas(rng, 24, 40, _por_el_maximo(1)), 40)),
+        Caso("escala", (_mal_leidas(rng, 24, 40, _por_el_maximo(float("inf"))), 40)),
+        caso("exacto", 1),
         caso("muchos sitios", 100_000, 0.1),
     ]
 
@@ -597,6 +648,11 @@ _HORA = Ejercicio(
     dificultad=3,
     minutos=30,
     aprende="leer un sitio de su código aunque llegue con ruido y con otra escala",
+    bordes=(
+        "limit == 1",
+        "code.shape[1] == 2",
+        Borde("ruido", {0: 0}),
+    ),
     casos=_casos_hora,
     ejemplo=lambda: Caso("ejemplo", (tensor([[0.0, 1.0], [0.84, 0.54]]), 3)),
     propiedades={
@@ -605,12 +661,15 @@ _HORA = Ejercicio(
             2,
             "Con ruido ninguno coincide: busca el más parecido, contando todas las agujas.",
         ),
-        "escala": (2, "Con una fila multiplicada por 30 debe salir el mismo sitio."),
+        "escala": (
+            2,
+            "Con una fila multiplicada por 30 debe salir el mismo sitio, y el ruido también cambia"
+            " el máximo de la fila: no la midas con él.",
+        ),
         "muchos sitios": (2, "Con cien mil sitios conviene un producto de matrices."),
     },
     comprueba=_comprueba_hora,
     invariante=_enteros,
-    prohibido=SIN_BIBLIOTECA,
     pistas=(
         "Compara cada fila con los códigos de todos los sitios.",
         "Si todos los códigos miden lo mismo, el más cercano es el de mayor producto escalar.",
@@ -628,6 +687,22 @@ _HORA = Ejercicio(
             "La base es un argumento.",
             "code.shape[-1], base)",
             "code.shape[-1], 10000.0)",
+        ),
+        *(
+            cuerpo(
+                f"entre el máximo, norma {norma}",
+                f"Dividir entre el máximo no deshace la escala cuando hay ruido{mas}.",
+                f"""
+                table = sinusoidal_encoding(torch.arange(limit), code.shape[-1], base)
+                rows, table = (t / t.abs().amax(-1, keepdim=True) for t in (code, table))
+                return torch.cat([torch.cdist(r[None], table, p={norma}).argmin(1) for r in rows])
+                """,
+            )
+            for norma, mas in (
+                (2.0, ""),
+                (1.0, ", y la distancia es la euclídea, no la suma de diferencias"),
+                ('float("inf")', ", y la distancia es la euclídea, no la mayor diferencia"),
+            )
         ),
         cuerpo(
             "coincidencia exacta",
@@ -699,6 +774,7 @@ _CABEZA = Ejercicio(
     dificultad=3,
     minutos=35,
     aprende="construir a mano una cabeza que mira a un sitio dado",
+    bordes=("offset < 0",),
     casos=_casos_cabeza,
     ejemplo=lambda: Caso("ejemplo", (-1.0, 2, 2.0)),
     propiedades={
@@ -714,7 +790,6 @@ _CABEZA = Ejercicio(
     },
     comprueba=_comprueba_cabeza,
     invariante=_circuito,
-    prohibido=SIN_BIBLIOTECA,
     pistas=(
         "La puntuación es P_i W_Q W_Kᵀ P_jᵀ: solo cuenta el producto de las dos matrices.",
         "Si W_Q convierte P_i en P de otro sitio y W_K no hace nada, ya está.",

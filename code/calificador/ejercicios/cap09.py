@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from calificador.generadores import distintos, elige, entero, normal, real, tensor, uniforme
+from calificador.generadores import Borde, distintos, elige, entero, normal, real, tensor, uniforme
 from calificador.registro import Caso, Ejercicio, cambia, cuerpo
-
-SIN_BIBLIOTECA = ("atento",)
+from calificador.vetos import ATENCION, ATENTO
 
 # --- 9.1 ------------------------------------------------------------------------------------------
 
@@ -36,13 +35,18 @@ _ALIBI = Ejercicio(
     dificultad=1,
     minutos=15,
     aprende="escribir el sesgo de ALiBi, también cuando se genera con caché",
+    bordes=(
+        "n_query == n_key",
+        Borde("con caché", valores={0: 1}),
+        Borde("frase entera", valores={2: 1}),
+    ),
     casos=_casos_alibi,
     ejemplo=lambda: Caso("ejemplo", (2, 3, 2)),
     propiedades={
         "frase entera": (3, "Con una sola cabeza y tres palabras, escribe la tabla a mano."),
         "con caché": (3, "¿En qué sitio está la primera consulta si es la última palabra?"),
     },
-    prohibido=SIN_BIBLIOTECA,
+    prohibido=(ATENTO,),
     pistas=(
         "Hacen falta una pendiente por cabeza y una distancia por pareja de sitios.",
         "Las consultas son los últimos sitios: su cuenta no empieza en cero si hay menos que"
@@ -174,6 +178,7 @@ def _casos_rope(rng: Any) -> list[Caso]:
         cabezas = lote if propios else entero(rng, 1, 3)
         forma = (lote, n) if propios else (n,)
         sitios = uniforme(rng, -20, 60, *forma)
+        sitios[..., 0] = uniforme(rng, -19, -1, *forma[:-1])  # siempre hay alguno negativo
         sitios = sitios if reales else sitios.round().long()
         x = normal(rng, lote, cabezas, n, 2 * entero(rng, 2, 5))
         return Caso(
@@ -201,6 +206,12 @@ _ROPE = Ejercicio(
     dificultad=1,
     minutos=25,
     aprende="escribir RoPE entero, en sus dos disposiciones",
+    bordes=(
+        "(positions < 0).any()",
+        Borde("contiguas", {0: 0}),
+        Borde("contiguas", {0: 1}),
+        Borde("contiguas", {0: 2, 1: 0}),
+    ),
     casos=_casos_rope,
     tolerancia=1e-4,  # la de hacer los ángulos en float32, como muchas bibliotecas
     ejemplo=lambda: Caso(
@@ -211,7 +222,7 @@ _ROPE = Ejercicio(
         "mitades": (3, "La componente i hace pareja con la que está media anchura después."),
         "sitios de cada ejemplo": (2, "A los ángulos les falta el eje de las cabezas."),
     },
-    prohibido=SIN_BIBLIOTECA,
+    prohibido=(ATENTO,),
     pistas=(
         "Primero los ángulos, uno por sitio y pareja. Después, el giro de cada pareja.",
         "Separa x en dos mitades, a y b, con las primeras y las segundas de cada pareja.",
@@ -238,7 +249,7 @@ _ROPE = Ejercicio(
         ),
         cambia(
             "exponente a la mitad",
-            "El exponente es −2r/d, con r la pareja.",
+            "El exponente es −2r/d, con r la pareja, no −r/d: en la última pareja casi llega a −1.",
             "2, dtype=x.dtype) / d)",
             "2, dtype=x.dtype) / 2 / d)",
         ),
@@ -253,6 +264,21 @@ _ROPE = Ejercicio(
             "La base es un argumento.",
             "speed = base **",
             "speed = 10000.0 **",
+        ),
+        cambia(
+            "sin el signo del sitio",
+            "Los sitios negativos giran hacia el otro lado: su signo se ha perdido.",
+            "positions[..., None] * speed",
+            "positions.abs()[..., None] * speed",
+        ),
+        cambia(
+            "ángulos por mitades",
+            "Con parejas contiguas, las dos componentes de una pareja giran el mismo ángulo, y se"
+            " han puesto los ángulos por mitades.",
+            "return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)",
+            "turned = torch.stack([-b, a], dim=-1).flatten(-2)\n"
+            "    cos, sin = (torch.cat([t, t], dim=-1) for t in (cos, sin))\n"
+            "    return x * cos + turned * sin",
         ),
         cambia(
             "mezcla al volver",
@@ -378,6 +404,11 @@ _CUBOS = Ejercicio(
     dificultad=2,
     minutos=25,
     aprende="repartir distancias en cubos, finos cerca y anchos lejos",
+    bordes=(
+        "(relative < 0).any()",
+        "(relative == 0).any()",
+        Borde("cortas", {0: 0}),
+    ),
     casos=_casos_cubos,
     comprueba=_comprueba_cubos,
     invariante=_cubos_en_int64,
@@ -391,7 +422,7 @@ _CUBOS = Ejercicio(
         "desde la mayor": (1, "Todas las lejanas de un lado comparten su último cubo."),
         "otros tamaños": (2, "Los cubos y la distancia mayor son argumentos."),
     },
-    prohibido=SIN_BIBLIOTECA,
+    prohibido=(ATENTO,),
     pistas=(
         "Resuelve primero un lado, con distancias sin signo; el otro lado es una suma.",
         "Dos ramas, la corta y la larga, y se elige según la distancia.",
@@ -486,6 +517,10 @@ _SHAW = Ejercicio(
     dificultad=2,
     minutos=30,
     aprende="sumar a claves y valores un vector por distancia",
+    bordes=(
+        Borde("recorte", {0: 0, 1: 0, 2: 0}),
+        Borde("lote y cabezas", {0: 0, 1: 0, 2: 0}),
+    ),
     casos=_casos_shaw,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -503,7 +538,7 @@ _SHAW = Ejercicio(
         "recorte": (2, "Las distancias que no caben usan la fila del extremo de su lado."),
         "lote y cabezas": (2, "Los ejes de delante no tocan las tablas, que son comunes."),
     },
-    prohibido=(*SIN_BIBLIOTECA, "scaled_dot_product_attention"),
+    prohibido=(ATENCION, ATENTO),
     pistas=(
         "¿Qué fila de la tabla le toca a la consulta 0 con la clave 2?",
         "Construye una tabla (n, n) de índices: clave menos consulta, recortada, más el alcance.",
@@ -563,6 +598,7 @@ def _casos_alargar(rng: Any) -> list[Caso]:
     def caso(propiedad: str, method: str, cabe: bool) -> Caso:
         trained = entero(rng, 6, 12)
         n = entero(rng, 3, trained - 1) if cabe else trained + entero(rng, 1, 9)
+        n = trained if cabe and method == "ntk" else n  # justo lo que cabe
         base = elige(rng, (100.0, 500.0, 2000.0))
         return Caso(propiedad, (n, 2 * entero(rng, 2, 6), trained, method), {"base": base})
 
@@ -584,6 +620,10 @@ _ALARGAR = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="alargar RoPE de dos maneras, y solo cuando la frase no cabe",
+    bordes=(
+        "n == trained",
+        Borde("si cabe", valores={0: 1}),
+    ),
     casos=_casos_alargar,
     ejemplo=lambda: Caso("ejemplo", (3, 4, 2, "interpolation"), {"base": 100.0}),
     propiedades={
@@ -591,7 +631,7 @@ _ALARGAR = Ejercicio(
         "interpolar": (3, "El factor es lo que mide la frase entre lo entrenado."),
         "base mayor": (3, "La última pareja debe quedar como al interpolar, y la primera, igual."),
     },
-    prohibido=SIN_BIBLIOTECA,
+    prohibido=(ATENTO,),
     pistas=(
         "¿Qué factor corresponde a una frase que cabe?",
         "Una manera cambia los sitios; la otra, la base. El resto de la cuenta es común.",
@@ -671,6 +711,11 @@ _AVERIADO = Ejercicio(
     dificultad=2,
     minutos=25,
     aprende="usar RoPE con una caché de claves ya giradas",
+    bordes=(
+        "query.shape[2] == 1",
+        Borde("varias nuevas", {2: 2}),
+        Borde("varias nuevas", {0: 0, 1: 0, 2: 0}),
+    ),
     casos=_casos_averiado,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -683,7 +728,6 @@ _AVERIADO = Ejercicio(
         ),
         "varias nuevas": (3, "Compara con girarlo todo de una vez, sin caché."),
     },
-    prohibido=SIN_BIBLIOTECA,
     pistas=(
         "Haz la cuenta sin caché, girándolo todo de una vez, y compara columna a columna.",
         "Una falta está en los sitios de la consulta; otra, en qué claves se giran; la tercera, en"
@@ -783,17 +827,28 @@ _MUDANZA = Ejercicio(
     dificultad=3,
     minutos=30,
     aprende="componer giros: mudar de sitio una caché sin saber dónde estaba",
+    bordes=(
+        "(offset < 0).any()",
+        "rotary_dim is None",
+        Borde("hacia delante", {0: 0, 1: 0}),
+        Borde("hacia delante", {0: 2}),
+    ),
     casos=_casos_mudanza,
     ejemplo=lambda: Caso("ejemplo", (tensor([[[[1.0, 0.0]]]]), tensor([1]))),
     propiedades={
         "hacia delante": (
             3,
-            "¿Qué hay que hacerle a un vector girado en 3 para que parezca girado en 5?",
+            "¿Qué hay que hacerle a un vector girado en 3 para que parezca girado en 5? ¿Qué dos"
+            " componentes forman pareja, y cuánto gira cada una?",
         ),
         "hacia atrás": (2, "Un salto negativo gira hacia el otro lado."),
-        "giro parcial": (3, "Las frecuencias se reparten entre las componentes que giran."),
+        "giro parcial": (
+            3,
+            "Giran las primeras componentes, entre las que se reparten las frecuencias; las demás"
+            " salen como entraron. El salto puede no ser entero.",
+        ),
     },
-    prohibido=SIN_BIBLIOTECA,
+    prohibido=(ATENTO,),
     pistas=(
         "No hace falta saber en qué sitio estaba cada clave. ¿Por qué?",
         "Dos giros seguidos de una pareja son un giro, y sus ángulos se suman.",
@@ -817,6 +872,40 @@ _MUDANZA = Ejercicio(
             "Con giro parcial, las frecuencias se reparten entre las componentes que giran.",
             "dtype=key.dtype) / width",
             "dtype=key.dtype) / key.shape[-1]",
+        ),
+        cambia(
+            "exponente a la mitad",
+            "El exponente es −2r/d, con r la pareja, no −r/d.",
+            "0, width, 2, dtype=key.dtype) / width",
+            "width // 2, dtype=key.dtype) / width",
+        ),
+        cambia(
+            "por mitades",
+            "Las parejas de esta caché son de componentes contiguas, y se han girado por mitades.",
+            "key[..., 0:width:2], key[..., 1:width:2]",
+            "key[..., : width // 2], key[..., width // 2 : width]",
+            "moved = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)",
+            "moved = torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)",
+        ),
+        cambia(
+            "las últimas",
+            "Con giro parcial giran las primeras componentes, no las últimas.",
+            "cos, sin = angle",
+            "key = key.roll(width, -1)\n    cos, sin = angle",
+            "torch.cat([moved, key[..., width:]], dim=-1)",
+            "torch.cat([moved, key[..., width:]], dim=-1).roll(-width, -1)",
+        ),
+        cambia(
+            "sin las que no giran",
+            "Con giro parcial se devuelven todas las componentes, también las que no giran.",
+            "torch.cat([moved, key[..., width:]], dim=-1)",
+            "moved",
+        ),
+        cambia(
+            "saltos enteros",
+            "El salto puede no ser entero.",
+            "(offset[:, None] * speed)",
+            "(offset.long()[:, None] * speed)",
         ),
         cambia(
             "gira todo",

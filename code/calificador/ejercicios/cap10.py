@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from calificador.generadores import distintos, elige, entero, normal, tensor
+from calificador.generadores import Borde, distintos, elige, entero, normal, tensor
 from calificador.registro import Caso, Ejercicio, cambia, cuerpo
+from calificador.vetos import BLOQUES, CAPAS, DERIVADAS, NORMA_DE_CAPA, RMS
 
 # --- 10.1 -----------------------------------------------------------------------------------------
 
@@ -222,6 +223,11 @@ _BLOQUE = Ejercicio(
     dificultad=1,
     minutos=25,
     aprende="escribir un bloque entero, con la norma antes, después o en lo que se añade",
+    bordes=(
+        "mask is None",
+        Borde("antes", {0: 0}),
+        Borde("antes", {0: 1}),
+    ),
     casos=_casos_bloque,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -238,7 +244,7 @@ _BLOQUE = Ejercicio(
         "por dentro": (2, "Con `inside`, la norma cae sobre lo que se añade, antes de sumarlo."),
         "con máscara": (2, "La máscara es de la atención; la red densa no mira otras posiciones."),
     },
-    prohibido=("TransformerEncoderLayer", "TransformerEncoder", "Transformer"),
+    prohibido=(BLOQUES,),
     pistas=(
         "Dibuja el flujo como una línea y cada subcapa como un desvío que vuelve a ella.",
         "Cada subcapa tiene su norma: dos normas, con sus propios parámetros.",
@@ -331,6 +337,14 @@ _BLOQUE = Ejercicio(
             "n_heads",
         ),
         cambia(
+            "otro épsilon",
+            "El épsilon de las dos normas es el que trae nn.LayerNorm: no se pide otro.",
+            "norm_attention = nn.LayerNorm(d_model)",
+            "norm_attention = nn.LayerNorm(d_model, eps=1e-6)",
+            "norm_feed_forward = nn.LayerNorm(d_model)",
+            "norm_feed_forward = nn.LayerNorm(d_model, eps=1e-6)",
+        ),
+        cambia(
             "sin ReLU",
             "Sin nada entre las dos, las capas lineales de la red densa son una sola: falta la"
             " ReLU.",
@@ -370,6 +384,10 @@ _CUENTA = Ejercicio(
     dificultad=2,
     minutos=15,
     aprende="contar los parámetros de un bloque, el de 2017 y los de ahora, sin construirlo",
+    bordes=(
+        "n_kv_heads == 1",
+        "bias is False",
+    ),
     casos=_casos_cuenta,
     ejemplo=lambda: Caso("ejemplo", (2, 1, 4)),
     propiedades={
@@ -378,6 +396,7 @@ _CUENTA = Ejercicio(
         "pocas claves": (2, "¿Qué dos matrices se estrechan cuando hay menos cabezas de clave?"),
         "sin sesgos": (1, "`bias` quita los de las capas lineales; las normas no cambian."),
     },
+    prohibido=(CAPAS,),
     pistas=(
         "Una capa lineal de a números a b tiene a·b pesos y, si lleva sesgo, b más.",
         "El sesgo mide lo que sale de la capa, no lo que entra.",
@@ -469,6 +488,11 @@ _PARCIAL = Ejercicio(
     dificultad=2,
     minutos=12,
     aprende="escribir RMSNorm y ver qué hace la ε cuando el vector es pequeño",
+    bordes=(
+        "k == x.shape[-1]",
+        Borde("una parte", valores={2: 1}),
+        Borde("todas", {0: 0}),
+    ),
     casos=_casos_parcial,
     ejemplo=lambda: Caso("ejemplo", (tensor([[3.0, 4.0], [0.0, 2.0]]), tensor([1.0, 2.0]), 1)),
     propiedades={
@@ -476,7 +500,7 @@ _PARCIAL = Ejercicio(
         "una parte": (2, "La media usa k componentes; la división, todas."),
         "vectores pequeños": (2, "La ε pesa tanto como los cuadrados: ¿dónde se suma?"),
     },
-    prohibido=("rms_norm", "RMSNorm"),
+    prohibido=(RMS,),
     pistas=(
         "Hay dos pasos: un número por posición, y dividir la posición entera entre él.",
         "Las k primeras son un trozo del último eje; los demás ejes se quedan.",
@@ -568,6 +592,7 @@ _GRADIENTE = Ejercicio(
     dificultad=2,
     minutos=30,
     aprende="derivar a mano una normalización y comprobar qué direcciones borra",
+    bordes=(Borde("con lote", {0: 0, 2: 0}),),
     casos=_casos_gradiente,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -583,18 +608,7 @@ _GRADIENTE = Ejercicio(
         "con lote": (3, "Los gradientes de la escala y del desplazamiento suman las posiciones."),
         "la ε cuenta": (2, "La ε está dentro de la raíz al ir y al volver."),
     },
-    prohibido=(
-        "autograd",
-        "backward",
-        "vjp",
-        "jacrev",
-        "requires_grad",
-        "requires_grad_",
-        "layer_norm",
-        "native_layer_norm",
-        "native_layer_norm_backward",
-        "LayerNorm",
-    ),
+    prohibido=(DERIVADAS, NORMA_DE_CAPA),
     pistas=(
         "Llama s a la desviación con su ε: la salida es la escala por (x − media)/s, más el"
         " desplazamiento.",
@@ -698,6 +712,10 @@ _PUERTA = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="escribir una red densa SwiGLU que cueste lo mismo que una sin puerta",
+    bordes=(
+        "d_ff % multiple_of == 0",
+        Borde("ancho justo", {0: 0}),
+    ),
     casos=_casos_puerta,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -819,6 +837,11 @@ _AVERIADO = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="encontrar en un bloque tres faltas que no dan ningún aviso",
+    bordes=(
+        "rate == 0",
+        Borde("sin dropout", {0: 1, 1: 2}),
+        Borde("sin dropout", {0: 0, 1: 1}),
+    ),
     casos=_casos_averiado,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -841,7 +864,6 @@ _AVERIADO = Ejercicio(
         "sin dropout": (4, "Con tasa 0 quedan dos faltas: sigue el flujo, y divide a mano."),
         "con dropout": (3, "Lo que el dropout borra no debe estar ya en el flujo."),
     },
-    prohibido=("TransformerEncoderLayer",),
     pistas=(
         "Sigue el flujo con el dedo desde la entrada hasta la salida: solo debe recibir sumas.",
         "Normaliza a mano el vector (2, 0): con una media de 1 debe dar casi (1, −1).",
@@ -936,6 +958,7 @@ _FUNDIR = Ejercicio(
     dificultad=2,
     minutos=15,
     aprende="pasar a la matriz siguiente todo lo que una norma tiene de lineal",
+    bordes=(Borde("matriz rectangular", {2: 0, 3: 0}),),
     casos=_casos_fundir,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -1031,6 +1054,7 @@ _LONGITUDES = Ejercicio(
     dificultad=3,
     minutos=30,
     aprende="repartir el gradiente de una pila residual entre caminos cortos y largos",
+    bordes=("len(jacobians) == 1",),
     casos=_casos_longitudes,
     ejemplo=lambda: Caso(
         "ejemplo",

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from calificador.generadores import distintos, elige, entero, mascara, normal, relleno, tensor
+from calificador.generadores import (
+    Borde,
+    distintos,
+    elige,
+    entero,
+    mascara,
+    normal,
+    relleno,
+    tensor,
+)
 from calificador.registro import Caso, Ejercicio, cambia
+from calificador.vetos import CAPAS, DERIVADAS
 
 # --- 11.1 -----------------------------------------------------------------------------------------
 
@@ -123,6 +133,12 @@ _ENTERO = Ejercicio(
     dificultad=1,
     minutos=25,
     aprende="unir las piezas de un Transformer: entrada, dos pilas, memoria, máscaras y salida",
+    bordes=(
+        "layers == 0",
+        Borde("una capa", {0: 1}),
+        Borde("una capa", {1: 1}),
+        Borde("una capa", {0: 0, 1: 0}),
+    ),
     casos=_casos_entero,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -285,21 +301,6 @@ def _casos_filas(rng: Any) -> list[Caso]:
 
 
 _LADOS = {"target": "destino", "source": "origen"}
-_SIN_MODELO = (
-    "Transformer",
-    "TransformerEncoder",
-    "TransformerEncoderLayer",
-    "TransformerDecoder",
-    "TransformerDecoderLayer",
-    "MultiheadAttention",
-    "scaled_dot_product_attention",
-    "Seq2Seq",
-    "parameters",
-    "named_parameters",
-    "state_dict",
-    "numel",
-    "nelement",
-)
 
 _FILAS = Ejercicio(
     id="11.3",
@@ -309,6 +310,11 @@ _FILAS = Ejercicio(
     dificultad=1,
     minutos=12,
     aprende="predecir qué cambia en la memoria y en las puntuaciones al cambiar una palabra",
+    bordes=(
+        "position == 0",
+        "position == n - 1",
+        "position == length",
+    ),
     casos=_casos_filas,
     ejemplo=lambda: Caso("ejemplo", (3, 4, "target", 2)),
     propiedades={
@@ -317,7 +323,7 @@ _FILAS = Ejercicio(
         "relleno": (2, "Nadie mira a esa fila. Pero ella sí se tiene a sí misma."),
         "con relleno cerca": (1, "Las filas de relleno también preguntan a las palabras."),
     },
-    prohibido=_SIN_MODELO,
+    prohibido=(CAPAS,),
     pistas=(
         "Pregunta fila por fila: ¿hay algún camino de la palabra cambiada a esta fila?",
         "La memoria se calcula sin mirar el destino.",
@@ -429,6 +435,7 @@ _CONTAR = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="contar los parámetros de un Transformer con cualquier elección, sin construirlo",
+    bordes=(Borde("sin compartir", valores={4: 1, 5: 1}),),
     casos=_casos_contar,
     ejemplo=lambda: Caso("ejemplo", (5, 7, 2, 4, 1, 1)),
     propiedades={
@@ -443,7 +450,7 @@ _CONTAR = Ejercicio(
         "Un bloque del decodificador tiene dos atenciones, una red densa y tres normas.",
         "Una matriz compartida tiene dos nombres y se cuenta una vez.",
     ),
-    prohibido=_SIN_MODELO,
+    prohibido=(CAPAS,),
     mutantes=(
         cambia(
             "una atención",
@@ -570,6 +577,10 @@ _COMPARTIDA = Ejercicio(
     dificultad=2,
     minutos=30,
     aprende="calcular los dos gradientes que recibe una matriz de embeddings compartida",
+    bordes=(
+        "empate(ids)",
+        Borde("palabras distintas", {1: (0, 1), 2: 0, 3: 0}),
+    ),
     casos=_casos_compartida,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -584,19 +595,7 @@ _COMPARTIDA = Ejercicio(
         "palabras distintas": (4, "Ponle dos nombres a la matriz y deriva respecto a cada uno."),
         "una palabra repetida": (4, "Si una palabra sale dos veces, su fila recibe dos sumandos."),
     },
-    prohibido=(
-        "backward",
-        "autograd",
-        "requires_grad",
-        "requires_grad_",
-        "jacobian",
-        "jacrev",
-        "jacfwd",
-        "jvp",
-        "vjp",
-        "func",
-        "vmap",
-    ),
+    prohibido=(DERIVADAS,),
     pistas=(
         "El gradiente de la entropía cruzada respecto a las puntuaciones es softmax menos un uno"
         " en la respuesta, entre n.",
@@ -695,6 +694,12 @@ _AVERIADO = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="encontrar en un Transformer tres faltas que no dan ningún aviso",
+    bordes=(
+        "real.all()",
+        Borde("sin relleno", {0: 1, 2: 1}),
+        Borde("sin relleno", {1: 1}),
+        Borde("sin relleno", {0: 0, 1: 0, 2: 0}),
+    ),
     casos=_casos_averiado,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -799,6 +804,7 @@ _EMPAQUETAR = Ejercicio(
     dificultad=2,
     minutos=15,
     aprende="pasar los pesos de una atención de la notación del artículo a PyTorch",
+    bordes=("len(query) == 1",),
     casos=_casos_empaquetar,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -919,6 +925,10 @@ _ALCANCE = Ejercicio(
     dificultad=3,
     minutos=30,
     aprende="decidir, solo con las máscaras, qué palabras puede notar cada puntuación",
+    bordes=(
+        "n_encoder == 0",
+        "n_decoder == 0",
+    ),
     casos=_casos_alcance,
     ejemplo=lambda: Caso(
         "ejemplo",

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from calificador.generadores import (
+    Borde,
     distintos,
     elige,
     entero,
@@ -18,6 +19,7 @@ from calificador.generadores import (
     uniforme,
 )
 from calificador.registro import Caso, Ejercicio, cambia, cuerpo
+from calificador.vetos import ATENTO, DIVERGENCIA, OPTIMIZADORES, PRECISION_MIXTA, RECORTE
 
 
 def _palabras(rng: Any, cuantas: int, desde: int = 3, hasta: int = 9) -> list[int]:
@@ -50,6 +52,10 @@ _PAREJAS = Ejercicio(
     dificultad=1,
     minutos=12,
     aprende="poner en cada posición la palabra anterior y pedir la siguiente",
+    bordes=(
+        "len(sentences) == 1",
+        Borde("una frase", valores={0: [[3]]}),
+    ),
     casos=_casos_parejas,
     ejemplo=lambda: Caso("ejemplo", ([[7, 8], [9]], 1, 2, 0)),
     propiedades={
@@ -185,6 +191,12 @@ _A_MANO = Ejercicio(
             "(sum(short) + sum(long)) / count",
         ),
         cambia(
+            "media de perplejidades",
+            "Esa es la media de las perplejidades de las frases: la exponencial va al final.",
+            "math.exp(total / count)",
+            "sum(math.exp(sum(s) / len(s)) for s in losses) / 2",
+        ),
+        cambia(
             "base dos",
             "Con la pérdida en nats, la base es e, no 2.",
             "math.exp(total / count)",
@@ -259,6 +271,8 @@ def _norma(peso: Any, lotes: list[Any], pad: int) -> float:
 
 
 _COLUMNAS = (slice(None, -1), slice(1, None))
+_CASILLAS = ("int((lot[:, 1:] != pad).sum())", "lot[:, 1:].numel()")
+_CON_RELLENO = (*_CASILLAS, "(right * (labels != pad)).sum()", "right.sum()")
 
 
 def _casos_paso(rng: Any, pad: int = 0) -> list[Caso]:
@@ -299,6 +313,7 @@ _PASO = Ejercicio(
     minutos=25,
     tolerancia=1e-6,
     aprende="dar un paso entero: desplazar, promediar, acumular, recortar y restar",
+    bordes=("len(lots) == 1",),
     casos=_casos_paso,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -315,11 +330,15 @@ _PASO = Ejercicio(
             4,
             "Cada lote pesa según las palabras que tiene, no lo mismo que los demás.",
         ),
-        "recorte": (3, "Se recorta una vez, cuando ya están sumados todos los gradientes."),
+        "recorte": (
+            3,
+            "Se recorta una vez, con todos los gradientes ya sumados, y la norma es la de la matriz"
+            " entera: la raíz de la suma de los cuadrados.",
+        ),
     },
     variante={"pad": 0},
     alternativas={"pad": (1, 3, 4)},
-    prohibido=("clip_grad_norm_", "optim"),
+    prohibido=(OPTIMIZADORES, RECORTE),
     pistas=(
         "Cuenta primero cuántas etiquetas que no son relleno hay entre todos los lotes.",
         "La pérdida de un lote se suma, sin promediar, y se divide entre ese total.",
@@ -336,16 +355,12 @@ _PASO = Ejercicio(
         cambia(
             "con relleno",
             "El relleno también se está pidiendo: ni su pérdida ni su casilla cuentan.",
-            "int((lot[:, 1:] != pad).sum())",
-            "lot[:, 1:].numel()",
-            "(right * (labels != pad)).sum()",
-            "right.sum()",
+            *_CON_RELLENO,
         ),
         cambia(
             "entre casillas",
             "La pérdida del relleno no se suma, pero sus casillas sí se cuentan al dividir.",
-            "int((lot[:, 1:] != pad).sum())",
-            "lot[:, 1:].numel()",
+            *_CASILLAS,
         ),
         cambia(
             "máscara de la entrada",
@@ -393,6 +408,19 @@ _PASO = Ejercicio(
             "Un gradiente menor que clip no se toca: recortar no es normalizar.",
             "min(1.0, clip / float(gradient.norm()))",
             "clip / float(gradient.norm())",
+        ),
+        *(
+            cambia(
+                f"{nombre} y siempre a norma",
+                f"Son dos faltas: {falta}, y un gradiente menor que clip no se toca.",
+                *cambios,
+                "min(1.0, clip / float(gradient.norm()))",
+                "clip / float(gradient.norm())",
+            )
+            for nombre, falta, cambios in (
+                ("con relleno", "el relleno se está pidiendo", _CON_RELLENO),
+                ("entre casillas", "al dividir se cuentan las casillas de relleno", _CASILLAS),
+            )
         ),
         cambia(
             "por componentes",
@@ -448,6 +476,11 @@ _SUAVIZADO = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="suavizar sin pedir nunca el relleno, con una pérdida que puede llegar a 0",
+    bordes=(
+        "smoothing == 0",
+        Borde("suavizado", {0: 0, 1: 0}),
+        Borde("suavizado", {0: 1, 1: 1}),
+    ),
     casos=_casos_suavizado,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -463,7 +496,7 @@ _SUAVIZADO = Ejercicio(
     },
     variante={"pad": 0},
     alternativas={"pad": (1, 2, 3)},
-    prohibido=("cross_entropy", "CrossEntropyLoss", "kl_div", "KLDivLoss"),
+    prohibido=(DIVERGENCIA,),
     pistas=(
         "¿Cuántas palabras hay que no sean ni la correcta ni el relleno?",
         "La entropía de un reparto q es la suma de −q ln q; donde q es 0 no suma nada.",
@@ -566,6 +599,10 @@ _ADAMW = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="escribir el optimizador con el que se entrena casi todo, con cada detalle en su sitio",
+    bordes=(
+        "step == 1",
+        Borde("a mitad", {0: (0, 1), 1: (0, 1), 2: (0, 1), 3: (0, 1)}),
+    ),
     casos=_casos_adamw,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -579,7 +616,7 @@ _ADAMW = Ejercicio(
     },
     variante={"decay": 0.01},
     alternativas={"decay": (0.02, 0.05, 0.1)},
-    prohibido=("optim",),
+    prohibido=(OPTIMIZADORES,),
     pistas=(
         "Cada momento es una media que olvida: β de lo que había y 1 − β de lo nuevo.",
         "Se divide cada momento entre 1 − β elevado al número de paso; lo que se devuelve va sin"
@@ -708,13 +745,14 @@ _CURVA = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="reconocer un calendario, y sus números, en la curva que ha dejado",
+    bordes=("empate(rates)",),
     casos=_casos_curva,
     ejemplo=lambda: Caso("ejemplo", (_curva("noam", 8, 2, 1.0),)),
     propiedades={
         "no llegan a cero": (3, "¿Qué vale la curva cuando el paso es cuatro veces el del máximo?"),
         "llegan a cero": (3, "Dos acaban en cero o cerca. ¿Cuál se queda antes en lo alto?"),
     },
-    prohibido=("atento",),
+    prohibido=(ATENTO,),
     pistas=(
         "El máximo y el primer paso que llega a él salen de la curva sin saber su nombre.",
         "Con esos dos números y la longitud se dibujan los cuatro candidatos.",
@@ -782,6 +820,16 @@ def _casos_lote(rng: Any) -> list[Caso]:
         ]
         return Caso(propiedad, (parejas, 11, 12, 10))
 
+    def empatadas() -> Caso:
+        """Tres del mismo largo y una más corta: ni el destino ni las palabras deciden el empate."""
+        n, (corta, media, larga) = entero(rng, 2, 4), sorted(distintos(rng, 1, 6, 3))
+        w = entero(rng, 4, 8)
+        parejas = [
+            ([w + k, *_palabras(rng, n)], _palabras(rng, m))
+            for k, m in ((0, larga), (1, media), (-1, corta))
+        ]
+        return Caso("sin ordenar", ([*parejas, (_palabras(rng, n), [9])], 11, 12, 10))
+
     def iguales() -> Caso:
         n, m = distintos(rng, 2, 5, 2)
         return caso("sin relleno", [n] * 2, [m] * 2)
@@ -794,7 +842,16 @@ def _casos_lote(rng: Any) -> list[Caso]:
         largas = sorted(distintos(rng, 1, 6, cuantas), reverse=True)
         return caso("sin ordenar", largas, distintos(rng, 1, 5, cuantas))
 
-    return [iguales(), iguales(), ordenadas(2), ordenadas(3), revueltas(2), revueltas(3)]
+    return [
+        iguales(),
+        iguales(),
+        caso("sin relleno", [entero(rng, 1, 4)], [entero(rng, 1, 4)]),
+        ordenadas(2),
+        ordenadas(3),
+        revueltas(2),
+        revueltas(3),
+        empatadas(),
+    ]
 
 
 _SIN_ORDEN = ("for _, target in ordered]", "for _, target in pairs]")
@@ -811,13 +868,17 @@ _LOTE = Ejercicio(
     puntos=7,
     dificultad=2,
     minutos=20,
-    aprende="encontrar en un lote la fuga, la pareja cambiada y el relleno que se cuela",
+    aprende="leer un lote ajeno hasta encontrar las faltas que no dan ningún aviso",
+    bordes=(
+        "len(pairs) == 1",
+        "empate([len(source) for source, _ in pairs])",
+    ),
     casos=_casos_lote,
     ejemplo=lambda: Caso("ejemplo", ([([5, 6], [7]), ([4], [8, 9])], 1, 2, 0)),
     propiedades={
         "sin relleno": (2, "Compara cada entrada con su etiqueta: ¿qué se le está pidiendo?"),
         "con relleno": (3, "Mira en la frase más corta qué etiquetas cuentan."),
-        "sin ordenar": (2, "Pon dos frases de distinta longitud: ¿cada una va con la suya?"),
+        "sin ordenar": (2, "¿En qué orden quedan, y va cada una con su traducción?"),
     },
     pistas=(
         "Imprime la primera fila de los cuatro tensores y léela de izquierda a derecha.",
@@ -865,6 +926,38 @@ _LOTE = Ejercicio(
             *_SIN_ORDEN,
             *_SIN_DESPLAZAR,
         ),
+        *(
+            cambia(
+                nombre,
+                f"{pista} Las frases van de la más corta a la más larga, por la longitud del"
+                " origen; con la misma, como llegaron.",
+                "sorted(pairs, key=lambda pair: len(pair[0]))",
+                orden,
+            )
+            for nombre, pista, orden in (
+                ("como llegan", "Falta ordenar.", "list(pairs)"),
+                (
+                    "al revés",
+                    "El orden está al revés.",
+                    "sorted(pairs, key=lambda pair: -len(pair[0]))",
+                ),
+                (
+                    "por el destino",
+                    "Se ha ordenado por el destino.",
+                    "sorted(pairs, key=lambda pair: len(pair[1]))",
+                ),
+                (
+                    "empates por el destino",
+                    "En los empates se ha mirado el destino.",
+                    "sorted(pairs, key=lambda pair: (len(pair[0]), len(pair[1])))",
+                ),
+                (
+                    "empates por las palabras",
+                    "En los empates se han mirado las palabras.",
+                    "sorted(pairs, key=lambda pair: (len(pair[0]), pair))",
+                ),
+            )
+        ),
         cambia(
             "sin el fin",
             "El fin también hay que aprenderlo: su etiqueta cuenta.",
@@ -907,6 +1000,7 @@ _PERPLEJIDAD = Ejercicio(
     dificultad=2,
     minutos=12,
     aprende="juntar las perplejidades de muchos lotes y comparar modelos que cortan distinto",
+    bordes=(Borde("lotes iguales", {0: 0, 1: 0, 2: 0}),),
     casos=_casos_perplejidad,
     ejemplo=lambda: Caso("ejemplo", (tensor([1.0, 2.0]), tensor([6, 2]), tensor([3, 1]))),
     propiedades={
@@ -977,6 +1071,12 @@ def _casos_factor(rng: Any) -> list[Caso]:
     def gradientes(pasos: int, tamano: float) -> Any:
         return tamano * (normal(rng, pasos, 3).abs() + 0.5)
 
+    def en_el_filo() -> Any:
+        """El mayor de cada paso, entre lo último que cabe y lo que ya se redondea a infinito."""
+        todos = gradientes(4, 1.0)
+        todos[0, 1] = todos[2, 0] = real(rng, 65505, 65519)
+        return todos
+
     def con_picos() -> Any:
         """Pasos buenos con alguno que se sale, para que la cuenta se corte."""
         todos = gradientes(9, 1.0)
@@ -989,6 +1089,7 @@ def _casos_factor(rng: Any) -> list[Caso]:
         caso("con saltos", gradientes(8, 4.0), 2.0**18, 50),
         caso("con saltos", gradientes(7, 30.0), 2.0**15, 50),
         caso("con saltos", gradientes(9, 1e5), 2.0, 50),  # el factor baja de 1
+        caso("con saltos", en_el_filo(), 1.0, 50),
         caso("sube y baja", con_picos(), 8.0, 3),
         caso("sube y baja", con_picos(), 16.0, 2),
     ]
@@ -1004,6 +1105,12 @@ _FACTOR = Ejercicio(
     tolerancia=1e-12,
     relativa=True,
     aprende="llevar el factor de la pérdida que salva los gradientes pequeños en 16 bits",
+    bordes=(
+        "diminuto(gradients)",
+        "any(65504 < x < 65520 for x in (scale * gradients).flatten())",
+        Borde("sube y baja", valores={4: 1}),
+        Borde("sin saltos", {0: 0, 1: 1}),
+    ),
     casos=_casos_factor,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -1017,7 +1124,7 @@ _FACTOR = Ejercicio(
             "La cuenta de pasos buenos vuelve a cero cada vez que el factor cambia.",
         ),
     },
-    prohibido=("amp", "GradScaler"),
+    prohibido=(PRECISION_MIXTA,),
     pistas=(
         "Sigue a mano tres pasos con el factor, los pesos y una cuenta de pasos buenos.",
         "Basta un infinito en una componente para saltarse el paso entero.",
@@ -1053,6 +1160,13 @@ _FACTOR = Ejercicio(
             "Basta una componente que no sea finita para saltarse el paso.",
             "torch.isfinite(stored).all()",
             "torch.isfinite(stored).any()",
+        ),
+        cambia(
+            "compara con el mayor",
+            "Entre 65 504 y 65 520 se redondea a 65 504, que cabe: mira si lo redondeado es finito,"
+            " no cuánto valía.",
+            "if not torch.isfinite(stored).all():",
+            "if (gradient * scale).abs().max() > 65504:",
         ),
         cambia(
             "no baja",
@@ -1130,6 +1244,12 @@ _REANUDAR = Ejercicio(
     tolerancia=1e-9,
     relativa=True,
     aprende="saber qué hay que reponer para seguir una ejecución como si no se hubiera cortado",
+    bordes=(
+        "drop == 0",
+        "warmup == 1",
+        Borde("sin apagar", {4: 1, 5: 1}),
+        Borde("sin apagar", {0: 0, 1: 0, 2: 0, 4: 2}),
+    ),
     casos=_casos_reanudar,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -1148,7 +1268,7 @@ _REANUDAR = Ejercicio(
         "calentando": (2, "La tasa sigue por donde iba la subida."),
         "con azar": (3, "Los sorteos de los pasos ya dados están gastados."),
     },
-    prohibido=("optim",),
+    prohibido=(OPTIMIZADORES,),
     pistas=(
         "Escribe el bucle entero, desde el paso 1, y mira qué habría en cada nombre al llegar al"
         " corte.",

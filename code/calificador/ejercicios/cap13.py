@@ -6,8 +6,18 @@ import itertools
 import math
 from typing import Any
 
-from calificador.generadores import distintos, elige, entero, normal, permutacion, real, tensor
+from calificador.generadores import (
+    Borde,
+    distintos,
+    elige,
+    entero,
+    normal,
+    permutacion,
+    real,
+    tensor,
+)
 from calificador.registro import Caso, Ejercicio, cambia, cuerpo
+from calificador.vetos import ATENCION, ATENTO
 
 # --- 13.1 -----------------------------------------------------------------------------------------
 
@@ -38,22 +48,30 @@ def _casos_bucle(rng: Any) -> list[Caso]:
         antes = [w[8], camino[-1] if con_fin else w[7], camino[0]]
         return Caso(propiedad, (tabla, antes), opciones | {"stop": parada})
 
-    def vueltas() -> Caso:
+    def vueltas(largo: int) -> Caso:
         w = permutacion(rng, 7)
         tabla = _cadena(rng, 7, [*w[:4], w[0]])
-        largo = entero(rng, 4, 8)
         return Caso("longitud", (tabla, w[4:6] + [w[0]]), {"eos_id": w[6], "max_length": largo})
+
+    def pegadas() -> Caso:
+        """Antes de la regla «1 b» sale «1b», y después «11 b»."""
+        b, (c, d) = entero(rng, 2, 7), distintos(rng, 18, 20, 2)
+        tabla = _cadena(rng, 22, [0, 10 + b, c, 11, b, d, 1, b])
+        return Caso("regla", (tabla, [0]), {"eos_id": 21, "max_length": 9, "stop": [1, b]})
 
     return [
         acaba("fin", "no"),
         acaba("fin", "no", con_fin=True),
         acaba("fin", "al revés"),
-        vueltas(),
-        vueltas(),
+        vueltas(entero(rng, 4, 8)),
+        vueltas(entero(rng, 4, 8)),
+        vueltas(1),
+        vueltas(0),
         acaba("regla", "seguidas"),
         acaba("regla", "una sola"),
         acaba("regla", "tres"),
         acaba("regla", "con el prefijo"),
+        pegadas(),
     ]
 
 
@@ -65,6 +83,12 @@ _BUCLE = Ejercicio(
     dificultad=1,
     minutos=15,
     aprende="escribir el bucle que genera palabra a palabra, con sus tres paradas",
+    bordes=(
+        "max_length == 0",
+        "max_length == 1",
+        "len(prefix) == 1",
+        "len(stop or []) == 1",
+    ),
     casos=_casos_bucle,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -140,6 +164,24 @@ _BUCLE = Ejercicio(
             "Las palabras de la regla han de salir en su orden.",
             "written[-len(stop) :] == list(stop)",
             "sorted(written[-len(stop) :]) == sorted(stop)",
+        ),
+        *(
+            cambia(
+                f"cadenas con «{junta}»",
+                f"Se comparan números, no cadenas: {ejemplo}.",
+                "written[-len(stop) :] == list(stop)",
+                f"{junta!r}.join(map(str, written)).endswith({junta!r}.join(map(str, stop)))",
+            )
+            for junta, ejemplo in (
+                ("", "pegada, la palabra 12 se confunde con la 1 y la 2"),
+                (" ", "«11 2» acaba como «1 2»"),
+            )
+        ),
+        cambia(
+            "al menos una",
+            "Si max_length es 0 no se escribe ninguna: se pregunta antes de escribir.",
+            "while len(written) < max_length:",
+            "while len(written) < max(max_length, 1):",
         ),
         cambia(
             "sin regla",
@@ -244,7 +286,9 @@ _ARBOL = Ejercicio(
 # --- 13.3 -----------------------------------------------------------------------------------------
 
 
-def _paso_de_haz(rng: Any, propiedad: str, vivas: int, haz: int, orden: int = 0) -> Caso:
+def _paso_de_haz(
+    rng: Any, propiedad: str, vivas: int, haz: int, orden: int = 0, busca: str = ""
+) -> Caso:
     """Un paso del haz sin empates que cumple lo que su propiedad pide, buscado hasta dar con él.
 
     ``orden``: si al menos dos acaban y sus números van subiendo (1) o bajando (-1).
@@ -255,6 +299,7 @@ def _paso_de_haz(rng: Any, propiedad: str, vivas: int, haz: int, orden: int = 0)
     while True:
         totales = -normal(rng, vivas).abs() - (0.3 if vivas > 1 else 0)
         tabla = 1.5 * normal(rng, vivas, palabras) + 0.013 * torch.arange(palabras)  # sin empates
+        tabla[:, fin] += 4 * (busca == "acaban muchas")
         tabla = tabla.log_softmax(-1)
         suma = (totales[:, None] + tabla).flatten().sort(descending=True)
         acaban = [i % palabras == fin for i in suma.indices.tolist()]
@@ -268,8 +313,9 @@ def _paso_de_haz(rng: Any, propiedad: str, vivas: int, haz: int, orden: int = 0)
             "una viva": not any(acaban[: 2 * haz]),
             "varias": not any(acaban[: 2 * haz]) and len(set(siguen[:haz])) == 2,
             "alguna acaba": any(acaban[1:haz]) and not all(acaban[:haz]),
+            "acaban muchas": sum(acaban[: 2 * haz]) > haz and any(acaban[:haz]),
             "acaba tarde": any(acaban[haz : haz + 1]) and any(acaban[: haz - 1]),
-        }[propiedad]
+        }[busca or propiedad]
         if sirve and float((suma.values[:-1] - suma.values[1:]).min()) > 1e-4:
             return Caso(propiedad, (totales, tabla), {"beams": haz, "eos_id": fin})
 
@@ -284,6 +330,8 @@ def _casos_paso(rng: Any) -> list[Caso]:
         _paso_de_haz(rng, "alguna acaba", 2, 3),
         _paso_de_haz(rng, "acaba tarde", 3, 3),
         _paso_de_haz(rng, "acaba tarde", 4, 3),
+        _paso_de_haz(rng, "acaba tarde", 5, 2, busca="acaban muchas"),
+        _paso_de_haz(rng, "una viva", 1, 1),
     ]
 
 
@@ -295,6 +343,11 @@ _PASO = Ejercicio(
     dificultad=1,
     minutos=20,
     aprende="dar un paso del haz: ampliar, ordenar, apartar y quedarse con unas pocas",
+    bordes=(
+        "len(totals) == 1",
+        "beams == 1",
+        "len(totals) > 2 * beams",
+    ),
     casos=_casos_paso,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -304,8 +357,16 @@ _PASO = Ejercicio(
     propiedades={
         "una viva": (2, "Con una sola hipótesis, los candidatos son sus palabras."),
         "varias": (3, "Las parejas de todas las hipótesis compiten juntas."),
-        "alguna acaba": (2, "La que acaba deja su sitio: siguen igualmente todas las del haz."),
-        "acaba tarde": (2, "Una que acaba y no está entre las primeras no se guarda."),
+        "alguna acaba": (
+            2,
+            "La que acaba deja su sitio, y siguen igualmente todas las del haz; se guarda el número"
+            " de la hipótesis de la que viene.",
+        ),
+        "acaba tarde": (
+            2,
+            "Una que acaba y no está entre las primeras no se guarda, y pueden acabar más de las"
+            " que caben en el haz.",
+        ),
     },
     pistas=(
         "Suma a cada fila la log-probabilidad de su hipótesis y ponlo todo en una sola lista.",
@@ -362,6 +423,25 @@ _PASO = Ejercicio(
             "Se buscan las que acaban entre demasiados candidatos: son tantos como anchura.",
             "parents[:beams][ends[:beams]]",
             "parents[: 2 * beams][ends[: 2 * beams]]",
+        ),
+        cambia(
+            "el doble de candidatos",
+            "Con dos veces la anchura no siempre basta: pueden acabar casi todas las primeras.",
+            "candidates.argsort(descending=True)",
+            "candidates.argsort(descending=True)[: 2 * beams]",
+        ),
+        *(
+            cambia(
+                f"acaban {que}",
+                f"De las que acaban se pide el número de su hipótesis, no {que}.",
+                "parents[:beams][ends[:beams]]",
+                codigo,
+            )
+            for que, codigo in (
+                ("su palabra", "words[:beams][ends[:beams]]"),
+                ("su puesto", "ends[:beams].nonzero().flatten()"),
+                ("su suma", "candidates[order][:beams][ends[:beams]]"),
+            )
         ),
         cambia(
             "sigue la que acaba",
@@ -500,6 +580,15 @@ def _holgado(logits: Any, p: float, temperatura: float, sola: bool = False) -> b
     return float((suma - p).abs().min()) > 1e-3 and bien
 
 
+def _distinto(logits: Any, p: float, temperatura: float) -> bool:
+    """¿Cambia la temperatura cuántas no llegan?"""
+    faltan = [
+        ((logits / t).sort(dim=-1, descending=True).values.softmax(-1).cumsum(-1) < p).sum()
+        for t in (temperatura, 1.0)
+    ]
+    return _holgado(logits, p, 1.0) and bool(faltan[0] != faltan[1])
+
+
 def _casos_nucleo(rng: Any, temperature: float = 1.0) -> list[Caso]:
     import torch
 
@@ -512,7 +601,7 @@ def _casos_nucleo(rng: Any, temperature: float = 1.0) -> list[Caso]:
                 logits[..., ::3] = -torch.inf
             p = real(rng, 0.5, 0.95)
             if _holgado(logits, p, calor, sola) and (
-                sola or calor == 1.0 or _holgado(logits, p, 1.0)
+                sola or calor == 1.0 or _distinto(logits, p, calor)
             ):
                 return Caso(propiedad, (logits, p), {"temperature": calor})
 
@@ -525,6 +614,13 @@ def _casos_nucleo(rng: Any, temperature: float = 1.0) -> list[Caso]:
             if _holgado(logits, p, calor) and int((suma < p).sum()) in (1, 2, 4):
                 return Caso("empates", (logits, p), {"temperature": calor})
 
+    def casi_empatan(calor: float) -> Caso:
+        """La que cruza y la siguiente se llevan menos que lo que se suele dar por igual."""
+        logits = torch.tensor([2.0, 1.0, 1.0 - 1e-9, 0.0, -0.5, -1.0], dtype=torch.float64)
+        suma = (logits / calor).softmax(-1).cumsum(-1)
+        p = float(suma[0]) + real(rng, 0.2, 0.8) * float(suma[1] - suma[0])
+        return Caso("empates", (logits[permutacion(rng, 6)], p), {"temperature": calor})
+
     otra = elige(rng, (0.6, 1.7, 2.5))
     return [
         caso("una fila", entero(rng, 6, 9), calor=temperature),
@@ -532,6 +628,7 @@ def _casos_nucleo(rng: Any, temperature: float = 1.0) -> list[Caso]:
         caso("una fila", entero(rng, 6, 9), calor=temperature, sola=True),
         con_empates(temperature),
         con_empates(temperature),
+        casi_empatan(temperature),
         caso("prohibidas", entero(rng, 7, 10), prohibidas=True, calor=temperature),
         caso("lote", 2, 3, entero(rng, 6, 8), calor=temperature),
         caso("lote", 3, entero(rng, 6, 8), prohibidas=True, calor=otra),
@@ -547,6 +644,11 @@ _NUCLEO = Ejercicio(
     dificultad=2,
     minutos=25,
     aprende="escribir el filtro del núcleo sin perder la palabra que cruza ni las que empatan",
+    bordes=(
+        "empate(logits)",
+        "infinito(logits)",
+        Borde("una fila", {0: 0}),
+    ),
     casos=_casos_nucleo,
     ejemplo=lambda: Caso("ejemplo", (tensor([[0.0, 2.0], [1.0, 1.0]]), 0.5)),
     propiedades={
@@ -568,6 +670,20 @@ _NUCLEO = Ejercicio(
             "La palabra que cruza p también entra.",
             "(reached < p).sum(dim=-1, keepdim=True)",
             "((reached < p).sum(dim=-1, keepdim=True) - 1).clamp(min=0)",
+        ),
+        cambia(
+            "sin guardar la primera",
+            "La palabra que cruza entra también cuando es la primera: si no, no queda ninguna y"
+            " sale NaN.",
+            "warm.masked_fill(warm < least, -math.inf)",
+            "warm.masked_fill(warm.argsort(dim=-1, descending=True, stable=True)"
+            ".argsort(dim=-1) >= crossing, -math.inf)",
+        ),
+        cambia(
+            "casi empatan",
+            "Empatan las que valen lo mismo, no las que valen casi lo mismo.",
+            "warm.masked_fill(warm < least, -math.inf)",
+            "warm.masked_fill((warm < least) & ~torch.isclose(warm, least), -math.inf)",
         ),
         cambia(
             "una de más",
@@ -674,6 +790,11 @@ _MIN_P = Ejercicio(
     dificultad=2,
     minutos=15,
     aprende="escribir min-p y asegurar que siempre quedan unas cuantas palabras",
+    bordes=(
+        "at_least == 1",
+        Borde("lote", {0: 0}),
+        Borde("con mínimo", valores={"at_least": 8}),
+    ),
     casos=_casos_min_p,
     ejemplo=lambda: Caso("ejemplo", (tensor([[2.0, 0.0], [1.0, 0.5]]), 0.5)),
     propiedades={
@@ -860,6 +981,7 @@ _AVERIADO = Ejercicio(
     dificultad=2,
     minutos=25,
     aprende="encontrar en una búsqueda en haz tres faltas que no dan ningún aviso",
+    bordes=("alpha == 0", Borde("sin dividir", valores={"max_length": 1}),),
     casos=_casos_haz,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -956,6 +1078,11 @@ _CACHE = Ejercicio(
     dificultad=2,
     minutos=25,
     aprende="dar un paso de atención con una caché que da lo mismo que calcularlo todo otra vez",
+    bordes=(
+        "past_key.shape[2] == 0",
+        "x.shape[1] == 1",
+        Borde("varias nuevas", {0: 0, 1: 0, 2: 0}),
+    ),
     casos=_casos_cache,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -971,11 +1098,7 @@ _CACHE = Ejercicio(
         "desde cero": (2, "Sin nada guardado, es la atención causal de siempre."),
         "varias nuevas": (3, "Cada nueva ve las guardadas y las nuevas hasta ella."),
     },
-    prohibido=(
-        "scaled_dot_product_attention",
-        "MultiheadAttention",
-        "multi_head_attention_forward",
-    ),
+    prohibido=(ATENCION, ATENTO),
     pistas=(
         "Proyecta solo lo nuevo y pon delante lo guardado.",
         "Las puntuaciones tienen una fila por posición nueva y una columna por cada posición.",
@@ -1048,14 +1171,16 @@ def _casos_lote(rng: Any) -> list[Caso]:
     import torch
 
     def caso(propiedad: str, salidas: list[int], rellenos: list[int], largo: int) -> Caso:
-        """Cada fila parte de un sitio de la misma cadena; ``salidas``, a cuántas del fin."""
+        """Cada fila parte de un sitio de la misma cadena; ``salidas``, a cuántas del fin (-1, de la
+        propia palabra de fin).
+        """
         w = permutacion(rng, 10)
         fin, relleno, cadena, vuelta = w[0], w[1], [*w[2:7], w[0]], [w[7], w[8], w[7]]
         tabla = _cadena(rng, 10, cadena, vuelta, [relleno, w[8]], [fin, w[9]])
         ancho = 1 + max(rellenos) + entero(rng, 1, 2)
         filas = []
         for salida, hueco in zip(salidas, rellenos, strict=True):
-            ultima = w[7] if salida == 0 else cadena[-1 - salida]
+            ultima = {0: w[7], -1: fin}.get(salida, cadena[-1 - salida])
             delante = [elige(rng, w[2:]) for _ in range(ancho - hueco - 1)]
             filas.append([*delante, ultima, *[relleno] * hueco])
         opciones = {"eos_id": fin, "pad_id": relleno, "max_length": largo}
@@ -1070,6 +1195,9 @@ def _casos_lote(rng: Any) -> list[Caso]:
         caso("unas antes que otras", [1, 5, a], [0, 2, 1], 9),
         caso("corta la longitud", [0, b, 1], [1, 0, 2], entero(rng, 6, 8)),
         caso("corta la longitud", [0, a], [0, 0], entero(rng, 6, 8)),
+        caso("corta la longitud", [a, b], [0, 1], 1),
+        caso("comienzo con fin", [-1, a], [0, 1], entero(rng, 6, 8)),
+        caso("comienzo con fin", [-1], [1], entero(rng, 3, 5)),
     ]
 
 
@@ -1081,6 +1209,10 @@ _LOTE = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="generar un lote en el que la compañía y el relleno no cambian ninguna frase",
+    bordes=(
+        "max_length == 1",
+        "len(prompts) == 1",
+    ),
     casos=_casos_lote,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -1100,7 +1232,8 @@ _LOTE = Ejercicio(
     propiedades={
         "una fila": (2, "Se parte de la última palabra que no es relleno."),
         "acaban a la vez": (1, "Cuando han acabado todas, se para."),
-        "unas antes que otras": (3, "La fila que acaba escribe relleno; las otras siguen."),
+        "unas antes que otras": (2, "La fila que acaba escribe relleno; las otras siguen."),
+        "comienzo con fin": (1, "Lo que lleva el comienzo no para nada: cuenta lo escrito."),
         "corta la longitud": (2, "La que no acaba llega a la longitud máxima."),
     },
     pistas=(
@@ -1136,6 +1269,12 @@ _LOTE = Ejercicio(
             "        done = done | (last == eos_id)",
             "        done = done | (last == eos_id)\n"
             "        columns.append(last.masked_fill(done, pad_id))",
+        ),
+        cambia(
+            "acaba el comienzo",
+            "Un comienzo que termina en la palabra de fin también se continúa.",
+            "torch.zeros(len(prompts), dtype=torch.bool)",
+            "last == eos_id",
         ),
         cambia(
             "para con la primera",
@@ -1224,11 +1363,12 @@ _ALFAS = Ejercicio(
     dificultad=3,
     minutos=35,
     aprende="ver el exponente de longitud como un haz de rectas y leer en él quién gana",
+    bordes=(Borde("dos", valores={0: [-1.5], 1: [3]}),),
     casos=_casos_alfas,
     ejemplo=lambda: Caso("ejemplo", ([-1.0, -1.5, -4.0], [2, 4, 6])),
     propiedades={
-        "dos": (3, "Con α = 0 gana la de mayor log-probabilidad."),
-        "varias": (3, "Desde la que gana, busca quién la alcanza antes."),
+        "dos": (3, "Con α = 0 gana la de mayor log-probabilidad; el α del cambio es exacto."),
+        "varias": (3, "Desde la que gana, busca quién la alcanza antes, y en qué α exacto."),
         "más allá de 1": (3, "α puede pasar de 1: se pide toda la recta."),
     },
     pistas=(
@@ -1243,6 +1383,24 @@ _ALFAS = Ejercicio(
             "Falta seguir: después de esa todavía gana otra más larga.",
             "        found.append((now, alpha))",
             "        found.append((now, alpha))\n        return found",
+        ),
+        *(
+            cuerpo(
+                f"rejilla de {paso}",
+                f"Se han probado α de {paso} en {paso}: se pide el valor exacto, que es el corte de"
+                " dos rectas.",
+                f"""
+                found = []
+                for alpha in (k * {paso} for k in range(int(5 / {paso}))):
+                    now = max(
+                        range(len(lengths)), key=lambda i: log_probs[i] / lengths[i] ** alpha
+                    )
+                    if not found or found[-1][0] != now:
+                        found.append((now, alpha))
+                return found
+                """,
+            )
+            for paso in (0.1, 0.01, 0.001)
         ),
         cambia(
             "hasta uno",
@@ -1345,6 +1503,7 @@ _CHI = Ejercicio(
     minutos=35,
     tolerancia=1e-8,
     aprende="poner a prueba un sorteo: lo que sale, contra lo que debería salir",
+    bordes=("temperature == 1",),
     casos=_casos_chi,
     ejemplo=lambda: Caso("ejemplo", (tensor([6, 14, 0]), tensor([0.0, 1.0, -1.0])), {"top_k": 2}),
     propiedades={

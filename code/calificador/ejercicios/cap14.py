@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calificador.generadores import distintos, entero, normal, permutacion, real, tensor
+from calificador.generadores import Borde, distintos, entero, normal, permutacion, real, tensor
 from calificador.registro import Caso, Ejercicio, cambia, cuerpo, numeros
+from calificador.vetos import CODIGO
 
 Arbol = Any  # una hoja, «3», o (operación, izquierda, derecha)
 _RANGO = {"+": 1, "-": 1, "*": 2, "/": 2}
@@ -177,6 +178,7 @@ _PUNTUAR = Ejercicio(
     minutos=20,
     tolerancia=1e-6,
     aprende="puntuar secuencias escritas sin ayuda: exactas y por símbolo",
+    bordes=(Borde("bien o mal", {0: 0, 1: 0}),),
     casos=_casos_puntuar,
     ejemplo=lambda: Caso(
         "ejemplo", (tensor([[5, 2, 9], [7, 4, 2]]), tensor([[5, 2, 0, 0], [7, 3, 4, 2]]))
@@ -346,10 +348,15 @@ _CADENAS = Ejercicio(
     dificultad=2,
     minutos=25,
     aprende="contar los fallos de una suma según la cadena de llevadas que llega a cada lugar",
+    bordes=(Borde("sin llevadas", {0: 0, 1: 0}),),
     casos=_casos_cadenas,
     ejemplo=lambda: Caso("ejemplo", (tensor([[58, 67], [10, 21]]), tensor([25, 31]), 2)),
     propiedades={
-        "sin llevadas": (2, "Sin llevadas todos los lugares caen en la fila 0."),
+        "sin llevadas": (
+            2,
+            "Sin llevadas todos los lugares caen en la fila 0. ¿Cuántos son, y en cuántos difiere"
+            " la cifra escrita?",
+        ),
         "llevadas sueltas": (3, "La cadena de un lugar no lo incluye a él: son los de su derecha."),
         "cadenas": (3, "Un lugar que suma 9 lleva si le llega una, y entonces alarga la cadena."),
     },
@@ -390,6 +397,29 @@ _CADENAS = Ejercicio(
             "Falta el lugar de la última llevada: el resultado tiene una cifra más.",
             "for k in range(digits + 1)",
             "for k in range(digits)",
+        ),
+        cambia(
+            "toda la suma",
+            "Se mira cifra a cifra: un lugar no falla porque falle otro de la misma suma.",
+            "result // 10**k % 10 != place % 10",
+            "result != a + b",
+        ),
+        cambia(
+            "hasta el primer fallo",
+            "Después de un fallo se siguen mirando los lugares de la suma.",
+            "            chain = chain + 1 if place >= 10 else 0",
+            "            if result // 10**k % 10 != place % 10:\n                break\n"
+            "            chain = chain + 1 if place >= 10 else 0",
+        ),
+        cambia(
+            "se incluye",
+            "A la cadena de un lugar no le toca contarlo a él: son los de su derecha.",
+            "            table[chain, 0] += 1\n"
+            "            table[chain, 1] += result // 10**k % 10 != place % 10\n"
+            "            chain = chain + 1 if place >= 10 else 0\n",
+            "            chain = chain + 1 if place >= 10 else 0\n"
+            "            table[chain, 0] += 1\n"
+            "            table[chain, 1] += result // 10**k % 10 != place % 10\n",
         ),
         cambia(
             "aciertos",
@@ -485,6 +515,10 @@ _FUGA = Ejercicio(
     dificultad=2,
     minutos=12,
     aprende="encontrar los ejemplos de prueba que ya se vieron al entrenar, escritos de otro modo",
+    bordes=(
+        Borde("al revés", valores={1: []}),
+        Borde("al revés", valores={0: []}),
+    ),
     casos=_casos_fuga,
     ejemplo=lambda: Caso(
         "ejemplo", (["310+098", "007+005"], ["98+310", "008+004", "5+7", "318+90"])
@@ -658,6 +692,7 @@ _PREFIJO = Ejercicio(
     dificultad=2,
     minutos=30,
     aprende="escribir en orden prefijo, con dos pilas, una expresión con prioridades",
+    bordes=(Borde("todos los paréntesis", valores={0: "7"}),),
     casos=_casos_prefijo,
     ejemplo=lambda: Caso("ejemplo", ("9-(3-x)*2-y",)),
     propiedades={
@@ -666,7 +701,7 @@ _PREFIJO = Ejercicio(
         "por la izquierda": (2, "9 − 3 − 1 es 5, no 7."),
         "de todo": (2, "Escribe qué hay en cada pila tras leer cada signo."),
     },
-    prohibido=("ast", "eval", "compile", "from_infix"),
+    prohibido=(CODIGO,),
     pistas=(
         "No sabes qué hacer con una operación hasta ver la siguiente: tiene que esperar en algún"
         " sitio.",
@@ -751,6 +786,7 @@ _INFIJO = Ejercicio(
     dificultad=2,
     minutos=25,
     aprende="leer un prefijo con una pila y escribir solo los paréntesis que cambian el árbol",
+    bordes=(Borde("ninguno", valores={0: "7"}),),
     casos=_casos_infijo,
     ejemplo=lambda: Caso("ejemplo", ("-*+3x2-y1",)),
     propiedades={
@@ -758,7 +794,7 @@ _INFIJO = Ejercicio(
         "por rango": (2, "Una suma dentro de un producto pide paréntesis; al revés, no."),
         "el derecho": (3, "Con el mismo rango, el lado derecho los pide y el izquierdo no."),
     },
-    prohibido=("ast", "eval", "compile", "from_prefix"),
+    prohibido=(CODIGO,),
     pistas=(
         "Leído del final al principio, al llegar a una operación sus dos lados ya están en la"
         " pila.",
@@ -855,6 +891,7 @@ _EXCESO = Ejercicio(
     dificultad=2,
     minutos=25,
     aprende="medir si una cabeza mira al sitio que se espera, con un control que podría ganar",
+    bordes=(Borde("seguidos", {0: 0}),),
     casos=_casos_parentesis,
     ejemplo=lambda: Caso(
         "ejemplo",
@@ -959,6 +996,11 @@ _INTERVALO = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="decir entre qué valores está una tasa de la que se han visto todos los aciertos",
+    bordes=(
+        "hits == 0",
+        "hits == n",
+        Borde("todos o ninguno", valores={0: 1, 1: 1}),
+    ),
     casos=_casos_intervalo,
     ejemplo=lambda: Caso("ejemplo", (9, 10)),
     propiedades={
@@ -1050,6 +1092,7 @@ _RONDAS = Ejercicio(
     dificultad=3,
     minutos=30,
     aprende="resolver todas las llevadas a la vez, doblando en cada ronda lo que se alcanza",
+    bordes=(Borde("sin dudas", {0: 0}),),
     casos=_casos_rondas,
     ejemplo=lambda: Caso("ejemplo", (tensor([12, 9, 9, 9, 3, 9]),)),
     propiedades={
@@ -1146,6 +1189,10 @@ _ALCANCE = Ejercicio(
     minutos=35,
     tolerancia=1e-10,
     aprende="calcular qué parte de las sumas se acierta sin ver de dónde viene la llevada",
+    bordes=(
+        "reach == 0",
+        Borde("sin ver llevadas", valores={0: 1}),
+    ),
     casos=_casos_alcance,
     ejemplo=lambda: Caso("ejemplo", (2, 1)),
     propiedades={
@@ -1265,6 +1312,11 @@ _VISTAS = Ejercicio(
     minutos=25,
     tolerancia=1e-6,
     aprende="probar, tapando y dejando solo, si una atención usa el sitio al que mira",
+    bordes=(
+        "(place < 0).any()",
+        "infinito(scores)",
+        Borde("la usa", {0: 0, 1: 0, 2: 0, 3: 0}),
+    ),
     casos=_casos_vistas,
     ejemplo=lambda: Caso(
         "ejemplo",

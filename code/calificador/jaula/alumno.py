@@ -7,18 +7,23 @@ registro ni las soluciones.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
+import contextlib
 import io
 import linecache
 import sys
 import types
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from calificador.jaula import marcos
+from calificador.jaula.vedado import Falta, NoPermitido, Vetos
 
 SEMILLA_DE_LLAMADA = 20170612
+_ANOTACIONES = __future__.annotations.compiler_flag
 Respuesta = tuple[dict[str, Any], dict[str, Any]]
 
 
@@ -94,50 +99,19 @@ def sin_magias(texto: str) -> str:
     return "\n".join("pass" if linea.startswith(("%", "!", "?")) else linea for linea in lineas)
 
 
-def nombres_usados(arboles: list[ast.Module], nombre: str) -> set[str]:
-    """Nombres que usa la definición pedida, también a través de otras definiciones de la misma
-    entrega.
-    """
-    definiciones: dict[str, ast.stmt] = {}
-    alias: dict[str, set[str]] = {}
-    for arbol in arboles:
-        for nodo in arbol.body:
-            if isinstance(nodo, ast.Try) and len(nodo.body) == 1:
-                nodo = nodo.body[0]  # una constante de cuaderno
-            if isinstance(nodo, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                definiciones[nodo.name] = nodo
-            elif isinstance(nodo, (ast.Import, ast.ImportFrom)):
-                modulo = getattr(nodo, "module", None) or ""
-                for cosa in nodo.names:
-                    partes = set(f"{modulo}.{cosa.name}".split(".")) - {""}
-                    alias[cosa.asname or cosa.name.split(".")[0]] = partes
-            elif isinstance(nodo, ast.Assign):
-                definiciones.update({d.id: nodo for d in nodo.targets if isinstance(d, ast.Name)})
-    vistos: set[str] = set()
-    pendientes = [nombre]
-    while pendientes:
-        actual = pendientes.pop()
-        if actual in vistos:
-            continue
-        vistos.add(actual)
-        pendientes += alias.get(actual, ())
-        if actual in definiciones:
-            pendientes += _nombres(definiciones[actual])
-    return vistos
+def _definidos(arbol: ast.Module) -> set[str]:
+    """Los nombres que una sentencia define o importa; «*» si los importa todos."""
+    nodos = list(ast.walk(arbol))
+    alias = {n.asname or n.name for n in nodos if isinstance(n, ast.alias)}
+    con_nombre = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    puestos = {n.id for n in nodos if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return alias | puestos | {n.name for n in nodos if isinstance(n, con_nombre)}
 
 
-def _nombres(nodo: ast.AST) -> set[str]:
-    encontrados: set[str] = set()
-    for hijo in ast.walk(nodo):
-        if isinstance(hijo, ast.Name):
-            encontrados.add(hijo.id)
-        elif isinstance(hijo, ast.Attribute):
-            encontrados.add(hijo.attr)
-        elif isinstance(hijo, ast.alias):
-            encontrados.update(hijo.name.split("."))
-        elif isinstance(hijo, ast.ImportFrom):
-            encontrados.update((hijo.module or "").split("."))
-    return encontrados
+@lru_cache(maxsize=8)
+def _arbol(texto: str, donde: str) -> ast.Module:
+    """El árbol de una celda; la misma entrega vuelve con cada ejercicio."""
+    return ast.parse(texto, donde)
 
 
 # --- La sesión: una entrega y sus peticiones ------------------------------------------------------
@@ -152,6 +126,8 @@ class Sesion:
         self.arboles: list[tuple[str, ast.Module]] = []
         self.nombre = ""
         self.con_texto = False
+        self.vetos = Vetos(())
+        self.perdidos: dict[str, Falta] = {}
 
     def atiende(self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any]) -> Respuesta:
         """Contesta a una petición. Todo fallo de la entrega vuelve como un mensaje, nunca como
@@ -159,11 +135,14 @@ class Sesion:
         """
         ordenes = {"analiza": self._analiza, "carga": self._carga, "llama": self._llama}
         try:
-            return ordenes[mensaje["orden"]](mensaje, tensores)
+            with self.vetos:
+                return ordenes[mensaje["orden"]](mensaje, tensores)
         except BaseException as error:  # noqa: BLE001 - una entrega puede levantar cualquier cosa
             return self._error(error), {}
 
     def _analiza(self, mensaje: Mapping[str, Any], _: Any) -> Respuesta:
+        # La misma entrega puede venir otra vez, por otro ejercicio: se empieza de nuevo.
+        self.__init__(self.modulo.__name__)
         self.nombre = mensaje["nombre"]
         self.con_texto = bool(mensaje.get("con_texto"))
         for indice, (texto, entera) in enumerate(mensaje["celdas"]):
@@ -171,7 +150,7 @@ class Sesion:
             texto = texto if entera else sin_magias(texto)
             linecache.cache[donde] = (len(texto), None, texto.splitlines(keepends=True), donde)
             try:
-                arbol = ast.parse(texto, donde)
+                arbol = _arbol(texto, donde)
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 if not entera and self.nombre not in texto:
                     continue
@@ -181,8 +160,8 @@ class Sesion:
                     "linea": getattr(error, "lineno", None) or 0,
                 }, {}
             self.arboles.append((donde, arbol if entera else solo_definiciones(arbol)))
-        usados = nombres_usados([a for _, a in self.arboles], self.nombre)
-        return {"usa": sorted(usados & set(mensaje["prohibido"]))}, {}
+        self.vetos = Vetos(mensaje["prohibido"])
+        return {}, {}
 
     def _carga(self, _: Any, __: Any) -> Respuesta:
         import torch
@@ -191,8 +170,25 @@ class Sesion:
         torch.set_default_dtype(torch.float64)
         siembra()
         for donde, arbol in self.arboles:
-            exec(compile(arbol, donde, "exec", dont_inherit=True), self.modulo.__dict__)
-        return {"definido": self.nombre in self.modulo.__dict__}, {}
+            self._ejecuta(donde, arbol)
+        if self.nombre not in self.modulo.__dict__:
+            return {"definido": False, **_de_veto(self._perdido(self.nombre))}, {}
+        return {"definido": True}, {}
+
+    def _ejecuta(self, donde: str, arbol: ast.Module) -> None:
+        """Con vetos, sentencia a sentencia: la que no los respeta se salta, por si es de otro
+        ejercicio, y se apunta qué nombres se quedan sin definir.
+        """
+        trozos = [ast.Module([n], []) for n in arbol.body] if self.vetos else [arbol]
+        banderas = 0
+        for trozo in trozos:
+            codigo = compile(trozo, donde, "exec", flags=banderas, dont_inherit=True)
+            banderas |= codigo.co_flags & _ANOTACIONES
+            with contextlib.suppress(NoPermitido):
+                exec(codigo, self.modulo.__dict__)
+            if self.vetos.falta is not None:
+                self.perdidos |= dict.fromkeys(_definidos(trozo), self.vetos.falta)
+                self.vetos.falta = None
 
     def _llama(self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any]) -> Respuesta:
         import torch
@@ -233,6 +229,10 @@ class Sesion:
         modulo.load_state_dict(comunes, strict=False)
         return modulo.to(torch.float64).eval()
 
+    def _perdido(self, nombre: str | None) -> Falta | None:
+        """Por qué no hay tal nombre, si fue por un veto al cargar («*»: no se sabe cuáles)."""
+        return self.perdidos.get(nombre or "", self.perdidos.get("*"))
+
     def _error(self, error: BaseException) -> dict[str, Any]:
         celda, linea = -1, 0
         rastro = error.__traceback__
@@ -243,9 +243,17 @@ class Sesion:
             rastro = rastro.tb_next
         tipo = marcos.recorta(type(error).__name__, 80)
         respuesta = {"error": "excepcion", "tipo": tipo, "celda": celda, "linea": linea}
+        if isinstance(error, NoPermitido):
+            respuesta |= _de_veto(self.vetos.falta)
+        elif isinstance(error, NameError):
+            respuesta |= _de_veto(self._perdido(error.name))
         if self.con_texto:
             respuesta["texto"] = marcos.recorta(error, 400)
         return respuesta
+
+
+def _de_veto(falta: Falta | None) -> dict[str, int]:
+    return dict(zip(("veto", "celda", "linea"), falta, strict=True)) if falta else {}
 
 
 def siembra() -> None:

@@ -5,6 +5,7 @@ disco vigilados.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import select
@@ -24,10 +25,13 @@ from typing import Any, Protocol
 
 from calificador.jaula import marcos
 from calificador.jaula.encierro import EN_LINUX, Limites
+from calificador.jaula.reloj import HOLGURA, Reloj
 
 PREFIJO = "calificador-"
 LATIDO = 0.02
 HILOS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+# La memoria del cigoto, en páginas grandes: bifurcarlo y desmontar a cada hijo cuesta la mitad.
+PAGINAS = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 # segundos que se espera al cigoto: importar torch desde un disco frío puede tardar un minuto
 PACIENCIA = 120.0
 
@@ -37,10 +41,11 @@ class Sesion(Protocol):
     propio proceso.
 
     ``dicho``: lo que imprimió el código hasta ahora, sin caracteres de control y recortado; vacío
-    si no se pidió.
+    si no se pidió. ``gastado``: los segundos que se le han contado.
     """
 
     dicho: str
+    gastado: float
 
     def pide(
         self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any], segundos: float
@@ -72,7 +77,15 @@ def carpeta_nueva() -> str:
     """Carpeta propia de una entrega; el nombre lleva el proceso que la creó, para poder barrerla si
     muere.
     """
-    return tempfile.mkdtemp(prefix=f"{PREFIJO}{os.getpid()}-")
+    try:
+        return tempfile.mkdtemp(prefix=f"{PREFIJO}{os.getpid()}-")
+    except OSError as error:
+        lleno = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise FalloDeEntorno(
+            f"{error.filename or tempfile.tempdir}: "
+            + ("no queda sitio" if lleno else f"no se puede escribir ({error.strerror})")
+            + "; libera espacio o elige otra carpeta con la variable TMPDIR"
+        ) from error
 
 
 def barre() -> int:
@@ -171,13 +184,16 @@ class Canal:
     Roto.
     """
 
-    def __init__(self, lectura: int, escritura: int, carpeta: str, limites: Limites) -> None:
+    def __init__(
+        self, lectura: int, escritura: int, carpeta: str, limites: Limites, reloj: Reloj
+    ) -> None:
         self.lectura, self.escritura, self.carpeta, self.limites = (
             lectura,
             escritura,
             carpeta,
             limites,
         )
+        self._reloj = reloj
         self._virgen = True
         self.dicho = ""
         for descriptor in (lectura, escritura):
@@ -186,26 +202,34 @@ class Canal:
     def pide(
         self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any], segundos: float
     ) -> tuple[dict, dict]:
-        """Una pregunta y su respuesta, en ``segundos`` como mucho."""
-        fin = time.monotonic() + segundos
+        """Una pregunta y su respuesta, en ``segundos`` de su reloj como mucho."""
+        self._reloj.empieza()
+        self._limite = self._reloj.gastado + segundos
+        self._fin = time.monotonic() + HOLGURA * segundos
         with _frontera():
-            self._escribe(marcos.empaqueta(mensaje, tensores), fin)
-            respuesta = marcos.desempaqueta_respuesta(lambda n: self._lee(n, fin))
+            self._escribe(marcos.empaqueta(mensaje, tensores))
+            respuesta = marcos.desempaqueta_respuesta(self._lee)
+        self._reloj.mira(contesta=True)
         self._virgen = False
         self.dicho = _anade(self.dicho, respuesta[0])
         return respuesta
 
-    def _escribe(self, datos: bytes, fin: float) -> None:
+    @property
+    def gastado(self) -> float:
+        """Los segundos que se le han contado."""
+        return self._reloj.gastado
+
+    def _escribe(self, datos: bytes) -> None:
         vista = memoryview(datos)
         while vista:
-            self._espera(self.escritura, select.POLLOUT, fin)
+            self._espera(self.escritura, select.POLLOUT)
             with contextlib.suppress(BlockingIOError):
                 vista = vista[os.write(self.escritura, vista) :]
 
-    def _lee(self, cuantos: int, fin: float) -> bytes:
+    def _lee(self, cuantos: int) -> bytes:
         datos = bytearray()
         while len(datos) < cuantos:
-            self._espera(self.lectura, select.POLLIN, fin)
+            self._espera(self.lectura, select.POLLIN)
             with contextlib.suppress(BlockingIOError):
                 trozo = os.read(self.lectura, min(cuantos - len(datos), 1 << 20))
                 if not trozo:
@@ -220,16 +244,18 @@ class Canal:
                 )
         return bytes(datos)
 
-    def _espera(self, descriptor: int, que: int, fin: float) -> None:
+    def _espera(self, descriptor: int, que: int) -> None:
         sondeo = select.poll()
         sondeo.register(descriptor, que)
         while True:
-            queda = fin - time.monotonic()
-            if queda <= 0:
+            if self._reloj.sin_mirar() >= LATIDO and self._vencido():
                 raise Agotado("no contestó a tiempo")
-            if sondeo.poll(min(queda, LATIDO) * 1000):
+            if sondeo.poll(LATIDO * 1000):
                 return
             self._vigila_disco()
+
+    def _vencido(self) -> bool:
+        return self._reloj.mira() >= self._limite or time.monotonic() > self._fin
 
     def _vigila_disco(self) -> None:
         bytes_, ficheros = ocupa(self.carpeta)
@@ -253,7 +279,7 @@ def _lanza(nivel: str, control: socket.socket, completo: bool) -> subprocess.Pop
     orden = [sys.executable, "-P", "-m", "calificador.jaula.zigoto", nivel, str(control.fileno())]
     return subprocess.Popen(
         orden + (["completo"] if completo else []),
-        pass_fds=[control.fileno()], env=entorno_limpio(), cwd=tempfile.gettempdir(),
+        pass_fds=[control.fileno()], env=entorno_limpio() | PAGINAS, cwd=tempfile.gettempdir(),
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
 
@@ -325,7 +351,7 @@ class Zigoto:
         self._proceso = (_Bifurcado if bifurca else _lanza)(nivel, ajeno, completo)
         ajeno.close()
         propio.settimeout(PACIENCIA)
-        self._control = propio
+        self._control, self._nivel = propio, nivel
         self._listo = False
         self.pid = self._proceso.pid
 
@@ -348,7 +374,7 @@ class Zigoto:
         }
         try:
             self._manda(orden, [hijo_lee, hijo_escribe])
-            self._recibe()
+            reloj = Reloj(self._recibe()["pid"], dentro=self._nivel == "fuerte")
         except FalloDeEntorno:
             os.close(padre_lee)
             os.close(padre_escribe)
@@ -357,7 +383,7 @@ class Zigoto:
         finally:
             os.close(hijo_lee)
             os.close(hijo_escribe)
-        return Canal(padre_lee, padre_escribe, carpeta, limites)
+        return Canal(padre_lee, padre_escribe, carpeta, limites, reloj)
 
     def acaba(self, canal: Canal) -> dict[str, Any]:
         """Mata al hijo y a lo que dejó, borra su carpeta y dice cómo acabó."""
@@ -436,7 +462,7 @@ class CanalFrio:
         self.carpeta, self.limites = carpeta, limites
         self._vencido = False
         self._primera = True
-        self.dicho = ""
+        self.dicho, self.gastado = "", 0.0
         entorno = entorno_limpio() | {
             n: carpeta for n in ("HOME", "TMPDIR", "TEMP", "TMP", "MPLCONFIGDIR")
         }
@@ -451,6 +477,7 @@ class CanalFrio:
     ) -> tuple[dict, dict]:
         """Una pregunta y su respuesta; la primera incluye el arranque de Python y torch."""
         reloj = threading.Timer(segundos + (30 if self._primera else 0), self._vence)
+        comienzo = time.monotonic()
         reloj.start()
         self._primera = False
         try:
@@ -466,6 +493,7 @@ class CanalFrio:
             raise
         finally:
             reloj.cancel()
+            self.gastado += time.monotonic() - comienzo
 
     def _lee(self, cuantos: int) -> bytes:
         datos = self.proceso.stdout.read(cuantos)

@@ -82,6 +82,11 @@ def muere_con_el_padre() -> None:
     prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def no_muere_con_el_padre() -> None:
+    """Deshace lo anterior."""
+    prctl(_PR_SET_PDEATHSIG, 0)
+
+
 # --- La jaula -------------------------------------------------------------------------------------
 
 

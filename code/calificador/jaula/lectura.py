@@ -119,9 +119,10 @@ def _cargadas() -> set[Path]:
 
 
 def _atento() -> Iterator[Path]:
-    """La biblioteca del libro: sin respuestas, se puede leer entera."""
-    hallado = importlib.util.find_spec("atento")
-    yield from map(Path, (hallado.submodule_search_locations or []) if hallado else [])
+    """La biblioteca del libro y sus dibujos: sin respuestas, se pueden leer enteros."""
+    for paquete in ("atento", "figuras"):
+        hallado = importlib.util.find_spec(paquete)
+        yield from map(Path, (hallado.submodule_search_locations or []) if hallado else [])
 
 
 # --- Por distribución -----------------------------------------------------------------------------

@@ -57,7 +57,7 @@ class Respuesta(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     """
 
     error: Literal["", "sintaxis", "excepcion", "estado", "grande"] = ""
-    usa: Annotated[list[Corto], Meta(max_length=64)] = []
+    veto: Annotated[int, Meta(ge=-1, lt=64)] = -1
     definido: bool | None = None
     valor: Any = msgspec.UNSET
     grad_entradas: Any = msgspec.UNSET

@@ -44,7 +44,7 @@ PEREZOSOS = (
     "atento.masks",
     "atento.similarity",
     "atento.attention",
-    "atento.notebook",
+    "figuras.notebook",
     "matplotlib.pyplot",
 )
 
@@ -183,8 +183,18 @@ class Cigoto:
         self.control.sendall(json.dumps(mensaje).encode() + b"\n")
 
 
+def _cerrado(control: socket.socket) -> bool:
+    """¿Ya no hay nadie al otro lado?"""
+    return bool(select.select([control], [], [], 0)[0]) and not control.recv(1, socket.MSG_PEEK)
+
+
 def _sirve(control: socket.socket, nivel: str, *, completo: bool) -> None:
     """Prepara la jaula y atiende al padre hasta que cierre el socket."""
+    # Mientras importa no mira el socket: si entre tanto muere el padre, que muera con él. Después,
+    # no: ha de acabar antes con lo que haya dejado la entrega.
+    encierro.muere_con_el_padre()
+    if _cerrado(control):
+        return
     encierro.adopta_huerfanos()
     importa(NECESARIOS + (PEREZOSOS if completo else ()))
     try:
@@ -192,6 +202,7 @@ def _sirve(control: socket.socket, nivel: str, *, completo: bool) -> None:
     except (OSError, ValueError) as error:
         control.sendall(json.dumps({"fallo": str(error)}).encode() + b"\n")
         return
+    encierro.no_muere_con_el_padre()
     with contextlib.suppress(ConnectionError, BrokenPipeError):
         cigoto.vive()
 

@@ -3,11 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+MOTIVOS = {
+    errno.ENOSPC: "no queda sitio en el disco",
+    errno.EDQUOT: "se acabó el sitio que tienes en ese disco",
+    errno.EROFS: "el disco es de solo lectura",
+    errno.EACCES: "no hay permiso",
+}
+LLENO = (errno.ENOSPC, errno.EDQUOT)
+
+
+def motivo(error: OSError) -> str:
+    """Por qué falló el sistema y, si falta sitio, qué hacer."""
+    dicho = MOTIVOS.get(error.errno or 0, error.strerror or str(error))
+    if error.errno in LLENO:
+        dicho += (
+            ": libera espacio o usa otra carpeta, y repite la misma orden; lo que ya estaba hecho"
+            " está guardado"
+        )
+    return dicho
 
 
 def escribe(ruta: Path, datos: bytes, *, nuevo: bool = False, comun: bool = False) -> None:
@@ -17,6 +38,22 @@ def escribe(ruta: Path, datos: bytes, *, nuevo: bool = False, comun: bool = Fals
     lo que hubiera. El nombre del temporal se sabe antes de crearlo: si una señal interrumpe en
     cualquier punto, se borra. Errores: ``FileExistsError``.
     """
+    with _de(ruta):
+        _escribe(ruta, datos, nuevo=nuevo, comun=comun)
+
+
+@contextlib.contextmanager
+def _de(ruta: Path) -> Iterator[None]:
+    """Un fallo al escribir dice en qué fichero: el sistema, a veces, no."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in LLENO:
+            error.filename = str(ruta)
+        raise
+
+
+def _escribe(ruta: Path, datos: bytes, *, nuevo: bool, comun: bool) -> None:
     ruta.parent.mkdir(parents=True, exist_ok=True)
     temporal = str(ruta.parent / f".tmp-{secrets.token_hex(8)}")
     try:

@@ -134,8 +134,10 @@ def moodle(
     ]
     tabla: list[list[object]] = [cabecera]
     matriculados = [fila[columna].strip() for fila in filas]
+    dudosas = {n.id for n in notas if n.duplicada}  # entregaron, y no se sabe cuál vale
     for quien in dict.fromkeys(matriculados):
-        tabla.append([quien, *_celdas(por_id.get(quien), len(ejercicios))])
+        sin = "" if quien in dudosas else "sin entrega"
+        tabla.append([quien, *_celdas(por_id.get(quien), len(ejercicios), sin)])
         if quien not in por_id:
             hecho.avisos.append(
                 f"{limpia(quien, 60)}: está en la lista y no tiene entrega con nota"
@@ -150,9 +152,9 @@ def moodle(
     return hecho
 
 
-def _celdas(nota: Corregida | None, cuantos: int) -> list[object]:
+def _celdas(nota: Corregida | None, cuantos: int, sin: str) -> list[object]:
     if nota is None:
-        return ["", "sin entrega"] * cuantos
+        return ["", sin] * cuantos
     return [c for r in nota.resultados for c in (r.puntos, comentario(r))]
 
 
@@ -213,9 +215,9 @@ def _numero(texto: str) -> float:
 
 
 def gradescope(notas: list[Corregida], salida: Path, **_: Any) -> Exportacion:
-    """Un ``results.json`` por entrega."""
+    """Un ``results.json`` por entrega; lo lee quien estudia."""
     hecho = Exportacion()
-    for nota in notas:
+    for nota in _exportables(notas, hecho.avisos).values():
         ruta = salida / "gradescope" / _nombre_seguro(nota.id, hecho.ficheros) / "results.json"
         atomico.escribe_json(ruta, resultados_de_gradescope(nota.resultados))
         hecho.ficheros.append(ruta)

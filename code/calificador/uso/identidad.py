@@ -17,6 +17,9 @@ _CARPETA = re.compile(rf"(?P<nombre>.+){_MARCA}_*", re.DOTALL)
 _FICHERO = re.compile(rf"(?P<nombre>.+?){_MARCA}_(?P<resto>.*)", re.DOTALL)
 _CAPITULO_FINAL = re.compile(r"[ _-]+cap(?:itulo)?[ _-]?\d{1,2}$", re.IGNORECASE)
 EXTENSIONES = (".py", ".ipynb", ".zip")
+_SOBRA = re.compile(
+    r"(?<=.)\.(?:py|ipynb|zip)(?P<sobra>\.(?:txt|text|json|html?|docx?|download))$", re.I
+)
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,12 @@ def visible(texto: str, maximo: int = 80) -> str:
     más.
     """
     return limpia(texto[: 4 * maximo], maximo)
+
+
+def sobra(nombre: str) -> str:
+    """Lo que un programa añadió al nombre de un fichero de código: en ``cap06.py.txt``, «.txt»."""
+    hallado = _SOBRA.search(nombre)
+    return hallado["sobra"] if hallado else ""
 
 
 def etiqueta(id_: str, nombre: str = "") -> str:
@@ -89,11 +98,9 @@ def de_entrada(nombre: str, es_carpeta: bool) -> tuple[Persona, str]:
     if not es_carpeta and (suelto := de_fichero(nombre)) is not None:
         return suelto
     nombre = legible(nombre)
-    tronco = (
-        nombre
-        if es_carpeta or not nombre.lower().endswith(EXTENSIONES)
-        else nombre.rsplit(".", 1)[0]
-    )
+    tronco = nombre if es_carpeta else nombre.removesuffix(sobra(nombre))
+    if not es_carpeta and tronco.lower().endswith(EXTENSIONES):
+        tronco = tronco.rsplit(".", 1)[0]
     sin_capitulo = _CAPITULO_FINAL.sub("", tronco)
     suelta = not es_carpeta and bool(sin_capitulo) and sin_capitulo != tronco
     return Persona(sin_capitulo or tronco, suelta=suelta), nombre

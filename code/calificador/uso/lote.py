@@ -9,6 +9,7 @@ entrega es una frontera: lo que falle al corregirla es una línea con su nombre,
 from __future__ import annotations
 
 import atexit
+import contextlib
 import hashlib
 import os
 import re
@@ -18,10 +19,10 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calificador import carga
-from calificador.correccion.oraculo import Corrector
+from calificador.correccion.oraculo import Corrector, en_orden
 from calificador.correccion.resultado import FALLADO, Propiedad, Resultado, limpia, sin_entrega
 from calificador.fuente import Fuente
 from calificador.jaula import canal, encierro
@@ -30,6 +31,9 @@ from calificador.registro import Ejercicio
 from calificador.uso import atomico
 from calificador.uso.clase import Clase
 from calificador.uso.entregas import Entrega, lee_carpeta
+
+if TYPE_CHECKING:
+    from calificador.uso.conjunto import Conjunto
 
 FORMATO = 1
 COMPENSA = 50
@@ -147,17 +151,24 @@ def _califica(encargo: Encargo, ejercicio: Ejercicio, fuente: Fuente) -> Resulta
     otro.
     """
     try:
-        return _corrector(encargo).califica(ejercicio, fuente)
+        return _corrector(encargo).califica(ejercicio, fuente, sigue=True)
     except FalloDeEntorno:
         cierra_todo()
     try:
-        return _corrector(encargo).califica(ejercicio, fuente)
+        return _corrector(encargo).califica(ejercicio, fuente, sigue=True)
     except FalloDeEntorno:
         cierra_todo()
         canal.prueba_nivel.cache_clear()
         if canal.prueba_nivel(encargo.nivel) is not None:
             raise  # la jaula no funciona en esta máquina: no es cosa de esta entrega
         raise RuntimeError("acaba con el proceso que prepara las entregas") from None
+
+
+def _suelta() -> None:
+    """La entrega ya está corregida: que no quede nada suyo en marcha."""
+    for corrector in _correctores.values():
+        with contextlib.suppress(FalloDeEntorno):  # el cigoto ha muerto, y con él sus hijos
+            corrector.suelta()
 
 
 @atexit.register
@@ -192,18 +203,26 @@ def _resultado(
         return hecho
 
 
-def corrige(entrega: Entrega, encargo: Encargo, padre: int) -> Corregida:
+def nace(padre: int) -> None:
+    """Lo primero de cada trabajador de esta máquina: muere con quien lanzó el lote, que es quien se
+    ocupa de ``Ctrl-C``.
+    """
+    encierro.muere_con_el_padre()
+    if os.getppid() != padre:
+        os._exit(1)  # ya había muerto
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def corrige(entrega: Entrega, encargo: Encargo) -> Corregida:
     """Corrige una entrega, sin escribir nada. Es la tarea que reparte ``joblib``."""
-    if os.getppid() == padre:
-        encierro.muere_con_el_padre()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # de Ctrl-C se ocupa quien lanzó el lote
     avisos: list[str] = []
     curso = carga.curso_en(encargo.curso)
-    resultados = [
-        _resultado(entrega, encargo, ejercicio, avisos)
-        for ejercicio in curso.elige(list(encargo.ejercicios))
-    ]
-    return _corregida(entrega, encargo, resultados, avisos)
+    try:
+        ejercicios = curso.elige(list(encargo.ejercicios))
+        hechos = {e.id: _resultado(entrega, encargo, e, avisos) for e in en_orden(ejercicios)}
+    finally:
+        _suelta()
+    return _corregida(entrega, encargo, [hechos[e.id] for e in ejercicios], avisos)
 
 
 def _corregida(
@@ -230,8 +249,11 @@ def corrige_lote(
     *,
     trabajos: int = 2,
     avisa: Callable[[Corregida], None] | None = None,
+    conjunto: Conjunto | None = None,
 ) -> list[Corregida]:
-    """Corrige lo que falte y devuelve todas, en el orden de ``entregas``."""
+    """Corrige lo que falte y devuelve todas, en el orden de ``entregas``; con ``conjunto``, en sus
+    máquinas.
+    """
     salida = Path(encargo.salida)
     curso = carga.curso_en(encargo.curso)
     (salida / "resultados").mkdir(parents=True, exist_ok=True)
@@ -239,16 +261,16 @@ def corrige_lote(
     destinos = {e.id: fichero_de(e, clave(e, encargo, curso), salida) for e in entregas}
     hechas = _ya_hechas(entregas, destinos)
     faltan = [e for e in entregas if e.id not in hechas]
+    # Antes de empezar: lo que corte el lote no deja sin resumen lo ya corregido.
+    _escribe_resumen(salida, encargo, [e.id for e in entregas], destinos)
     avisa = avisa or (lambda _: None)
     for hecha in hechas.values():
         avisa(hecha)
-    with closing(_en_paralelo(faltan, encargo, destinos, trabajos)) as nuevas:
+    with closing(_en_paralelo(faltan, encargo, destinos, trabajos, conjunto)) as nuevas:
         for hecha in nuevas:
             hechas[hecha.id] = hecha
             avisa(hecha)
-    corregidas = [hechas[e.id] for e in entregas]
-    _escribe_resumen(salida, encargo, corregidas, destinos)
-    return corregidas
+    return [hechas[e.id] for e in entregas]
 
 
 def _ya_hechas(entregas: list[Entrega], destinos: dict[str, Path]) -> dict[str, Corregida]:
@@ -257,27 +279,34 @@ def _ya_hechas(entregas: list[Entrega], destinos: dict[str, Path]) -> dict[str, 
 
 
 def _en_paralelo(
-    faltan: list[Entrega], encargo: Encargo, destinos: dict, trabajos: int
+    faltan: list[Entrega],
+    encargo: Encargo,
+    destinos: dict,
+    trabajos: int,
+    conjunto: Conjunto | None = None,
 ) -> Iterator[Corregida]:
     """Reparte las tareas y guarda cada una. Si un trabajador muere, se repite lo que falte; si
     insiste, queda dicho de quién es.
     """
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
+    reparte = conjunto.tanda if conjunto else _una_tanda
     pendientes = {e.id: e for e in faltan}
     try:
         for _ in range(VUELTAS):
+            if not pendientes:
+                return
             try:
-                with closing(_una_tanda(list(pendientes.values()), encargo, trabajos)) as tanda:
+                with closing(reparte(list(pendientes.values()), encargo, trabajos)) as tanda:
                     for hecha in tanda:
                         atomico.escribe_json(destinos[hecha.id], hecha.como_json())
                         del pendientes[hecha.id]
                         yield hecha
-                return
             except BrokenProcessPool:
                 continue
+        de_una = _abandonada if conjunto else _a_solas
         for entrega in pendientes.values():
-            yield _abandonada(entrega, encargo, destinos[entrega.id])
+            yield de_una(entrega, encargo, destinos[entrega.id])
     finally:
         cierra_todo()
 
@@ -286,16 +315,48 @@ def _una_tanda(faltan: list[Entrega], encargo: Encargo, trabajos: int) -> Iterat
     from joblib import Parallel, delayed
 
     trabajos = max(1, min(trabajos, len(faltan)))
+    if trabajos == 1:
+        yield from _de_una_en_una(faltan, encargo)
+        return
     # Importar de antemano lo que algunos ejercicios importan tarde cuesta dos segundos por
     # trabajador.
     encargo = replace(
         encargo, completo=len(faltan) * len(encargo.ejercicios) >= COMPENSA * trabajos
     )
-    tareas = (delayed(corrige)(e, encargo, os.getpid()) for e in faltan)
+    tareas = (delayed(corrige)(e, encargo) for e in faltan)
+    reparto = Parallel(
+        n_jobs=trabajos, return_as="generator_unordered", batch_size=1,
+        initializer=nace, initargs=(os.getpid(),),
+    )  # fmt: skip
     with warnings.catch_warnings():
         # Si se interrumpe, joblib avisa de que anula las que quedaban: es lo que se le pide.
         warnings.filterwarnings("ignore", r"\d+ tasks (have|which)", UserWarning)
-        yield from Parallel(n_jobs=trabajos, return_as="generator_unordered", batch_size=1)(tareas)
+        yield from reparto(tareas)
+
+
+def _de_una_en_una(faltan: list[Entrega], encargo: Encargo) -> Iterator[Corregida]:
+    """En otro proceso, aunque sea uno solo: la entrega que acabe con él no se lleva el lote."""
+    from joblib.externals.loky.process_executor import ProcessPoolExecutor
+
+    ejecutor = ProcessPoolExecutor(max_workers=1, initializer=nace, initargs=(os.getpid(),))
+    try:
+        for entrega in faltan:
+            yield ejecutor.submit(corrige, entrega, encargo).result()
+    finally:
+        ejecutor.shutdown(kill_workers=True)
+
+
+def _a_solas(entrega: Entrega, encargo: Encargo, destino: Path) -> Corregida:
+    """Corrige una entrega en su propio proceso: si muere otra vez, se sabe de quién es la culpa."""
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    try:
+        with closing(_una_tanda([entrega], encargo, 1)) as tanda:
+            [hecha] = tanda
+    except BrokenProcessPool:
+        return _abandonada(entrega, encargo, destino)
+    atomico.escribe_json(destino, hecha.como_json())
+    return hecha
 
 
 def _abandonada(entrega: Entrega, encargo: Encargo, destino: Path) -> Corregida:
@@ -318,7 +379,7 @@ def lee_corregida(ruta: Path) -> Corregida | None:
 
 
 def _escribe_resumen(
-    salida: Path, encargo: Encargo, corregidas: list[Corregida], destinos: dict
+    salida: Path, encargo: Encargo, ids: list[str], destinos: dict[str, Path]
 ) -> None:
     atomico.escribe_json(
         salida / "resumen.json",
@@ -329,7 +390,7 @@ def _escribe_resumen(
             "semilla_publica": encargo.clase.publica,
             "nivel": encargo.nivel,
             "ejercicios": list(encargo.ejercicios),
-            "entregas": [{"id": c.id, "fichero": destinos[c.id].name} for c in corregidas],
+            "entregas": [{"id": id_, "fichero": destinos[id_].name} for id_ in ids],
         },
     )
 

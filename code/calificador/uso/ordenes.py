@@ -12,7 +12,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from calificador.fuente import Fuente
     from calificador.registro import Ejercicio
     from calificador.uso.clase import Clase
-    from calificador.uso.lote import Corregida
+    from calificador.uso.conjunto import Conjunto
+    from calificador.uso.lote import Corregida, Encargo
     from calificador.uso.progreso import Progreso
 
 MIS_EJERCICIOS = Path("mis-ejercicios")
@@ -125,7 +126,7 @@ def empezar(
             linea(f"{destino} ya existe: no se toca.")
             continue
         except OSError as error:
-            raise Cura(f"no se puede escribir en {carpeta}: {error.strerror}") from None
+            raise Cura(f"no se puede escribir en {carpeta}: {atomico.motivo(error)}") from None
         linea(f"{destino}: listo. Resuélvelo y ejecuta «atento calificar {capitulo}».")
 
 
@@ -191,6 +192,7 @@ def _una_vuelta(
     corrector: Corrector, ejercicios: list[Ejercicio], carpeta: Path, detalle: bool, en_json: bool,
     *, del_cuaderno: Fuente | None = None,
 ) -> list[Resultado]:  # fmt: skip
+    from calificador.correccion.oraculo import en_orden
     from calificador.uso import exporta
     from calificador.uso.entregas import Entrega, lee_ruta
     from calificador.uso.progreso import Progreso
@@ -205,9 +207,12 @@ def _una_vuelta(
     if not detalle:
         ejercicios = [e for e in ejercicios if e.capitulo in entrega.fuentes]
     with nullcontext() if en_json else pantalla.espera("Corrigiendo…"):
-        resultados = [
-            _uno(corrector, e, entrega.fuentes.get(e.capitulo), progreso) for e in ejercicios
-        ]
+        hechos = {
+            e.id: _uno(corrector, e, entrega.fuentes.get(e.capitulo), progreso)
+            for e in en_orden(ejercicios)
+        }
+        corrector.suelta()
+    resultados = [hechos[e.id] for e in ejercicios]
     progreso.guarda()
     if en_json:
         print(exporta.como_json(resultados, corrector.nivel), flush=True)
@@ -217,12 +222,9 @@ def _una_vuelta(
     (pantalla.detalle if detalle else pantalla.tabla)(resultados)
     if not del_cuaderno:
         pantalla.siguiente(resultados)
-    solo = (
-        " Aquí no la hay mejor; basta para corregirse."
-        if corrector.nivel == "basica" and del_cuaderno
-        else ""
-    )
-    linea((f"Jaula: {corrector.nivel}.{solo}", "dim"))
+    if corrector.nivel == "basica":
+        solo = " Aquí no la hay mejor; basta para corregirse." if del_cuaderno else ""
+        linea((f"Jaula: basica.{solo}", "dim"))
     return resultados
 
 
@@ -237,7 +239,8 @@ def _uno(corrector: Corrector, ejercicio: Ejercicio, fuente: Any, progreso: Prog
     if fuente is None:
         return sin_entrega(ejercicio)
     try:
-        resultado = corrector.califica(ejercicio, fuente, intentos=progreso.intentos(ejercicio.id))
+        intentos = progreso.intentos(ejercicio.id)
+        resultado = corrector.califica(ejercicio, fuente, intentos=intentos, sigue=True)
     except (FalloDeEntorno, carga.CursoRoto):
         raise
     except Exception as error:  # noqa: BLE001 - frontera
@@ -283,8 +286,12 @@ def entrega(
 ) -> None:
     """Reúne en un zip lo resuelto, listo para entregar."""
     from calificador.uso import atomico
+    from calificador.uso.piezas import mal_llamado
 
     ficheros = sorted([*carpeta.glob("*.py"), *carpeta.glob("*.ipynb")]) if carpeta.is_dir() else []
+    for fichero in sorted(carpeta.iterdir()) if carpeta.is_dir() else []:
+        if motivo := mal_llamado(fichero.name):
+            aviso(f"{visible(fichero.name)}: {motivo}")
     if not ficheros:
         raise Cura(f"no hay ejercicios en {carpeta}: empieza con «atento empezar N»")
     memoria = io.BytesIO()
@@ -327,12 +334,19 @@ def lote(
         bool,
         typer.Option("--acepta-basica", help="Corregir sin jaula media (código de confianza)."),
     ] = False,
+    en: Annotated[
+        str,
+        typer.Option(
+            metavar="DIRECCIÓN",
+            help="Planificador de Dask (tcp://…:8786): corrigen sus trabajadores.",
+        ),
+    ] = "",
 ) -> None:
     """Corrige una carpeta de entregas ajenas. Si se interrumpe, la misma orden sigue donde
     estaba."""
     from calificador.uso import lote as lotes
 
-    jaula_ = _nivel(nivel)
+    jaula_ = _nivel(nivel or ("media" if en else ""))
     if jaula_ == "basica" and not acepta_basica:
         raise Cura(
             "la jaula básica no protege de código ajeno: corrige en Linux, o añade"
@@ -349,18 +363,36 @@ def lote(
         jaula_,
         os.environ.get("ATENTO_CURSO", ""),
     )
-    corregidas = _con_barra(
-        lambda avisa: lotes.corrige_lote(
-            leidas, encargo, trabajos=trabajos or os.cpu_count() or 1, avisa=avisa
-        ),
-        len(leidas),
-    )
+    if en and trabajos:
+        aviso("--trabajos no cuenta con --en: van a la vez tantas como hilos tengan allí")
+    with _conjunto(en, encargo) as conjunto:
+        corregidas = _con_barra(
+            lambda avisa: lotes.corrige_lote(
+                leidas,
+                encargo,
+                trabajos=trabajos or os.cpu_count() or 1,
+                avisa=avisa,
+                conjunto=conjunto,
+            ),
+            len(leidas),
+        )
     completas = _informe(corregidas)
     linea(
         f"{len(corregidas)} entregas en {salida}; {completas} con todos los puntos. Jaula:"
         f" {jaula_}."
     )
     raise typer.Exit(0 if completas == len(corregidas) else 1)
+
+
+def _conjunto(en: str, encargo: Encargo) -> AbstractContextManager[Conjunto | None]:
+    """Las otras máquinas, si se piden."""
+    if not en:
+        return nullcontext()
+    try:
+        from calificador.uso.conjunto import Conjunto
+    except ImportError as error:
+        raise Cura(f"--en necesita Dask: «pip install distributed» (falta {error.name})") from None
+    return Conjunto(en, encargo, aviso)
 
 
 def _informe(corregidas: list[Corregida]) -> int:
@@ -473,7 +505,9 @@ def main() -> None:
     except (Cura, carga.CursoRoto, FalloDeEntorno, ValueError) as error:
         _termina(str(error))
     except OSError as error:
-        _termina(f"{error.filename or 'el sistema'}: {error.strerror or error}")
+        from calificador.uso.atomico import motivo
+
+        _termina(f"{error.filename or 'el sistema'}: {motivo(error)}")
     except ImportError as error:
         _termina(f"falta {error.name}: instálalo con «pip install {error.name}»")
     except (KeyboardInterrupt, typer.Abort):

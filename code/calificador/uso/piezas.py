@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from calificador.uso.identidad import visible
+from calificador.uso.identidad import sobra, visible
 
 MAXIMO_FICHERO = 1 << 20
 MAXIMO_CUADERNO = 8 << 20
@@ -78,7 +78,14 @@ def de_servicio(ruta: PurePosixPath) -> bool:
 
 def interesa(ruta: PurePosixPath) -> bool:
     """¿Puede llevar código?"""
-    return not de_servicio(ruta) and ruta.suffix.lower() in TOPES
+    lleva = ruta.suffix.lower() in TOPES or bool(sobra(ruta.name))
+    return lleva and not de_servicio(ruta)
+
+
+def mal_llamado(nombre: str) -> str:
+    """Qué se le dice a quien entregó ``cap06.py.txt``; si se llama bien, la cadena vacía."""
+    de_mas = sobra(nombre)
+    return f"no se lee: quita «{de_mas}» del final de su nombre" if de_mas else ""
 
 
 # --- Del disco ----------------------------------------------------------------------------------
@@ -106,6 +113,9 @@ def lee_fichero(ruta: Path, tope: int) -> bytes:
 def de_fichero(ruta: Path, nombre: str, presupuesto: Presupuesto) -> Iterator[Pieza]:
     """Lo que trae un fichero: él mismo o, si es un zip, lo que lleva dentro."""
     sufijo = ruta.suffix.lower()
+    if motivo := mal_llamado(nombre):
+        yield _mala(nombre, motivo)
+        return
     if sufijo not in TOPES or (sufijo == ".zip" and not presupuesto.zips):
         return
     try:
@@ -201,7 +211,7 @@ def de_entrada(
     dentro."""
     if entrada.is_dir() or de_servicio(ruta):
         return
-    motivo = _rechazo(entrada, ruta)
+    motivo = _rechazo(entrada, ruta) or mal_llamado(ruta.name)
     if not motivo and not interesa(ruta):
         return
     presupuesto.gasta(ficheros=1)
@@ -235,7 +245,7 @@ def _rechazo(entrada: zipfile.ZipInfo, ruta: PurePosixPath) -> str:
         return "quiere salir de su carpeta; se descarta"
     if stat.S_ISLNK(entrada.external_attr >> 16):
         return "es un enlace simbólico: no se sigue"
-    if not interesa(ruta):
+    if ruta.suffix.lower() not in TOPES or de_servicio(ruta):
         return ""
     if entrada.flag_bits & 1:
         return "está cifrado"

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from torch import nn
 
 from atento import positions, rng, shapes, training
-from atento.attention import watching
 from atento.decoding import beam_search, by_length, greedy
 from atento.models.positioning import NAMES, RELATIVE, Positions, attention_options
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, seq2seq_loss
@@ -335,29 +334,6 @@ def test_positions_may_depend_on_the_ids(shape_checks):
         close(row, logits[:, t - 1])
     swapped = net(SOURCE[:, [1, 0, 2, 3, 4]], target)  # sin nueves, el origen es un conjunto
     close(swapped[:1], logits[:1])
-
-
-def test_watching_gives_every_map(shape_checks):
-    net = model(positions="rotary", cross_positions="t5")
-    expected = net(SOURCE, TARGET)
-    with watching(net) as maps:
-        close(net(SOURCE, TARGET), expected)
-    kinds = ["encoder.blocks.{}.attention", "decoder.blocks.{}.attention"]
-    kinds.append("decoder.blocks.{}.cross_attention")
-    assert set(maps) == {kind.format(i) for kind in kinds for i in (0, 1)}
-    cross = maps["decoder.blocks.1.cross_attention"]
-    assert cross.shape == (2, 4, 4, 5) and not cross.requires_grad
-    close(cross.sum(-1), torch.ones(2, 4, 4, dtype=F64))
-    assert (cross[1, :, :, 3:] == 0).all()  # el relleno
-    own = maps["decoder.blocks.0.attention"]
-    assert (own.triu(1) == 0).all()  # el futuro
-    before = dict(maps)
-    net(SOURCE[:1], TARGET[:1])  # fuera, nadie mira
-    assert all(maps[name] is before[name] for name in maps)
-    with pytest.raises(TypeError, match="model: se esperaba un nn.Module"), watching(3):
-        pass
-    with pytest.raises(ValueError, match="model: se esperaba alguna"), watching(nn.Linear(2, 2)):
-        pass
 
 
 # --- Relleno y compañía ---------------------------------------------------------------------------

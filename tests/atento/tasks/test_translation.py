@@ -10,12 +10,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atento import rng, stored
+from atento import rng
 from atento.tasks import translation as tr
 from atento.tasks.translation import clauses as grammar
 from atento.tasks.translation import lexicon
 from atento.tasks.translation.clauses import description
 from atento.tasks.translation.phrases import Draft
+from figuras import stored
 
 FORMS = {form: (noun, plural) for noun in tr.NOUNS for plural, form in enumerate(noun.source)}
 ADJECTIVE_FORMS = {form for adjective in tr.ADJECTIVES for form in adjective.forms}

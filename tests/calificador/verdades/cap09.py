@@ -130,6 +130,8 @@ def _(caso, valor, funcion):
     n, d, entrenado, manera = caso.args
     freno = max(Fraction(1), Fraction(n, entrenado))
     sitios = torch.arange(n, dtype=torch.float64)[:, None]
+    if n == 1:
+        return tuple(valor.shape) == (1, d // 2) and not valor.any()
     if not cerca(valor, sitios * valor[1]):
         return False
     normal = [mpmath.mpf(_base(caso)) ** (-mpmath.mpf(2 * r) / d) for r in range(d // 2)]

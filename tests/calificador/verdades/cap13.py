@@ -17,8 +17,12 @@ def _paso(tabla):
 
 @verdad("13.1")
 def _(caso, valor, funcion):
-    """La voraz de la biblioteca, con su regla de parada."""
+    """La voraz de la biblioteca, con su regla de parada; con longitud cero, que la biblioteca no
+    admite, nada.
+    """
     tabla, prefijo = caso.args
+    if caso.kwargs["max_length"] == 0:
+        return list(valor) == []
     regla = caso.kwargs.get("stop")
     escrito = decoding.greedy(
         _paso(tabla),

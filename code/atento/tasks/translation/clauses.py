@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from atento import calls
 from atento.tasks.translation.lexicon import (
     ANIMAL_PLACES,
     ANIMALS,
@@ -320,6 +319,3 @@ def _contrast_of_subjects(draft: Draft) -> Unit | None:
     phrase = first.phrase + _verb_phrase(verb, first.person, negated) + aligned(", pero", ", but")
     phrase = phrase + second.phrase + _verb_phrase(verb, second.person, not negated)
     return Unit(phrase, 2, True, False)
-
-
-calls.explain(__name__)

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from atento import calls
 from atento.tasks.translation.clauses import Unit, description
 from atento.tasks.translation.phrases import Draft, aligned
 from atento.tasks.translation.sentences import Example
@@ -89,6 +88,3 @@ def descriptions(pairs: str = "seen") -> Descriptions:
     ordered = sorted(found.values(), key=lambda pair: -pair[1])
     mass = torch.tensor([probability for _, probability in ordered], dtype=torch.float64)
     return Descriptions(tuple(example for example, _ in ordered), mass / mass.sum())
-
-
-calls.explain(__name__)

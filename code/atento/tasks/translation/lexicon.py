@@ -7,8 +7,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from atento import calls
-
 PERSONS = ("1s", "2s", "3s", "1p", "3p")
 
 
@@ -568,6 +566,3 @@ def is_held_out(noun: str, adjective: str) -> bool:
     evaluar.
     """
     return (noun, adjective) in held_out_pairs()
-
-
-calls.explain(__name__)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from atento import calls
 from atento.tasks.translation.lexicon import (
     ADJECTIVES,
     DETERMINERS,
@@ -244,6 +243,3 @@ def noun_subject(
 def nouns_of(kinds: frozenset[str]) -> tuple[Noun, ...]:
     """Los nombres de esas clases."""
     return tuple(n for n in NOUNS if n.kind in kinds)
-
-
-calls.explain(__name__)

@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from atento import calls
 from atento.device import require_device
 from atento.numbers import require_size
+from atento.shapes import require_tensor
 from atento.tasks.translation.sentences import Example, detokenize
 from atento.tasks.translation.vocabulary import batch, vocabularies
 
@@ -83,7 +83,10 @@ def inversion_hits(
 
     ``weights``: (batch, target, source), con la fila ``t`` la que produjo la palabra inglesa ``t``
     del ejemplo.
+
+    Errores: ``TypeError`` si ``weights`` no es un tensor.
     """
+    require_tensor(weights, name="weights")
     best = weights.argmax(-1).tolist()
     hits = total = 0
     for row, example in zip(best, examples, strict=True):
@@ -91,6 +94,3 @@ def inversion_hits(
             total += 1
             hits += all(row[t] == example.alignment[t] for t in pair)
     return hits, total
-
-
-calls.explain(__name__)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import torch
 
-from atento import calls
 from atento.numbers import require_size
 from atento.tasks.translation.clauses import Unit, action, because, contrast, description
 from atento.tasks.translation.lexicon import is_held_out
@@ -139,6 +138,3 @@ def generate(
             example = _attempt(source, wanted, pairs == "unseen")
         examples.append(example)
     return examples
-
-
-calls.explain(__name__)

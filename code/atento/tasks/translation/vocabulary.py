@@ -10,9 +10,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from atento import calls
 from atento.device import require_device
-from atento.numbers import require_size
+from atento.numbers import require_kind, require_size
 from atento.tasks.translation.lexicon import (
     ADJECTIVES,
     ESTAR,
@@ -29,9 +28,13 @@ PAD_ID, BOS_ID, EOS_ID = 0, 1, 2
 
 
 class Vocabulary:
-    """Vocabulario cerrado: palabras ↔ números. Los tres primeros son relleno, comienzo y fin."""
+    """Vocabulario cerrado: palabras ↔ números. Los tres primeros son relleno, comienzo y fin.
+
+    Errores: ``TypeError`` si ``words`` no es una lista de palabras.
+    """
 
     def __init__(self, words: Iterable[str]) -> None:
+        require_kind(words, Iterable, name="words", wanted="una lista de palabras")
         self.words = (PAD, BOS, EOS, *sorted(set(words)))
         self._ids = {word: i for i, word in enumerate(self.words)}
 
@@ -184,6 +187,3 @@ def batches(
         seed, wanted = source.getrandbits(60), choices[i % len(choices)]
         lots.append(batch(generate(size, seed, clauses=wanted, pairs=pairs)))
     return lots
-
-
-calls.explain(__name__)

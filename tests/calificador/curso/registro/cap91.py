@@ -2,6 +2,7 @@
 """Registro del curso de prueba, capítulo 91: funciones de varias clases."""
 
 from calificador.registro import Caso, Ejercicio, Mutante
+from calificador.vetos import ATENCION
 
 
 def _entero(rng, bajo, alto):
@@ -127,7 +128,7 @@ EJERCICIOS = [
         casos=_atencion,
         propiedades={"salida": 2},
         pistas=("Proyectar, puntuar, escalar…",),
-        prohibido=("scaled_dot_product_attention",),
+        prohibido=(ATENCION,),
         mutantes=(
             _mutante(
                 "sin escala",

@@ -5,12 +5,11 @@ def attention_shapes(n_query, n_key, d_model, d_k, d_v):
     return [[d_model, d_k], [d_model, d_k], [d_model, d_v], [n_query, d_k], [n_key, d_k], [n_key, d_v], [n_query, n_key],
             [n_query, d_v]]
 
-# %% 5.3 | tensores vacíos
+# %% 5.3 | con torch.Size
 def attention_shapes(n_query, n_key, d_model, d_k, d_v):
-    x, z = torch.empty(n_query, d_model), torch.empty(n_key, d_model)
-    w = [torch.empty(d_model, n) for n in (d_k, d_k, d_v)]
-    q, k, v = x @ w[0], z @ w[1], z @ w[2]
-    return tuple(tuple(t.shape) for t in (*w, q, k, v, q @ k.T, q @ k.T @ v))
+    query, keys = [torch.Size((rows, d_k)) for rows in (n_query, n_key)]
+    matrices = [torch.Size((d_model, width)) for width in (d_k, d_k, d_v)]
+    return *matrices, query, keys, torch.Size((n_key, d_v)), torch.Size((n_query, n_key)), torch.Size((n_query, d_v))
 
 # %% 5.3 | con un producto de formas
 def attention_shapes(n_query, n_key, d_model, d_k, d_v):

@@ -115,14 +115,13 @@ def block_parameters(d_model, n_heads, d_ff, *, n_kv_heads=None, gated=False, bi
     dense = linear(d_model, d_ff) * (2 if gated else 1) + linear(d_ff, d_model)
     return attention, dense, (2 if rms else 4) * d_model
 
-# %% 10.5 | construyendo tensores vacíos y una lista
+# %% 10.5 | con una lista de entradas y salidas
 def block_parameters(d_model, n_heads, d_ff, *, n_kv_heads=None, gated=False, bias=True, rms=False):
-    with torch.device("meta"):
-        kv = d_model if n_kv_heads is None else n_kv_heads * d_model // n_heads
-        attention = [nn.Linear(d_model, w, bias=bias) for w in (d_model, kv, kv)] + [nn.Linear(d_model, d_model, bias=bias)]
-        dense = [nn.Linear(d_model, d_ff, bias=bias) for _ in range(1 + gated)] + [nn.Linear(d_ff, d_model, bias=bias)]
-        norms = [(nn.RMSNorm if rms else nn.LayerNorm)(d_model) for _ in range(2)]
-    return [sum(p.numel() for m in part for p in m.parameters()) for part in (attention, dense, norms)]
+    kv = d_model if n_kv_heads is None else n_kv_heads * d_model // n_heads
+    attention = [(d_model, width) for width in (d_model, kv, kv, d_model)]
+    dense = [(d_model, d_ff)] * (1 + gated) + [(d_ff, d_model)]
+    sizes = [sum((rows + bias) * columns for rows, columns in part) for part in (attention, dense)]
+    return [*sizes, d_model * (2 if rms else 4)]
 
 # %% 10.5 | desarrollada
 def block_parameters(d_model, n_heads, d_ff, *, n_kv_heads=None, gated=False, bias=True, rms=False):

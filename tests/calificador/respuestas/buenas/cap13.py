@@ -14,12 +14,13 @@ def write(logits, prefix, *, eos_id, max_length, stop=()):
 def write(logits, prefix, *, eos_id, max_length, stop=()):
     out = ()
     word = prefix[-1]
-    while True:
+    while len(out) < max_length:
         row = logits[word].tolist()
         word = row.index(max(row))
         out += (word,)
-        if word == eos_id or len(out) == max_length or (stop and out[len(out) - len(stop):] == tuple(stop) and len(out) >= len(stop)):
-            return list(out)
+        if word == eos_id or (stop and out[len(out) - len(stop):] == tuple(stop) and len(out) >= len(stop)):
+            break
+    return list(out)
 
 # %% 13.1 | recursiva
 def write(logits, prefix, *, eos_id, max_length, stop=()):
@@ -227,7 +228,7 @@ def write_batch(logits, prompts, *, eos_id, pad_id, max_length):
     rows = []
     for prompt in prompts.tolist():
         last, row = [w for w in prompt if w != pad_id][-1], []
-        while len(row) < max_length and last != eos_id:
+        while len(row) < max_length and eos_id not in row:
             last = int(logits[last].argmax())
             row.append(last)
         rows.append(row)

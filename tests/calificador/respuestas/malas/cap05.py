@@ -1,5 +1,12 @@
 """Respuestas equivocadas que no salen del registro. Cada celda «# %% ejercicio | qué hace mal» es una entrega entera."""
 
+# %% 5.3 | crea tensores vacíos
+def attention_shapes(n_query, n_key, d_model, d_k, d_v):
+    x, z = torch.empty(n_query, d_model), torch.empty(n_key, d_model)
+    w = [torch.empty(d_model, n) for n in (d_k, d_k, d_v)]
+    q, k, v = x @ w[0], z @ w[1], z @ w[2]
+    return tuple(tuple(t.shape) for t in (*w, q, k, v, q @ k.T, q @ k.T @ v))
+
 # %% 5.3 | supone d_v = d_k
 def attention_shapes(n_query, n_key, d_model, d_k, d_v):
     w = (d_model, d_k)

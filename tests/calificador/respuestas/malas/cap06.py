@@ -126,6 +126,26 @@ def recovered(weights):
 def recovered(weights):
     return (weights**2 / (weights**2).sum(-1, keepdim=True)).sum(0).clamp(max=1)
 
+# %% 6.5 | umbral absoluto ⇒ margen
+def recovered(weights):
+    _, s, rows = torch.linalg.svd(weights, full_matrices=False)
+    return rows[s > 1e-3].square().sum(0)
+
+# %% 6.5 | margen de una millonésima ⇒ margen
+def recovered(weights):
+    _, s, rows = torch.linalg.svd(weights, full_matrices=False)
+    return rows[s > 1e-6 * s[0]].square().sum(0)
+
+# %% 6.5 | margen por debajo del redondeo
+def recovered(weights):
+    _, s, rows = torch.linalg.svd(weights, full_matrices=False)
+    return rows[s > 1e-16].square().sum(0)
+
+# %% 6.5 | margen igual a cero
+def recovered(weights):
+    _, s, rows = torch.linalg.svd(weights, full_matrices=False)
+    return rows[s > 0].square().sum(0)
+
 # %% 6.6 | una más
 def heads_needed(targets):
     return max(len(wanted) for wanted in targets) + 1
@@ -279,6 +299,22 @@ def prune_heads(w_query, w_key, w_value, w_output, n_heads, keep):
             out[: len(rows[i])] += rows[i]
     return pick(w_query, 1), pick(w_key, 1), pick(w_value, 1), out
 
+# %% 6.8 | falla si no se quita ninguna
+def prune_heads(w_query, w_key, w_value, w_output, n_heads, keep):
+    d = w_query.shape[1] // n_heads
+    blocks = torch.arange(n_heads * d).unflatten(0, (n_heads, d))
+    gone = torch.tensor([i for i in range(n_heads) if i not in keep])
+    blocks = blocks[torch.tensor(keep)] if int(gone.max()) >= 0 else blocks
+    columns = blocks.flatten()
+    return w_query[:, columns], w_key[:, columns], w_value[:, columns], w_output[columns]
+
+# %% 6.8 | si quedan todas, solo pone en orden las tres primeras
+def prune_heads(w_query, w_key, w_value, w_output, n_heads, keep):
+    d = w_query.shape[1] // n_heads
+    columns = torch.cat([torch.arange(i * d, i * d + d) for i in keep])
+    rows = w_output if len(keep) == n_heads else w_output[columns]
+    return w_query[:, columns], w_key[:, columns], w_value[:, columns], rows
+
 # %% 6.9 | la última de cada grupo
 def group_heads(w, n_heads, n_kv_heads):
     return w.unflatten(1, (n_kv_heads, n_heads // n_kv_heads, -1))[:, :, -1].flatten(1)
@@ -331,6 +367,46 @@ def multi_head_attention(x, z, w_query, w_key, w_value, w_output, n_heads, mask=
         flat[0], flat[1], flat[1], x.shape[-1], n_heads, torch.cat([w_query.T, w_key.T, w_value.T]), None, None, None,
         False, 0.0, w_output.T, None, attn_mask=None if mask is None else ~mask)
     return out.transpose(0, 1).reshape(x.shape)
+
+# %% 6.4 | solo con un eje de lote ⇒ desde el final
+def multi_head_attention(x, z, w_query, w_key, w_value, w_output, n_heads, mask=None):
+    b, n, d = x.shape
+    split = lambda t: t.view(b, -1, n_heads, d // n_heads).transpose(1, 2)
+    q, k, v = split(x @ w_query), split(z @ w_key), split(z @ w_value)
+    s = q @ k.transpose(-2, -1) / math.sqrt(d // n_heads)
+    if mask is not None:
+        s = s.masked_fill(~mask, float("-inf"))
+    return (s.softmax(-1) @ v).transpose(1, 2).reshape(b, n, d) @ w_output
+
+# %% 6.4 | quita los ejes del lote con transpose(0, 1) ⇒ desde el final
+def multi_head_attention(x, z, w_query, w_key, w_value, w_output, n_heads, mask=None):
+    d = x.shape[-1]
+    split = lambda t: t.view(len(t), n_heads, d // n_heads).transpose(0, 1)
+    q, k, v = split(x @ w_query), split(z @ w_key), split(z @ w_value)
+    s = q @ k.transpose(-2, -1) / math.sqrt(d // n_heads)
+    if mask is not None:
+        s = s.masked_fill(~mask, float("-inf"))
+    return (s.softmax(-1) @ v).transpose(0, 1).reshape(-1, d) @ w_output
+
+# %% 6.4 | tapa con −20 ⇒ −∞
+def multi_head_attention(x, z, w_query, w_key, w_value, w_output, n_heads, mask=None):
+    d = x.shape[-1] // n_heads
+    split = lambda t: t.unflatten(-1, (n_heads, d)).transpose(-2, -3)
+    q, k, v = split(x @ w_query), split(z @ w_key), split(z @ w_value)
+    s = q @ k.transpose(-2, -1) / math.sqrt(d)
+    if mask is not None:
+        s = s.masked_fill(~mask, -20.0)
+    return (s.softmax(-1) @ v).transpose(-2, -3).flatten(-2) @ w_output
+
+# %% 6.4 | tapa multiplicando por la máscara
+def multi_head_attention(x, z, w_query, w_key, w_value, w_output, n_heads, mask=None):
+    d = x.shape[-1] // n_heads
+    split = lambda t: t.unflatten(-1, (n_heads, d)).transpose(-2, -3)
+    q, k, v = split(x @ w_query), split(z @ w_key), split(z @ w_value)
+    s = q @ k.transpose(-2, -1) / math.sqrt(d)
+    if mask is not None:
+        s = s * mask
+    return (s.softmax(-1) @ v).transpose(-2, -3).flatten(-2) @ w_output
 
 # %% 6.10 | voraz, la pareja más parecida de todas primero
 def match_heads(first, second):

@@ -352,6 +352,13 @@ def padded_loss(scores, target, pad_id=0):
     p = -scores.log_softmax(-1).gather(-1, target[..., None])[..., 0]
     return (p * words).sum() / words.sum().clamp(min=1)
 
+# %% 7.7 | la softmax y después el logaritmo ⇒ logaritmo de la softmax
+def padded_loss(scores, target, pad_id=0):
+    words = target != pad_id
+    logs = scores.softmax(-1).log()
+    right = logs.gather(-1, target.masked_fill(~words, 0)[..., None])[..., 0]
+    return -right.masked_fill(~words, 0.0).sum() / words.sum().clamp(min=1)
+
 # %% 7.8 | solo con dos ejes
 def translate_mask(mask, target):
     rows, columns = mask.shape

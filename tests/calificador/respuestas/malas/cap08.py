@@ -56,6 +56,18 @@ def sinusoidal_encoding(positions, d_model, base=10000.0):
     angle = positions.double()[..., None] * speed
     return torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)
 
+# %% 8.2 | ángulos en 32 bits ⇒ precisión
+def sinusoidal_encoding(positions, d_model, base=10000.0):
+    pair = torch.arange(0, d_model, 2, dtype=torch.float32)
+    angle = positions[..., None].float() * base ** (-pair / d_model)
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(-2).double()
+
+# %% 8.2 | frecuencias en 32 bits ⇒ precisión
+def sinusoidal_encoding(positions, d_model, base=10000.0):
+    speed = base ** (-torch.arange(0, d_model, 2, dtype=torch.float32) / d_model)
+    angle = positions[..., None].double() * speed.double()
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)
+
 # %% 8.3 | sitio siguiente
 clock_by_hand = {"first": 0.909, "last": 0.540, "norm": 2, "product": 0.010}
 
@@ -270,6 +282,30 @@ def read_clock(code, limit, base=10000.0):
 # %% 8.8 | siempre el primero
 def read_clock(code, limit, base=10000.0):
     return torch.zeros(len(code), dtype=torch.long)
+
+# %% 8.8 | divide filas y códigos entre su máximo y busca el más cercano
+def read_clock(code, limit, base=10000.0):
+    d = code.shape[-1]
+    angle = torch.arange(limit, dtype=code.dtype)[:, None] * base ** (-torch.arange(0, d, 2, dtype=code.dtype) / d)
+    table = torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)
+    top = lambda t: t / t.abs().amax(-1, keepdim=True)
+    return torch.stack([torch.cdist(top(row)[None], top(table))[0].argmin() for row in code])
+
+# %% 8.8 | divide entre el máximo y suma las diferencias
+def read_clock(code, limit, base=10000.0):
+    d = code.shape[-1]
+    angle = torch.arange(limit, dtype=code.dtype)[:, None] * base ** (-torch.arange(0, d, 2, dtype=code.dtype) / d)
+    table = torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)
+    code = code / code.abs().amax(-1, keepdim=True)
+    return torch.stack([(row - table).abs().sum(-1).argmin() for row in code])
+
+# %% 8.8 | divide entre el máximo y mira la mayor diferencia
+def read_clock(code, limit, base=10000.0):
+    d = code.shape[-1]
+    angle = torch.arange(limit, dtype=code.dtype)[:, None] * base ** (-torch.arange(0, d, 2, dtype=code.dtype) / d)
+    table = torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)
+    code = code / code.abs().amax(-1, keepdim=True)
+    return torch.stack([(row - table).abs().amax(-1).argmin() for row in code])
 
 # %% 8.9 | puntuación dividida entre la raíz de d
 def offset_head(offset, d_model, sharpness, base=10000.0):

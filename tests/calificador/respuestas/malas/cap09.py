@@ -59,6 +59,9 @@ turned_by_hand = {"first": 2, "score": 4.598, "shifted": 4.598, "swapped": -0.59
 # %% 9.2 | las claves no giran
 turned_by_hand = {"first": -1, "score": 3, "shifted": -3.330, "swapped": 4.964}
 
+# %% 9.2 | la desplazada, con el signo cambiado ⇒ signo contrario
+turned_by_hand = {"first": -1.0, "score": 4.598, "shifted": -4.598, "swapped": -0.598}
+
 # %% 9.3 | seno y coseno cambiados
 def apply_rope(x, positions, base=10000.0, layout="interleaved"):
     d = x.shape[-1]
@@ -126,6 +129,52 @@ def apply_rope(x, positions, base=10000.0, layout="interleaved"):
         return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
     a, b = x[..., ::2], x[..., 1::2]
     return torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2)
+
+# %% 9.3 | valor absoluto del sitio ⇒ negativos
+def apply_rope(x, positions, base=10000.0, layout="interleaved"):
+    d = x.shape[-1]
+    angle = positions.abs()[..., None] * base ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)
+    angle = angle[:, None] if angle.ndim == 3 else angle
+    c, s = angle.cos(), angle.sin()
+    if layout == "half":
+        a, b = x.chunk(2, -1)
+        return torch.cat([a * c - b * s, a * s + b * c], -1)
+    a, b = x[..., ::2], x[..., 1::2]
+    return torch.stack([a * c - b * s, a * s + b * c], -1).flatten(-2)
+
+# %% 9.3 | exponente −r/d, con r la pareja ⇒ −2r/d
+def apply_rope(x, positions, base=10000.0, layout="interleaved"):
+    d = x.shape[-1]
+    angle = positions[..., None] * base ** (-torch.arange(d // 2, dtype=x.dtype) / d)
+    angle = angle[:, None] if angle.ndim == 3 else angle
+    c, s = angle.cos(), angle.sin()
+    if layout == "half":
+        a, b = x.chunk(2, -1)
+        return torch.cat([a * c - b * s, a * s + b * c], -1)
+    a, b = x[..., ::2], x[..., 1::2]
+    return torch.stack([a * c - b * s, a * s + b * c], -1).flatten(-2)
+
+# %% 9.3 | las dos disposiciones, concatenadas por mitades
+def apply_rope(x, positions, base=10000.0, layout="interleaved"):
+    d = x.shape[-1]
+    angle = positions[..., None] * base ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)
+    angle = angle[:, None] if angle.ndim == 3 else angle
+    c, s = angle.cos(), angle.sin()
+    a, b = (x[..., : d // 2], x[..., d // 2 :]) if layout == "half" else (x[..., ::2], x[..., 1::2])
+    return torch.cat([a * c - b * s, a * s + b * c], -1)
+
+# %% 9.3 | ángulos concatenados por mitades y parejas contiguas
+def apply_rope(x, positions, base=10000.0, layout="interleaved"):
+    d = x.shape[-1]
+    angle = positions[..., None] * base ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)
+    angle = angle[:, None] if angle.ndim == 3 else angle
+    angle = torch.cat([angle, angle], -1)
+    if layout == "half":
+        a, b = x.chunk(2, -1)
+        turned = torch.cat([-b, a], -1)
+    else:
+        turned = torch.stack([-x[..., 1::2], x[..., ::2]], -1).flatten(-2)
+    return x * angle.cos() + turned * angle.sin()
 
 # %% 9.4 | nada
 values_turned_too = "nada"
@@ -381,3 +430,74 @@ def move_cache(key, offset, base=10000.0, rotary_dim=None):
     c, s = angle.cos(), angle.sin()
     moved = torch.stack([a * c - b * s, a * s + b * c], -1).flatten(-2)
     return torch.cat([moved, key[..., w:]], -1)
+
+# %% 9.9 | por mitades ⇒ contiguas
+def move_cache(key, offset, base=10000.0, rotary_dim=None):
+    w = key.shape[-1] if rotary_dim is None else rotary_dim
+    angle = (offset[:, None] * base ** (-torch.arange(0, w, 2, dtype=key.dtype) / w))[:, None, None]
+    c, s = angle.cos(), angle.sin()
+    a, b = key[..., : w // 2], key[..., w // 2 : w]
+    return torch.cat([a * c - b * s, a * s + b * c, key[..., w:]], -1)
+
+# %% 9.9 | gira las últimas ⇒ primeras
+def move_cache(key, offset, base=10000.0, rotary_dim=None):
+    w = key.shape[-1] if rotary_dim is None else rotary_dim
+    speed = base ** (-torch.arange(0, w, 2, dtype=key.dtype) / w)
+    angle = (offset[:, None] * speed)[:, None, None]
+    c, s = angle.cos(), angle.sin()
+    rest, key = key[..., : key.shape[-1] - w], key[..., key.shape[-1] - w :]
+    a, b = key[..., ::2], key[..., 1::2]
+    return torch.cat([rest, torch.stack([a * c - b * s, a * s + b * c], -1).flatten(-2)], -1)
+
+# %% 9.9 | olvida devolver lo que no gira
+def move_cache(key, offset, base=10000.0, rotary_dim=None):
+    w = key.shape[-1] if rotary_dim is None else rotary_dim
+    speed = base ** (-torch.arange(0, w, 2, dtype=key.dtype) / w)
+    angle = (offset[:, None] * speed)[:, None, None]
+    c, s = angle.cos(), angle.sin()
+    a, b = key[..., :w:2], key[..., 1:w:2]
+    return torch.stack([a * c - b * s, a * s + b * c], -1).flatten(-2)
+
+# %% 9.9 | el salto, entero
+def move_cache(key, offset, base=10000.0, rotary_dim=None):
+    w = key.shape[-1] if rotary_dim is None else rotary_dim
+    speed = base ** (-torch.arange(0, w, 2, dtype=key.dtype) / w)
+    angle = (offset.long()[:, None] * speed)[:, None, None]
+    c, s = angle.cos(), angle.sin()
+    a, b = key[..., :w:2], key[..., 1:w:2]
+    return torch.cat([torch.stack([a * c - b * s, a * s + b * c], -1).flatten(-2), key[..., w:]], -1)
+
+# %% 9.9 | exponente −r/d
+def move_cache(key, offset, base=10000.0, rotary_dim=None):
+    w = key.shape[-1] if rotary_dim is None else rotary_dim
+    speed = base ** (-torch.arange(w // 2, dtype=key.dtype) / w)
+    angle = (offset[:, None] * speed)[:, None, None]
+    c, s = angle.cos(), angle.sin()
+    a, b = key[..., :w:2], key[..., 1:w:2]
+    return torch.cat([torch.stack([a * c - b * s, a * s + b * c], -1).flatten(-2), key[..., w:]], -1)
+
+# %% 9.9 | los sitios de la caché empiezan en el salto
+def move_cache(key, offset, base=10000.0, rotary_dim=None):
+    w = key.shape[-1] if rotary_dim is None else rotary_dim
+    speed = base ** (-torch.arange(0, w, 2, dtype=key.dtype) / w)
+    place = offset[:, None] + torch.arange(key.shape[2])
+    angle = (place[..., None] * speed)[:, None]
+    c, s = angle.cos(), angle.sin()
+    a, b = key[..., :w:2], key[..., 1:w:2]
+    return torch.cat([torch.stack([a * c - b * s, a * s + b * c], -1).flatten(-2), key[..., w:]], -1)
+
+# %% 9.9 | el doble de salto
+def move_cache(key, offset, base=10000.0, rotary_dim=None):
+    w = key.shape[-1] if rotary_dim is None else rotary_dim
+    angle = 2 * (offset[:, None] * base ** (-torch.arange(0, w, 2, dtype=key.dtype) / w))[:, None, None]
+    a, b = key[..., :w:2], key[..., 1:w:2]
+    turned = [a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()]
+    return torch.cat([torch.stack(turned, -1).flatten(-2), key[..., w:]], -1)
+
+# %% 9.9 | un seno sin su signo
+def move_cache(key, offset, base=10000.0, rotary_dim=None):
+    w = key.shape[-1] if rotary_dim is None else rotary_dim
+    angle = (offset[:, None] * base ** (-torch.arange(0, w, 2, dtype=key.dtype) / w))[:, None, None]
+    a, b = key[..., :w:2], key[..., 1:w:2]
+    turned = [a * angle.cos() + b * angle.sin(), a * angle.sin() + b * angle.cos()]
+    return torch.cat([torch.stack(turned, -1).flatten(-2), key[..., w:]], -1)

@@ -328,6 +328,58 @@ class Block(nn.Module):
     def forward(self, x, mask=None):
         return self.layer(x, src_mask=None if mask is None else ~mask)
 
+# %% 10.5 | construye las capas, aunque vacías
+def block_parameters(d_model, n_heads, d_ff, *, n_kv_heads=None, gated=False, bias=True, rms=False):
+    with torch.device("meta"):
+        kv = d_model if n_kv_heads is None else n_kv_heads * d_model // n_heads
+        attention = [nn.Linear(d_model, w, bias=bias) for w in (d_model, kv, kv)] + [nn.Linear(d_model, d_model, bias=bias)]
+        dense = [nn.Linear(d_model, d_ff, bias=bias) for _ in range(1 + gated)] + [nn.Linear(d_ff, d_model, bias=bias)]
+        norms = [(nn.RMSNorm if rms else nn.LayerNorm)(d_model) for _ in range(2)]
+    return [sum(p.numel() for m in part for p in m.parameters()) for part in (attention, dense, norms)]
+
+# %% 10.4 | otro eps ⇒ épsilon
+import torch.nn.functional as F
+class Block(nn.Module):
+    def __init__(self, d_model, n_heads, d_ff, norm="pre"):
+        super().__init__()
+        self.where = norm
+        self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
+        self.norm_attention = nn.LayerNorm(d_model, eps=1e-6)
+        self.norm_feed_forward = nn.LayerNorm(d_model, eps=1e-6)
+        self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+    def forward(self, x, mask=None):
+        look = lambda y: self.attention(y, y, y, attn_mask=None if mask is None else ~mask)[0]
+        dense = lambda y: self.contract(F.relu(self.expand(y)))
+        for norm, part in ((self.norm_attention, look), (self.norm_feed_forward, dense)):
+            if self.where == "pre":
+                x = x + part(norm(x))
+            elif self.where == "post":
+                x = norm(x + part(x))
+            else:
+                x = x + norm(part(x))
+        return x
+
+# %% 10.4 | calcula en 32 bits ⇒ precisión
+import torch.nn.functional as F
+class Block(nn.Module):
+    def __init__(self, d_model, n_heads, d_ff, norm="pre"):
+        super().__init__()
+        self.where = norm
+        self.attention = nn.MultiheadAttention(d_model, n_heads, batch_first=True)
+        self.norm_attention, self.norm_feed_forward = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.expand, self.contract = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+    def forward(self, x, mask=None):
+        look = lambda y: self.attention(y, y, y, attn_mask=None if mask is None else ~mask)[0]
+        dense = lambda y: self.contract(F.relu(self.expand(y)))
+        for norm, part in ((self.norm_attention, look), (self.norm_feed_forward, dense)):
+            if self.where == "pre":
+                x = x + part(norm(x)).float().double()
+            elif self.where == "post":
+                x = norm((x + part(x)).float().double())
+            else:
+                x = x + norm(part(x).float().double())
+        return x
+
 # %% 10.5 | doce d al cuadrado
 def block_parameters(d_model, n_heads, d_ff, *, n_kv_heads=None, gated=False, bias=True, rms=False):
     return 4 * d_model**2, 8 * d_model**2, 4 * d_model

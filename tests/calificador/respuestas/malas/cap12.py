@@ -72,6 +72,15 @@ loss_by_hand = {"words": -1.82, "sentences": -1.56, "slots": -1.21, "perplexity"
 # %% 12.2 | casillas de más, con comienzo y fin
 loss_by_hand = {"words": 1.82, "sentences": 1.56, "slots": 0.91, "perplexity": 6.17}
 
+# %% 12.2 | una en bits y la otra media de perplejidades ⇒ media de las perplejidades
+loss_by_hand = {"words": 2.625, "sentences": 1.56, "slots": 1.21, "perplexity": 5.414}
+
+# %% 12.2 | solo la primera, en bits ⇒ bits
+loss_by_hand = {"words": 2.625, "sentences": 1.56, "slots": 1.21, "perplexity": 6.17}
+
+# %% 12.2 | a ojo
+loss_by_hand = {"words": 1.1, "sentences": 1.3, "slots": 0.6, "perplexity": 3.3}
+
 # %% 12.3 | otra frase
 later_rate = "igual"
 
@@ -157,6 +166,60 @@ def train_step(weight, lots, rate, clip, pad=0):
     if size > 2 * clip:
         table.grad *= clip / size
     return loss.detach(), weight - rate * table.grad
+
+# %% 12.4 | recorta a la norma con la suma de valores absolutos ⇒ norma
+def train_step(weight, lots, rate, clip, pad=0):
+    total = sum(int((l[:, 1:] != pad).sum()) for l in lots)
+    w = weight.detach().clone().requires_grad_()
+    loss = sum(nn.functional.cross_entropy(w[l[:, :-1]].flatten(0, 1), l[:, 1:].flatten(), ignore_index=pad, reduction="sum") for l in lots) / total
+    g = torch.autograd.grad(loss, w)[0]
+    g = g * min(1.0, clip / float(g.abs().sum()))
+    return loss.detach(), weight - rate * g
+
+# %% 12.4 | norma del máximo ⇒ norma
+def train_step(weight, lots, rate, clip, pad=0):
+    total = sum(int((l[:, 1:] != pad).sum()) for l in lots)
+    w = weight.detach().clone().requires_grad_()
+    loss = sum(nn.functional.cross_entropy(w[l[:, :-1]].flatten(0, 1), l[:, 1:].flatten(), ignore_index=pad, reduction="sum") for l in lots) / total
+    g = torch.autograd.grad(loss, w)[0]
+    g = g * min(1.0, clip / float(g.abs().max()))
+    return loss.detach(), weight - rate * g
+
+# %% 12.4 | norma de cada fila ⇒ norma
+def train_step(weight, lots, rate, clip, pad=0):
+    total = sum(int((l[:, 1:] != pad).sum()) for l in lots)
+    w = weight.detach().clone().requires_grad_()
+    loss = sum(nn.functional.cross_entropy(w[l[:, :-1]].flatten(0, 1), l[:, 1:].flatten(), ignore_index=pad, reduction="sum") for l in lots) / total
+    g = torch.autograd.grad(loss, w)[0]
+    g = g * (clip / g.norm(dim=1, keepdim=True).clamp(min=1e-30)).clamp(max=1.0)
+    return loss.detach(), weight - rate * g
+
+# %% 12.4 | norma al cuadrado ⇒ norma
+def train_step(weight, lots, rate, clip, pad=0):
+    total = sum(int((l[:, 1:] != pad).sum()) for l in lots)
+    w = weight.detach().clone().requires_grad_()
+    loss = sum(nn.functional.cross_entropy(w[l[:, :-1]].flatten(0, 1), l[:, 1:].flatten(), ignore_index=pad, reduction="sum") for l in lots) / total
+    g = torch.autograd.grad(loss, w)[0]
+    g = g * min(1.0, clip / float(g.square().sum()))
+    return loss.detach(), weight - rate * g
+
+# %% 12.4 | con relleno y reescalando siempre
+def train_step(weight, lots, rate, clip, pad=0):
+    total = sum(l[:, 1:].numel() for l in lots)
+    w = weight.detach().clone().requires_grad_()
+    loss = sum(nn.functional.cross_entropy(w[l[:, :-1]].flatten(0, 1), l[:, 1:].flatten(), reduction="sum") for l in lots) / total
+    g = torch.autograd.grad(loss, w)[0]
+    g = g * clip / float(g.norm())
+    return loss.detach(), weight - rate * g
+
+# %% 12.4 | entre casillas y reescalando siempre
+def train_step(weight, lots, rate, clip, pad=0):
+    total = sum(l[:, 1:].numel() for l in lots)
+    w = weight.detach().clone().requires_grad_()
+    loss = sum(nn.functional.cross_entropy(w[l[:, :-1]].flatten(0, 1), l[:, 1:].flatten(), ignore_index=pad, reduction="sum") for l in lots) / total
+    g = torch.autograd.grad(loss, w)[0]
+    g = g * clip / float(g.norm())
+    return loss.detach(), weight - rate * g
 
 # %% 12.5 | la de PyTorch a mano, con relleno fuera
 def smoothed_loss(logits, labels, smoothing, pad=0):
@@ -300,6 +363,40 @@ def make_batch(pairs, bos, eos, pad):
     source, target = rows([a + [eos] for a, _ in pairs]), rows([[bos] + b + [eos] for _, b in pairs])
     return source, target[:, :-1], target[:, 1:] + 0, (target[:, 1:] != pad) & (target[:, :-1] != bos)
 
+# %% 12.8 | a igual origen, por la longitud del destino ⇒ como llegaron
+def make_batch(pairs, bos, eos, pad):
+    pairs = sorted(pairs, key=lambda one: (len(one[0]), len(one[1])))
+    fill = lambda rows: nn.utils.rnn.pad_sequence([torch.tensor(r) for r in rows], True, pad)
+    source, target = fill([[*s, eos] for s, _ in pairs]), fill([[bos, *t, eos] for _, t in pairs])
+    return source, target[:, :-1], target[:, 1:], target[:, 1:] != pad
+
+# %% 12.8 | a igual longitud, por orden de palabras ⇒ como llegaron
+def make_batch(pairs, bos, eos, pad):
+    pairs = sorted(pairs, key=lambda one: (len(one[0]), one))
+    fill = lambda rows: nn.utils.rnn.pad_sequence([torch.tensor(r) for r in rows], True, pad)
+    source, target = fill([[*s, eos] for s, _ in pairs]), fill([[bos, *t, eos] for _, t in pairs])
+    return source, target[:, :-1], target[:, 1:], target[:, 1:] != pad
+
+# %% 12.8 | de la más larga a la más corta ⇒ de la más corta a la más larga
+def make_batch(pairs, bos, eos, pad):
+    pairs = sorted(pairs, key=lambda one: -len(one[0]))
+    fill = lambda rows: nn.utils.rnn.pad_sequence([torch.tensor(r) for r in rows], True, pad)
+    source, target = fill([[*s, eos] for s, _ in pairs]), fill([[bos, *t, eos] for _, t in pairs])
+    return source, target[:, :-1], target[:, 1:], target[:, 1:] != pad
+
+# %% 12.8 | por la longitud del destino ⇒ del origen
+def make_batch(pairs, bos, eos, pad):
+    pairs = sorted(pairs, key=lambda one: len(one[1]))
+    fill = lambda rows: nn.utils.rnn.pad_sequence([torch.tensor(r) for r in rows], True, pad)
+    source, target = fill([[*s, eos] for s, _ in pairs]), fill([[bos, *t, eos] for _, t in pairs])
+    return source, target[:, :-1], target[:, 1:], target[:, 1:] != pad
+
+# %% 12.8 | en el orden en que llegan ⇒ ordena
+def make_batch(pairs, bos, eos, pad):
+    fill = lambda rows: nn.utils.rnn.pad_sequence([torch.tensor(r) for r in rows], True, pad)
+    source, target = fill([[*s, eos] for s, _ in pairs]), fill([[bos, *t, eos] for _, t in pairs])
+    return source, target[:, :-1], target[:, 1:], target[:, 1:] != pad
+
 # %% 12.9 | media geométrica sin pesar
 def corpus_perplexity(losses, tokens, words):
     return losses.mean().exp(), (losses * tokens / words).mean().exp()
@@ -396,6 +493,20 @@ def scaled_training(weight, gradients, scale, rate, interval):
             scale, good, skipped = max(1.0, scale / 2), 0, skipped + 1
             continue
         weight, good = weight - rate * stored / scale, good + 1
+        if good == interval:
+            scale, good = scale * 2, 0
+    return weight, scale, skipped
+
+# %% 12.10 | se sale por encima de 65 504 ⇒ 65 520
+def scaled_training(weight, gradients, scale, rate, interval):
+    good = skipped = 0
+    for g in gradients:
+        big = g * scale
+        if big.abs().max() > 65504:
+            scale, good, skipped = scale / 2, 0, skipped + 1
+            continue
+        weight = weight - rate * big.half().to(weight.dtype) / scale
+        good += 1
         if good == interval:
             scale, good = scale * 2, 0
     return weight, scale, skipped

@@ -80,6 +80,33 @@ def write(logits, prefix, *, eos_id, max_length, stop=()):
             break
     return text[n:]
 
+# %% 13.1 | compara los números pegados ⇒ cadenas
+def write(logits, prefix, *, eos_id, max_length, stop=()):
+    out, last = [], prefix[-1]
+    while len(out) < max_length:
+        last = int(logits[last].argmax())
+        out.append(last)
+        if last == eos_id or stop and "".join(map(str, out)).endswith("".join(map(str, stop))):
+            break
+    return out
+
+# %% 13.1 | compara los números separados por espacios
+def write(logits, prefix, *, eos_id, max_length, stop=()):
+    out, last = [], prefix[-1]
+    while len(out) < max_length:
+        last = int(logits[last].argmax())
+        out.append(last)
+        if last == eos_id or stop and " ".join(map(str, out)).endswith(" ".join(map(str, stop))):
+            break
+    return out
+
+# %% 13.1 | escribe al menos una ⇒ no se escribe ninguna
+def write(logits, prefix, *, eos_id, max_length, stop=()):
+    out = [int(logits[prefix[-1]].argmax())]
+    while len(out) < max_length and out[-1] != eos_id and not (stop and out[-len(stop):] == list(stop)):
+        out.append(int(logits[out[-1]].argmax()))
+    return out
+
 # %% 13.2 | redondea a un decimal
 tree_by_hand = {"greedy": 0.2, "best": 0.4, "tie": 0.3}
 
@@ -169,6 +196,68 @@ def beam_step(totals, log_probs, *, beams, eos_id):
     best, index = going.flatten().topk(beams)
     return index // total.shape[1], index % total.shape[1], best, closed
 
+# %% 13.3 | las mejores de 2·beams sin contar las que acaban
+def beam_step(totals, log_probs, *, beams, eos_id):
+    v = log_probs.shape[1]
+    value, index = (totals[:, None] + log_probs).flatten().topk(2 * beams)
+    parent, word = index // v, index % v
+    going = word != eos_id
+    closed = parent[:beams][~going[:beams]].tolist()
+    return parent[going][:beams], word[going][:beams], value[going][:beams], closed
+
+# %% 13.3 | solo los beams primeros candidatos
+def beam_step(totals, log_probs, *, beams, eos_id):
+    v = log_probs.shape[1]
+    value, index = (totals[:, None] + log_probs).flatten().topk(beams)
+    parent, word = index // v, index % v
+    going = word != eos_id
+    return parent[going], word[going], value[going], parent[~going].tolist()
+
+# %% 13.3 | la lista de las que acaban, por palabra
+def beam_step(totals, log_probs, *, beams, eos_id):
+    v = log_probs.shape[1]
+    value, index = (totals[:, None] + log_probs).flatten().sort(descending=True)
+    parent, word = index // v, index % v
+    going = word != eos_id
+    closed = word[:beams][~going[:beams]].tolist()
+    return parent[going][:beams], word[going][:beams], value[going][:beams], closed
+
+# %% 13.3 | la lista de las que acaban, por su puesto
+def beam_step(totals, log_probs, *, beams, eos_id):
+    v = log_probs.shape[1]
+    value, index = (totals[:, None] + log_probs).flatten().sort(descending=True)
+    parent, word = index // v, index % v
+    going = word != eos_id
+    closed = (~going[:beams]).nonzero().flatten().tolist()
+    return parent[going][:beams], word[going][:beams], value[going][:beams], closed
+
+# %% 13.3 | las que acaban, como tensor de sumas
+def beam_step(totals, log_probs, *, beams, eos_id):
+    v = log_probs.shape[1]
+    value, index = (totals[:, None] + log_probs).flatten().sort(descending=True)
+    parent, word = index // v, index % v
+    going = word != eos_id
+    closed = value[:beams][~going[:beams]].tolist()
+    return parent[going][:beams], word[going][:beams], value[going][:beams], closed
+
+# %% 13.3 | divide la posición entre las vivas
+def beam_step(totals, log_probs, *, beams, eos_id):
+    v = len(totals)
+    value, index = (totals[:, None] + log_probs).flatten().sort(descending=True)
+    parent, word = index // v, index % v
+    going = word != eos_id
+    closed = parent[:beams][~going[:beams]].tolist()
+    return parent[going][:beams], word[going][:beams], value[going][:beams], closed
+
+# %% 13.3 | prohíbe el fin antes de ordenar
+def beam_step(totals, log_probs, *, beams, eos_id):
+    v = log_probs.shape[1]
+    sums = totals[:, None] + log_probs
+    closed = [i for i in range(len(totals)) if sums[i, eos_id] >= sums.flatten().topk(beams).values[-1]]
+    sums[:, eos_id] = -math.inf
+    value, index = sums.flatten().topk(beams)
+    return index // v, index % v, value, closed
+
 # %% 13.4 | caliente y fría cambiadas
 temperature_by_hand = {"cold": 0.67, "hot": 0.94, "tau": 0.33, "twice": 0.59}
 
@@ -192,6 +281,12 @@ temperature_by_hand = {"cold": 1.6, "hot": 0.4, "tau": 0.33, "twice": 0.2}
 
 # %% 13.4 | la temperatura, con logaritmos de la probabilidad y no de la razón
 temperature_by_hand = {"cold": 0.94, "hot": 0.67, "tau": 0.05, "twice": 0.59}
+
+# %% 13.4 | frío y calor cambiados, y la tau inversa ⇒ inversa de la temperatura
+temperature_by_hand = {"cold": 0.667, "hot": 0.941, "tau": 3, "twice": 0.586}
+
+# %% 13.4 | frío y calor cambiados, y otra falta ⇒ «cold» y «hot»
+temperature_by_hand = {"cold": 0.667, "hot": 0.941, "tau": 7, "twice": 0.586}
 
 # %% 13.5 | un número
 nucleus_size = 3
@@ -322,6 +417,22 @@ def nucleus(logits, p, temperature=1.0):
     k = (ordered.softmax(-1).cumsum(-1) < p).sum(-1, keepdim=True)
     k = torch.where(k == 0, 2, k).clamp(max=logits.shape[-1] - 1)
     return warm.masked_fill(warm < ordered.gather(-1, k), -math.inf).softmax(-1)
+
+# %% 13.6 | empatan las que se parecen ⇒ casi lo mismo
+def nucleus(logits, p, temperature=1.0):
+    probs = (logits / temperature).softmax(-1)
+    ordered = probs.sort(-1, descending=True).values
+    crossing = (ordered.cumsum(-1) < p).sum(-1, keepdim=True).clamp(max=logits.shape[-1] - 1)
+    least = ordered.gather(-1, crossing)
+    kept = probs * ((probs > least) | torch.isclose(probs, least)) * (probs > 0)
+    return kept / kept.sum(-1, keepdim=True)
+
+# %% 13.6 | deja las que suman hasta p, sin guardar la primera ⇒ la primera
+def nucleus(logits, p, temperature=1.0):
+    warm = logits / temperature
+    ordered, order = warm.sort(-1, descending=True)
+    out = ordered.softmax(-1).cumsum(-1) > p
+    return warm.masked_fill(torch.zeros_like(out).scatter(-1, order, out), -math.inf).softmax(-1)
 
 # %% 13.7 | un menos p
 def keep_min_p(logits, p, at_least=1):
@@ -646,6 +757,16 @@ def write_batch(logits, prompts, *, eos_id, pad_id, max_length):
         row.append(last)
     return torch.tensor([row] * len(prompts))
 
+# %% 13.10 | da por acabado el comienzo que termina en fin ⇒ comienzo
+def write_batch(logits, prompts, *, eos_id, pad_id, max_length):
+    last = torch.stack([row[row != pad_id][-1] for row in prompts])
+    done, columns = last == eos_id, []
+    while len(columns) < max_length and not done.all():
+        last = torch.where(done, pad_id, logits[last.clamp(max=len(logits) - 1)].argmax(-1))
+        columns.append(last)
+        done = done | (last == eos_id)
+    return torch.stack(columns, 1)
+
 # %% 13.11 | la media de cada una, sin α
 def winners_by_alpha(log_probs, lengths):
     s, l = [math.log(-x) for x in log_probs], [math.log(x) for x in lengths]
@@ -722,6 +843,25 @@ def winners_by_alpha(log_probs, lengths):
         now = min(rest, key=rest.get, default=None)
         alpha = rest.get(now)
     return [i for i, _ in out]
+
+# %% 13.11 | prueba una rejilla de α ⇒ exacto
+def winners_by_alpha(log_probs, lengths):
+    found = []
+    for k in range(5001):
+        alpha = k / 1000
+        now = max(range(len(lengths)), key=lambda i: log_probs[i] / lengths[i] ** alpha)
+        if not found or found[-1][0] != now:
+            found.append((now, alpha))
+    return found
+
+# %% 13.11 | rejilla gruesa ⇒ exacto
+def winners_by_alpha(log_probs, lengths):
+    found = []
+    for alpha in (k * 0.01 for k in range(300)):
+        now = max(range(len(lengths)), key=lambda i: log_probs[i] / lengths[i] ** alpha)
+        if not found or found[-1][0] != now:
+            found.append((now, alpha))
+    return found
 
 # %% 13.12 | junta las vistas menos de cinco veces
 def chi_square(counts, logits, *, temperature=1.0, top_k):

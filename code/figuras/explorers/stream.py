@@ -1,0 +1,310 @@
+"""El explorador del flujo residual: qué encuentra, qué lee y qué añade cada subcapa."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from atento.layers import LayerNorm, Residual, RMSNorm
+from figuras.explorers.base import (
+    Explorer,
+    check_labels,
+    check_name,
+    check_table,
+    number,
+    static_table,
+)
+
+__all__ = ["StreamExplorer", "stream"]
+
+_NAMES = {
+    "add_attention": "atención",
+    "add_cross_attention": "atención cruzada",
+    "add_feed_forward": "red densa",
+}
+_NORMS = {LayerNorm: "layer", RMSNorm: "rms", nn.Identity: "none"}
+_ASKS = {"least": min, "most": max}
+_TIE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class _Sublayer:
+    """Una subcapa ya calculada: qué añade a cada palabra, ``added`` ``(n, d)``, y cómo se
+    normaliza (``norm``: «layer», «rms» o «none»), antes de leer (``is_pre``) o después de sumar.
+    """
+
+    block: int
+    name: str
+    is_pre: bool
+    norm: str
+    eps: float
+    weight: Tensor
+    bias: Tensor
+    added: Tensor
+
+    @property
+    def label(self) -> str:
+        """«bloque 1, atención»."""
+        return f"bloque {self.block}, {self.name}"
+
+    def normalize(self, vector: Tensor) -> Tensor:
+        """La norma de esta subcapa sobre un vector ``(d,)``."""
+        if self.norm == "none":
+            return vector
+        centered = vector - vector.mean() if self.norm == "layer" else vector
+        scale = torch.sqrt(centered.square().mean() + self.eps)
+        return self.weight * centered / scale + self.bias
+
+    def data(self) -> dict[str, Any]:
+        """Lo que recibe el JavaScript."""
+        return {
+            "block": self.block,
+            "name": self.name,
+            "isPre": self.is_pre,
+            "norm": self.norm,
+            "eps": self.eps,
+            "weight": self.weight.tolist(),
+            "bias": self.bias.tolist(),
+            "added": self.added.tolist(),
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StreamExplorer(Explorer):
+    """El explorador del flujo residual. Se construye con :func:`stream`.
+
+    ``x`` ``(n, d)`` es lo que entra; ``stacks``, las subcapas de cada pila, por su rótulo; ``ask``,
+    qué subcapa se busca.
+    """
+
+    kind: ClassVar[str] = "stream"
+    words: tuple[str, ...]
+    features: tuple[str, ...]
+    x: Tensor
+    stacks: dict[str, tuple[_Sublayer, ...]]
+    word: int
+    ask: str | None
+    title: str
+    question: str | None
+    answer: str | None
+    name: str
+
+    def compute(self, label: str | None = None, word: int | None = None) -> list[dict[str, Tensor]]:
+        """De cada subcapa, cinco vectores ``(d,)`` de la palabra ``word`` en la pila ``label``.
+
+        ``before`` es lo que había en el flujo; ``read``, lo que lee la subcapa; ``added``, lo que
+        añade; ``total``, la suma; ``after``, lo que queda en el flujo. Sin argumentos, la primera
+        pila y la palabra del principio.
+        """
+        label = next(iter(self.stacks)) if label is None else label
+        word = self.word if word is None else word
+        stream, rows = self.x[word], []
+        for sublayer in self.stacks[label]:
+            added = sublayer.added[word]
+            row = {"before": stream, "added": added, "total": stream + added}
+            row["read"] = sublayer.normalize(stream) if sublayer.is_pre else stream
+            total = row["total"]
+            stream = row["after"] = total if sublayer.is_pre else sublayer.normalize(total)
+            rows.append(row)
+        return rows
+
+    def shares(self, label: str | None = None, word: int | None = None) -> list[float]:
+        """La norma de lo que añade cada subcapa, en proporción a la de lo que había."""
+        return [_share(row) for row in self.compute(label, word)]
+
+    def goal(self, label: str | None = None, word: int | None = None) -> list[int]:
+        """Las subcapas que contestan la pregunta (varias, si empatan); sin pregunta, ninguna."""
+        if self.ask is None:
+            return []
+        shares = self.shares(label, word)
+        best = _ASKS[self.ask](shares)
+        return [i for i, share in enumerate(shares) if share == best or abs(share - best) < _TIE]
+
+    def data(self) -> dict[str, Any]:
+        """Lo que recibe el JavaScript."""
+        return {
+            "words": self.words,
+            "features": self.features,
+            "x": self.x.tolist(),
+            "stacks": {k: [sublayer.data() for sublayer in v] for k, v in self.stacks.items()},
+            "word": self.word,
+            "ask": self.ask,
+        }
+
+    def static(self) -> str:
+        """De cada pila, las normas por profundidad; de la primera subcapa, sus vectores."""
+        tables = [self._vectors()]
+        head = ["subcapa", "había", "añade", "proporción", "queda"]
+        for label, sublayers in self.stacks.items():
+            rows = [
+                [
+                    sublayer.label,
+                    *(number(row[key].norm()) for key in ("before", "added")),
+                    _percent(_share(row)),
+                    number(row["after"].norm()),
+                ]
+                for sublayer, row in zip(sublayers, self.compute(label), strict=True)
+            ]
+            caption = f"Norma del flujo de «{self.words[self.word]}», {label}"
+            tables.append(static_table(caption, head, rows))
+        return "".join(tables)
+
+    def _vectors(self) -> str:
+        label, sublayers = next(iter(self.stacks.items()))
+        first = self.compute(label)[0]
+        names = {"before": "había", "read": "lee", "added": "añade", "total": "suma"}
+        rows = [[name, *map(number, first[key].tolist())] for key, name in names.items()]
+        columns = self.features or [str(i + 1) for i in range(self.x.shape[1])]
+        caption = f"«{self.words[self.word]}», {label}, {sublayers[0].label}"
+        return static_table(caption, ["", *columns], rows)
+
+    def summary(self) -> str:
+        """Una línea para la terminal."""
+        depth = len(next(iter(self.stacks.values())))
+        names = ", ".join(self.stacks)
+        return f"Flujo residual: {len(self.words)} palabras, {depth} subcapas ({names})"
+
+
+def _share(row: Mapping[str, Tensor]) -> float:
+    added, before = float(row["added"].norm()), float(row["before"].norm())
+    if added == 0:
+        return 0.0
+    return added / before if before else math.inf
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}\u00a0%" if math.isfinite(share) else "∞"
+
+
+def stream(
+    words: Sequence[str],
+    x: Tensor,
+    stacks: Mapping[str, nn.Module | Sequence[nn.Module]],
+    *,
+    mask: Tensor | None = None,
+    features: Sequence[str] = (),
+    word: int = 0,
+    ask: str | None = "least",
+    title: str = "El flujo residual, subcapa a subcapa",
+    question: str | None = None,
+    answer: str | None = None,
+    name: str = "flujo",
+) -> StreamExplorer:
+    """Devuelve el explorador del flujo residual de una o varias pilas sobre la misma frase.
+
+    ``x`` ``(n, d)`` es lo que entra en la pila, una fila por palabra: seis como mucho, con ``d`` de
+    2 a 8. ``stacks`` da a cada rótulo una pila de :mod:`atento.blocks` (o sus bloques, en orden):
+    las mismas subcapas en todas, hasta 8 en una y 18 entre todas. Sus cuentas se hacen aquí, en
+    float64 y sin descarte, con la máscara ``mask``. La norma de una subcapa puede ser
+    ``nn.Identity``. ``features`` nombra las componentes.
+
+    La pregunta es qué subcapa añade menos (``ask="least"``) o más (``"most"``) en proporción a lo
+    que había; la página dice cuándo se ha encontrado y :meth:`StreamExplorer.goal` da la respuesta.
+    Con ``None`` no se pregunta nada.
+
+    Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos, o si
+    una pila no está hecha de conexiones residuales de la biblioteca.
+    """
+    x = check_table(x, "x", "(n, d)", (2,))
+    if len(x) > 6 or not 2 <= x.shape[1] <= 8:
+        raise ValueError(
+            f"x: llegó la forma {tuple(x.shape)}; se esperaba (n, d), con n de 1 a 6 y d de 2 a 8"
+        )
+    words = check_labels(words, "words", len(x), "fila de x")
+    if features:
+        features = check_labels(features, "features", x.shape[1], "componente")
+    if not isinstance(word, int) or not 0 <= word < len(words):
+        raise ValueError(f"word: llegó {word!r}; se esperaba un entero de 0 a {len(words) - 1}")
+    if ask is not None and ask not in _ASKS:
+        raise ValueError(f"ask: llegó {ask!r}; se esperaba {', '.join(map(repr, _ASKS))} o None")
+    return StreamExplorer(
+        words, tuple(features), x, _recorded(stacks, x, mask), word, ask, title,
+        question or _question(ask, len(stacks)), answer, check_name(name),
+    )  # fmt: skip
+
+
+def _question(ask: str | None, stacks: int) -> str | None:
+    if ask is None:
+        return None
+    how = {"least": "menos", "most": "más"}[ask]
+    again = " Después cambia de pila: ¿es la misma?" if stacks > 1 else ""
+    return f"¿Qué subcapa cambia {how}, en proporción, lo que había?{again}"
+
+
+# --- Lo que hace cada subcapa ---------------------------------------------------------------------
+
+
+def _recorded(
+    stacks: Mapping[str, nn.Module | Sequence[nn.Module]], x: Tensor, mask: Tensor | None
+) -> dict[str, tuple[_Sublayer, ...]]:
+    if not isinstance(stacks, Mapping) or not 1 <= len(stacks) <= 3:
+        raise ValueError("stacks: se esperaba un diccionario de una a tres pilas, por su rótulo")
+    check_labels(list(stacks), "stacks", len(stacks), "pila")
+    found = {label: _record(label, stack, x, mask) for label, stack in stacks.items()}
+    kinds = {tuple(sublayer.label for sublayer in sublayers) for sublayers in found.values()}
+    if len(kinds) > 1:
+        raise ValueError("stacks: las pilas no tienen las mismas subcapas, en el mismo orden")
+    total = sum(map(len, found.values()))
+    if total > 18:
+        raise ValueError(f"stacks: hay {total} subcapas entre todas; caben 18")
+    return found
+
+
+def _record(
+    label: str, stack: nn.Module | Sequence[nn.Module], x: Tensor, mask: Tensor | None
+) -> tuple[_Sublayer, ...]:
+    """Pasa ``x`` por una copia de la pila, en float64, y apunta lo que añade cada subcapa."""
+    blocks = _copied(label, getattr(stack, "blocks", stack))
+    adders = [
+        (position, name, child)
+        for position, block in enumerate(blocks, start=1)
+        for name, child in block.named_children()
+        if isinstance(child, Residual)
+    ]
+    if not 1 <= len(adders) <= 8 or any(type(r.norm) not in _NORMS for *_, r in adders):
+        raise ValueError(
+            f"stacks: en «{label}» hay {len(adders)} subcapas; se esperaban de 1 a 8 conexiones"
+            " residuales, con una norma de la biblioteca o nn.Identity"
+        )
+    updates = [_listen(residual) for *_, residual in adders]
+    with torch.no_grad():
+        for block in blocks:
+            x = block(x, mask)
+    return tuple(
+        _sublayer(*adder, update[0]) for adder, update in zip(adders, updates, strict=True)
+    )
+
+
+def _copied(label: str, blocks: Any) -> nn.ModuleList:
+    if not isinstance(blocks, (Sequence, nn.ModuleList)) or not all(
+        isinstance(block, nn.Module) for block in blocks
+    ):
+        raise ValueError(
+            f"stacks: en «{label}» llegó {type(blocks).__name__}; se esperaba una pila o una lista"
+            " de bloques"
+        )
+    return nn.ModuleList(copy.deepcopy(list(blocks))).double().eval()
+
+
+def _listen(residual: Residual) -> list[Tensor]:
+    """La lista donde quedará lo que ``residual`` vaya a sumar."""
+    heard: list[Tensor] = []
+    residual.dropout.register_forward_hook(lambda module, args, output: heard.append(output))
+    return heard
+
+
+def _sublayer(block: int, name: str, residual: Residual, added: Tensor) -> _Sublayer:
+    norm, d = residual.norm, added.shape[-1]
+    weight = getattr(norm, "weight", torch.ones(d)).detach()
+    bias = getattr(norm, "bias", torch.zeros(d)).detach()
+    return _Sublayer(
+        block, _NAMES.get(name, name), residual.is_pre, _NORMS[type(norm)],
+        getattr(norm, "eps", 0.0), check_table(weight, "stacks", "(d,)", (1,)),
+        check_table(bias, "stacks", "(d,)", (1,)), check_table(added, "stacks", "(n, d)", (2,)),
+    )  # fmt: skip
