@@ -64,6 +64,7 @@ INSIDE = {
     "tokenizers.wordpiece.likelihood",
     "tokenizers.wordpiece.ratio",
     "trained.new_adder",
+    "trained.rounded",
     "trained.to_bytes",
     "training.parameters.LastGood",
     "training.precision.Precision",

@@ -53,7 +53,7 @@ def test_violation_in_spanish(args, kind, pieces):
     assert message.startswith("scores: ")
     for piece in pieces:
         assert piece in message, message
-    assert error.value.__cause__ is None and error.value.__suppress_context__ is False
+    assert error.value.__cause__ is None and error.value.__context__ is None
     assert "Type-check" not in message
 
 

@@ -26,11 +26,15 @@ DUERME = "\nimport time as _t\n_antes = output_shape\ndef output_shape(*a):\n   
 
 @contextlib.contextmanager
 def maquina_cargada(pid: int, cuantos: int = 6):
-    """``cuantos`` bucles en el mismo núcleo que ``pid``, que solo puede usar ese."""
+    """``cuantos`` bucles en el mismo núcleo que ``pid``, que solo puede usar ese.
+
+    Cada uno va en su sesión: Linux puede repartir el núcleo entre sesiones y no entre procesos.
+    """
     nucleo = sorted(os.sched_getaffinity(0))[:1]
     psutil.Process(pid).cpu_affinity(nucleo)
     bucle = f"import os\nos.sched_setaffinity(0, {nucleo})\nwhile True:\n    pass\n"
-    bucles = [subprocess.Popen([sys.executable, "-c", bucle]) for _ in range(cuantos)]
+    orden = [sys.executable, "-c", bucle]
+    bucles = [subprocess.Popen(orden, start_new_session=True) for _ in range(cuantos)]
     try:
         time.sleep(0.5)
         yield

@@ -57,12 +57,15 @@ def disco_de(carpeta: Path, octetos: int):
     """Un disco en memoria de ese tamaño, si se puede montar."""
     carpeta.mkdir()
     monta = ["mount", "-t", "tmpfs", "-o", f"size={octetos}", "tmpfs", str(carpeta)]
-    if shutil.which("mount") is None or subprocess.run(monta, capture_output=True).returncode:
+    if (
+        shutil.which("mount") is None
+        or subprocess.run(monta, capture_output=True, timeout=60).returncode
+    ):
         pytest.skip("aquí no se puede montar un disco en memoria")
     try:
         yield
     finally:
-        subprocess.run(["umount", "-l", str(carpeta)], check=True)
+        subprocess.run(["umount", "-l", str(carpeta)], check=True, timeout=60)
 
 
 @pytest.mark.lento

@@ -27,7 +27,8 @@ parts:
 @pytest.fixture
 def raiz(tmp_path):
     """Un repositorio de juguete con lo que hace falta."""
-    for nombre in ("book/_toc.yml", "code/atento/__init__.py", "code/calificador/registro.py"):
+    modulos = ("atento/__init__", "calificador/registro", "calificador/vetos")
+    for nombre in ("book/_toc.yml", *(f"code/{modulo}.py" for modulo in modulos)):
         (tmp_path / nombre).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / nombre).write_text(INDICE if nombre.endswith("yml") else '"""Algo."""\n')
     return tmp_path
