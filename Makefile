@@ -56,8 +56,8 @@ prueba: entorno ## ejecuta todas las pruebas
 	@$(AQUI) tools/sistema.sh --si-puede
 	@$(AQUI) $(VENV) tools/prueba.py
 
-temblor: entorno ## ejecuta un capítulo como en otros procesadores y dice qué se rompe (CAPITULO=… VECES=20)
-	@$(AQUI) $(VENV) tools/temblor.py $(CAPITULO) --veces $(VECES)
+temblor: entorno ## ejecuta un capítulo como en otros procesadores y dice qué se rompe (CAPITULO=… VECES=20 IGUAL=1)
+	@$(AQUI) $(VENV) tools/temblor.py $(CAPITULO) --veces $(VECES) $(if $(IGUAL),--igual)
 
 procesadores: entorno ## repite capítulos y biblioteca como en otros procesadores (SOLO=avx2)
 	@$(AQUI) $(VENV) tools/procesadores.py $(if $(SOLO),--solo "$(SOLO)")

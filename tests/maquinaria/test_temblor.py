@@ -640,8 +640,27 @@ def test_con_veinte_se_guarda_y_con_todo_se_ve_todo(orden, mentira, tmp_path):
     codigo, dicho = orden("91", "--todo")
     assert "-9 < x < 9" in dicho
     guardado = json.loads((tmp_path / "91-mentira.json").read_text("utf-8"))
-    assert guardado == {"command": "x"} | json.loads(json.dumps(mentira.resumen))
+    hecho = {"command": "x", "trace": temblor.rastro(mentira.capitulo, mentira.veces[0])}
+    assert guardado == hecho | json.loads(json.dumps(mentira.resumen))
     assert codigo == 1
+
+
+def test_lo_que_da_lo_mismo_hasta_el_ultimo_bit_sigue_valiendo(orden, mentira, monkeypatch):
+    orden("91")
+    fichero = temblor.fichero_de(mentira.capitulo)
+    monkeypatch.setattr(temblor, "huella_del_temblor", lambda _: "otra")
+    codigo, dicho = orden("91", "--igual", veces=mentira.veces[:1])
+    assert codigo == 0 and "da lo mismo" in dicho
+    despues = json.loads(fichero.read_text("utf-8"))
+    assert despues["fingerprint"] == "otra" and despues["asserts"]
+    otra = next(v for v in mentira.veces if v.asertos != mentira.veces[0].asertos)
+    monkeypatch.setattr(temblor, "huella_del_temblor", lambda _: "tercera")
+    codigo, dicho = orden("91", "--igual", veces=[otra])
+    assert codigo == 1 and "no da lo mismo que dio: make temblor CAPITULO=91" in dicho
+    assert json.loads(fichero.read_text("utf-8")) == despues
+    fichero.unlink()
+    codigo, dicho = orden("91", "--igual", veces=[otra])
+    assert codigo == 1 and "no hay con qué comparar" in dicho and not fichero.exists()
 
 
 def test_si_nada_se_rompe_acaba_bien(orden, mentira):

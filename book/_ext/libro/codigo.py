@@ -144,8 +144,9 @@ def _cuerpo(app, modulo: str, codigo: str, enlaces: dict[str, str], pagina_api: 
     vacio = "<span></span>" if dentro.startswith("<span></span>") else ""
     lineas = con_anclas(dentro.removeprefix(vacio).split("\n"), codigo, enlaces)
     dentro = vacio + "\n".join(lineas)
+    titulo = modulo.replace(".", ".<wbr>")  # en un teléfono se parte por los puntos
     return (
-        f"<h1><code>{modulo}</code></h1>"
+        f'<h1><code><span class="pre">{titulo}</span></code></h1>'
         f'<p>El código del módulo, entero. Lo que ofrece, en la <a class="reference internal"'
         f' href="{pagina_api}">API</a>.</p>'
         f"{antes}<pre>{dentro}</pre>{despues}"
