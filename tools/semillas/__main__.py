@@ -16,7 +16,7 @@ modelos de un capítulo, o uno de ellos:
 Y ``PARTES``, los trozos de lo guardado que se pueden repetir solos: de cada clave, la función que
 da su contenido. Ese trozo lleva entonces su propia procedencia, y lo demás no se toca:
 
-    python tools/semillas 12 --parte rates
+    python tools/semillas 12 --parte nombre
 """
 
 from __future__ import annotations
