@@ -4,6 +4,7 @@ falta.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
@@ -151,6 +152,65 @@ def test_el_nombre_de_un_modelo_pide_un_solo_capitulo(orden, modelos, capsys):
     with pytest.raises(SystemExit):
         orden("3", "4", "--pesos", "copia")
     assert "se dice un solo capítulo" in capsys.readouterr().err and not modelos
+
+
+@pytest.fixture
+def partes(monkeypatch, orden):
+    """El capítulo 4, con algo guardado y dos trozos que se repiten solos."""
+    capitulo = sys.modules["cap04"]
+    monkeypatch.setattr(capitulo, "PARTES", {"tasas": lambda: {"runs": [2]}, "otra": dict}, False)
+    orden("4")
+
+
+def test_una_parte_se_repite_con_su_procedencia_y_no_toca_lo_demas(modulo, orden, partes):
+    fichero = modulo.DATOS / "semillas-04.json"
+    antes = json.loads(fichero.read_text("utf-8")) | {"date": "2020-02-02", "tasas": {"vieja": 1}}
+    fichero.write_text(json.dumps(antes), "utf-8")
+    escritos = orden("4", "--parte", "tasas")
+    assert list(escritos) == ["semillas-04.json"] and escritos["semillas-04.json"].endswith("}\n")
+    ahora = json.loads(escritos["semillas-04.json"])
+    tasas = ahora.pop("tasas")
+    assert ahora == {clave: antes[clave] for clave in antes if clave != "tasas"}
+    assert tasas["command"] == "python tools/semillas 04 --parte tasas" and tasas["runs"] == [2]
+    assert tasas["date"] > "2020-02-02" and "vieja" not in tasas
+    assert tasas["versions"]["torch"] == torch.__version__ and tasas["machine"]["processor"]
+
+
+@pytest.mark.parametrize(
+    ("argumentos", "dice"),
+    [
+        (["4", "--parte", "nada"], "cap04.py no tiene la parte «nada»; las que hay: tasas, otra"),
+        (["3", "--parte", "tasas"], "cap03.py no tiene la parte «tasas»; las que hay: ninguna"),
+    ],
+)
+def test_una_parte_que_no_hay_se_dice(orden, partes, argumentos, dice):
+    with pytest.raises(SystemExit, match=dice):
+        orden(*argumentos)
+
+
+@pytest.mark.parametrize(
+    "argumentos", [["3", "4", "--parte", "tasas"], ["4", "--parte", "tasas", "--pesos"]]
+)
+def test_una_parte_pide_un_solo_capitulo_y_va_sin_modelos(orden, partes, argumentos, capsys):
+    with pytest.raises(SystemExit) as fin:
+        orden(*argumentos)
+    assert fin.value.code == 2 and "se dice un solo capítulo" in capsys.readouterr().err
+
+
+def test_lo_que_se_repite_solo_esta_guardado(monkeypatch):
+    """Cada parte de cada capítulo es una clave de lo suyo, y si se repitió sola dice con qué."""
+    monkeypatch.setattr(sys, "path", [str(CARPETA), *sys.path])
+    vistas = []
+    for fichero in sorted(CARPETA.glob("cap*.py")):
+        clave = fichero.stem.removeprefix("cap")
+        if "\nPARTES = " not in fichero.read_text("utf-8"):
+            continue
+        guardado = json.loads((GUARDADAS / f"semillas-{clave}.json").read_text("utf-8"))
+        for nombre in importlib.import_module(fichero.stem).PARTES:
+            orden_suya = f"python tools/semillas {clave} --parte {nombre}"
+            assert guardado[nombre].get("command", orden_suya) == orden_suya
+            vistas.append(nombre)
+    assert len(vistas) == len(set(vistas)) >= 2
 
 
 def test_un_capitulo_sin_ejecuciones_se_dice_antes_de_empezar(orden, capsys):

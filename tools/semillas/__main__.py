@@ -12,6 +12,11 @@ se añade aquí, y queda en ``code/atento/datos/pesos-NOMBRE-NN.safetensors``. P
 modelos de un capítulo, o uno de ellos:
 
     python tools/semillas 14 --pesos [nombre]
+
+Y ``PARTES``, los trozos de lo guardado que se pueden repetir solos: de cada clave, la función que
+da su contenido. Ese trozo lleva entonces su propia procedencia, y lo demás no se toca:
+
+    python tools/semillas 12 --parte nombre
 """
 
 from __future__ import annotations
@@ -66,6 +71,15 @@ def write_runs(chapter: str, module: ModuleType) -> Path:
     return path
 
 
+def write_part(chapter: str, module: ModuleType, name: str) -> Path:
+    """Repite un trozo de lo guardado de un capítulo; lo demás y su procedencia no se tocan."""
+    path = DATOS / f"semillas-{chapter}.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content[name] = provenance(f"{chapter} --parte {name}") | module.PARTES[name]()
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
 def write_weights(chapter: str, module: ModuleType, name: str) -> Path:
     """Entrena uno de los modelos de un capítulo y guarda sus pesos y su ficha."""
     model, card = module.PESOS[name]()
@@ -87,13 +101,21 @@ def _in_16_bits(model: nn.Module) -> bool:
     return all(torch.equal(p, p.half().to(p.dtype)) for p in model.parameters())
 
 
-def tasks(chapter: str, pesos: str | None) -> list[Callable[[], Path]]:
+def tasks(chapter: str, pesos: str | None, parte: str | None = None) -> list[Callable[[], Path]]:
     """Lo que hay que hacer de un capítulo: lo que escribe cada fichero.
 
-    ``pesos`` es ``None`` para hacerlo todo, vacío para los modelos y un nombre para uno solo.
+    ``pesos`` es ``None`` para hacerlo todo, vacío para los modelos y un nombre para uno solo;
+    ``parte``, el trozo de lo guardado que se repite solo.
     """
     module = importlib.import_module(f"cap{chapter}")
-    models = getattr(module, "PESOS", {})
+    models, parts = getattr(module, "PESOS", {}), getattr(module, "PARTES", {})
+    if parte:
+        if parte not in parts:
+            options = ", ".join(parts) or "ninguna"
+            raise SystemExit(
+                f"cap{chapter}.py no tiene la parte «{parte}»; las que hay: {options}."
+            )
+        return [partial(write_part, chapter, module, parte)]
     if pesos and pesos not in models:
         options = ", ".join(models) or "ninguno"
         raise SystemExit(f"cap{chapter}.py no tiene el modelo «{pesos}»; los que hay: {options}.")
@@ -102,8 +124,8 @@ def tasks(chapter: str, pesos: str | None) -> list[Callable[[], Path]]:
     return training if pesos is not None else [*training, partial(write_runs, chapter, module)]
 
 
-def _arguments() -> tuple[list[str], str | None]:
-    """Los capítulos pedidos y qué modelos."""
+def _arguments() -> tuple[list[str], str | None, str | None]:
+    """Los capítulos pedidos, qué modelos y qué parte."""
     parser = argparse.ArgumentParser(
         description="Repite las otras semillas y las ejecuciones largas."
     )
@@ -117,6 +139,9 @@ def _arguments() -> tuple[list[str], str | None]:
         metavar="nombre",
         help="solo los modelos que viajan entrenados, o solo ese",
     )
+    parser.add_argument(
+        "--parte", metavar="nombre", help="solo ese trozo de lo guardado, con su procedencia"
+    )
     given = parser.parse_args()
     chosen = [f"{int(c):02d}" if c.isdigit() else c for c in given.chapters] or CHAPTERS
     unknown = [chapter for chapter in chosen if chapter not in CHAPTERS]
@@ -126,17 +151,19 @@ def _arguments() -> tuple[list[str], str | None]:
         )
     if given.pesos and len(chosen) != 1:
         parser.error("con el nombre de un modelo se dice un solo capítulo")
-    return chosen, given.pesos
+    if given.parte and (len(chosen) != 1 or given.pesos is not None):
+        parser.error("con --parte se dice un solo capítulo, y no va con --pesos")
+    return chosen, given.pesos, given.parte
 
 
 def main() -> None:
     """Ejecuta los capítulos pedidos."""
-    chosen, pesos = _arguments()
+    chosen, pesos, parte = _arguments()
     torch.set_num_threads(1)
     DATOS.mkdir(parents=True, exist_ok=True)
     for chapter in chosen:
         print(f"Capítulo {chapter}", flush=True)
-        for write in tasks(chapter, pesos):
+        for write in tasks(chapter, pesos, parte):
             clock = time.process_time()
             path = write()
             seconds = time.process_time() - clock

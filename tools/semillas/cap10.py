@@ -1,7 +1,10 @@
-"""Capítulo 10: Pre-LN y Post-LN, con y sin calentamiento, con cuatro tasas y diez semillas."""
+"""Capítulo 10: Pre-LN y Post-LN, con y sin calentamiento, con cuatro tasas y diez semillas, y
+los controles: con menos bloques, sin ninguno, sin atención y con pesos fijos.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -29,6 +32,7 @@ RECIPE_10: dict[str, Any] = {
 RATES_10 = {0.0003: 3, 0.001: 10, 0.003: 10, 0.01: 3}  # tasa: cuántas semillas
 CONTROL_10 = {0.003: 10}
 WITHOUT_10 = (0.003, 5)  # tasa y semillas de los controles sin bloques y sin atención
+MIXING_10 = (0.003, 5)  # los de los pesos fijos: cada posición sola, y todas por igual
 
 
 class Copier(nn.Module):
@@ -65,14 +69,38 @@ def silence_attention(model: Copier) -> None:
         block.attention.register_forward_hook(lambda _, __, output: (0 * output[0], *output[1:]))
 
 
+def isolate_positions(model: Copier) -> None:
+    """Pone en cada atención la máscara identidad: cada posición se ve solo a sí misma.
+
+    Lo demás sigue igual: la atención devuelve, de cada posición, su propio valor.
+    """
+    own = {"mask": torch.eye(RECIPE_10["n"], dtype=torch.bool)}
+    for block in model.encoder.blocks:
+        block.attention.register_forward_pre_hook(
+            lambda _, args, options: (args, options | own), with_kwargs=True
+        )
+
+
+def attend_evenly(model: Copier) -> None:
+    """Deja a cero las consultas de cada atención, y ahí se quedan: todo pesa siempre lo mismo."""
+    for block in model.encoder.blocks:
+        for parameter in block.attention.project_query.parameters():
+            nn.init.zeros_(parameter).requires_grad_(False)
+
+
 def losses(
-    norm: str, warmup: int, rate: float, seed: int, depth: int = 12, silent: bool = False
+    norm: str,
+    warmup: int,
+    rate: float,
+    seed: int,
+    depth: int = 12,
+    change: Callable[[Copier], None] | None = None,
 ) -> list[float]:
     """La pérdida de cada paso; sin recorte ni decaimiento, para que solo cambie lo que se dice."""
     torch.manual_seed(seed)
     model, source = Copier(norm, depth), rng.generator(1000 + seed)
-    if silent:
-        silence_attention(model)
+    if change:
+        change(model)
     optimizer = torch.optim.Adam(
         model.parameters(), lr=rate, betas=tuple(RECIPE_10["betas"]), eps=1e-9, fused=True
     )
@@ -114,15 +142,32 @@ def without() -> dict[str, list[list[float]]]:
     rate, seeds = WITHOUT_10
     return {
         "blocks": [windows(losses("pre", 0, rate, seed, 0)) for seed in range(seeds)],
-        "attention": [windows(losses("post", 0, rate, seed, 12, True)) for seed in range(seeds)],
+        "attention": [
+            windows(losses("post", 0, rate, seed, change=silence_attention))
+            for seed in range(seeds)
+        ],
     }
 
 
+def mixing() -> dict[str, Any]:
+    """Doce Post-LN con las dos maneras de no elegir: sin mezclar nada y mezclándolo todo igual."""
+    rate, seeds = MIXING_10
+    ways = {"alone": isolate_positions, "uniform": attend_evenly}
+    return {
+        name: [windows(losses("post", 0, rate, seed, change=change)) for seed in range(seeds)]
+        for name, change in ways.items()
+    }
+
+
+PARTES = {"mixing": mixing}
+
+
 def chapter() -> dict[str, Any]:
-    """Las curvas con doce bloques y, de control, con dos, sin ninguno y sin atención."""
+    """Las curvas con doce bloques y sus controles."""
     return {
         "recipe": RECIPE_10,
         "deep": runs(12, RATES_10),
         "shallow": runs(2, CONTROL_10),
         "without": without(),
+        "mixing": mixing(),
     }

@@ -87,10 +87,11 @@ SWEEP_12: dict[str, Any] = {
     "validation_seed": 2_000_000,
     "validation_size": 200,
 }
-# Los dos modelos con 600 pasos y otras tasas: la receta de cada uno, y solo cambia la tasa.
+# El barrido de los dos modelos con 600 pasos: la receta de cada uno, y solo cambia la tasa. La que
+# falta en cada fila es la suya, que tiene diez semillas en RUNS_12 y en RECURRENT_12.
 OTHER_RATES_12: dict[str, dict[str, Any]] = {
-    "rotary": {"rates": [0.01], "seeds": 2},
-    "recurrent-600": {"rates": [0.02], "seeds": 2},
+    "rotary": {"rates": [0.01, 0.02, 0.03], "seeds": 3},
+    "recurrent-600": {"rates": [0.005, 0.02, 0.03], "seeds": 3},
 }
 RAMP_12: dict[str, Any] = {"rates": [0.001, 0.01], "names": ["none", "constant"], "seeds": 10}
 
@@ -230,6 +231,11 @@ def _at_rate(optimizer: torch.optim.Optimizer, rate: float) -> torch.optim.Optim
     for group in optimizer.param_groups:
         group["lr"] = rate
     return optimizer
+
+
+def rates() -> dict[str, Any]:
+    """El barrido entero, con su receta."""
+    return {"recipe": OTHER_RATES_12, "runs": other_rates()}
 
 
 def other_rates() -> list[dict[str, Any]]:
@@ -404,7 +410,7 @@ def chapter() -> dict[str, Any]:
         "schedules": {"recipe": SCHEDULES_12, "runs": schedules()},
         "ramp": {"recipe": RAMP_12, "runs": ramp()},
         "sweep": {"recipe": SWEEP_12, "runs": sweep()},
-        "rates": {"recipe": OTHER_RATES_12, "runs": other_rates()},
+        "rates": rates(),
     }
 
 
@@ -441,3 +447,4 @@ def translator() -> tuple[nn.Module, dict[str, Any]]:
 
 
 PESOS = {"traductor": translator}
+PARTES = {"rates": rates}
