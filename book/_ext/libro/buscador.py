@@ -116,7 +116,7 @@ def sin_tex(texto: str) -> str:
     >>> sin_tex(r"Por qué se divide entre \\sqrt{d_k}"), sin_tex(r"\\Q\\K^\\T y XX^{\\T}")
     ('Por qué se divide entre √d_k', 'QKᵀ y XXᵀ')
     >>> sin_tex(r"X \\in \\R^{n\\times d}"), sin_tex(r"10\\,000 \\mathrm{head}_i")
-    ('X ∈ ℝ^n×d', '10 000 head_i')
+    ('X ∈ ℝ^n× d', '10 000 head_i')
     """
     texto = re.sub(r"\\sqrt\{([^{}]*)\}", r"√\1", texto)
     texto = re.sub(r"\^(\{\\T\}|\\T)", "ᵀ", re.sub(r"\\[,;:! ]", " ", texto))
