@@ -1,4 +1,4 @@
-"""Setenta consultas como las escribe quien lee, con el primer resultado que tiene que salir.
+"""Ochenta consultas como las escribe quien lee, con el primer resultado que tiene que salir.
 
 Lo esperado se ha leído: es donde está la respuesta. Una sección se nombra por un trozo de su
 dirección.
@@ -35,8 +35,6 @@ CONSULTAS = {
     "residual": "10-el-bloque.html#la-conexion-residual",
     "tokenizador": "#term-tokenizador",
     "bpe": "#term-codificacion-por-pares-de-bytes",
-    "rope": "#term-codificacion-rotatoria",
-    "kv cache": "#term-cache-de-claves-y-valores",
     "nadaraya watson": "#term-estimador-de-Nadaraya-Watson",
     "cuello de botella": "#term-cuello-de-botella",
     "lstm": "#term-LSTM",
@@ -53,6 +51,23 @@ CONSULTAS = {
     "consultas claves y valores": "05-consulta-clave-y-valor.html",
     "profesores": "guia-docente.html",
     "notas de los alumnos": "guia-docente.html#llevar-las-notas",
+    # Lo que tiene una sección con su nombre lleva a ella antes que al glosario.
+    "rope": "09-posiciones-relativas-y-longitud.html#rope-girar",
+    "qué es RoPE": "09-posiciones-relativas-y-longitud.html#rope-girar",
+    "nucleus sampling": "13-generar.html#quitar-la-cola",
+    "muestreo por núcleo": "13-generar.html#quitar-la-cola",
+    "min-p": "13-generar.html#quitar-la-cola",
+    "loss nan": "12-entrenarlo.html#diagnostico",
+    "la pérdida es nan": "12-entrenarlo.html#diagnostico",
+    "el modelo se repite": "13-generar.html#cuando-el-modelo-se-repite",
+    "precisión mixta": "12-entrenarlo.html#precision-mixta",
+    "mixed precision": "12-entrenarlo.html#precision-mixta",
+    "suavizado de etiquetas": "12-entrenarlo.html#suavizado-de-etiquetas",
+    "label smoothing": "12-entrenarlo.html#suavizado-de-etiquetas",
+    "caché KV": "13-generar.html#la-cache-kv",
+    "kv cache": "13-generar.html#la-cache-kv",
+    "sesgo de exposición": "13-generar.html#el-sesgo-de-exposicion",
+    "exposure bias": "13-generar.html#el-sesgo-de-exposicion",
     # Ejercicios, por su número.
     "ejercicio 4.7": "04-la-atencion-derivada.html#ej-4-7",
     "solución del ejercicio 5.3": "soluciones/cap05.html#",
@@ -68,7 +83,7 @@ CONSULTAS = {
     "gradientes que desaparecen": "#term-gradiente-evanescente",
     "tokenizadores": "#term-tokenizador",
     "conexiones residuales": "#term-conexion-residual",
-    "acumular gradientes": "#term-acumulacion-de-gradiente",
+    "acumular gradientes": "12-entrenarlo.html#acumulacion-de-gradiente",
     "mapas de atención": "#term-mapa-de-atencion",
     "codificaciones posicionales": "#term-codificacion-posicional",
     "que es un transformer": "#term-Transformer",
@@ -109,8 +124,8 @@ def primeros(pestana, direccion) -> dict[str, list[str]]:
     )
 
 
-def test_son_al_menos_setenta():
-    assert len(CONSULTAS) >= 70
+def test_son_al_menos_ochenta():
+    assert len(CONSULTAS) >= 80
 
 
 @pytest.mark.parametrize("consulta", CONSULTAS)
@@ -127,3 +142,28 @@ def test_lo_primero_es_lo_que_se_busca(primeros, consulta):
 def test_lo_que_no_esta_no_sale(pestana, direccion, primeros, consulta):
     hallados = pestana.evaluate("(c) => window.buscarEnElLibro(c).map((f) => f.titulo)", consulta)
     assert len(hallados) == 0, hallados[:3]
+
+
+NO_SE_LEE = {
+    "una clave de cita": r"\b[a-z]{3,}(?:19|20)\d\d[a-z]?\b",
+    "una etiqueta": r"\b(?:eq|fig|teo|alg|af)-c\d\d-\w",
+    "una firma": r"\b\w+: (?:Float|Int|Bool|Tensor)\b",
+    "TeX": r"\\(?:mathrm|mathbf|times|cdot|in|frac|R|T)\b",
+}
+
+
+@pytest.mark.parametrize("que", NO_SE_LEE)
+def test_los_extractos_solo_traen_lo_que_se_lee_en_la_pagina(pestana, direccion, primeros, que):
+    hallados = pestana.evaluate(
+        "(p) => window.INDICE.flatMap(([url, , , texto]) => [...texto.matchAll(new RegExp(p, 'g'))]"
+        ".map((m) => `${url}: ${m[0]}`))",
+        NO_SE_LEE[que],
+    )
+    assert hallados == []
+
+
+def test_la_cita_de_un_extracto_dice_de_quien_es(pestana, direccion, primeros):
+    cuantas = pestana.evaluate(
+        "() => window.INDICE.filter((entrada) => entrada[3].includes('(Vaswani, 2017')).length"
+    )
+    assert cuantas > 5

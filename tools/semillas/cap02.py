@@ -1,7 +1,10 @@
-"""Capítulo 2: diez semillas de las vecinas en la prosa y de las analogías en la gramática."""
+"""Capítulo 2: diez semillas de las vecinas en la prosa y de las analogías en la gramática, y los
+controles de las vecinas: el texto barajado y la ventana más corta.
+"""
 
 from __future__ import annotations
 
+import random
 import time
 from typing import Any
 
@@ -25,16 +28,19 @@ RECIPE_02: dict[str, Any] = {
     "grammar_min_count": 5,
     "neighbours": 5,
 }
+MIDDLE_02 = (20, 400)  # puestos, por frecuencia, de las palabras cuyas vecinas se cuentan
 WORDS_02 = ("máscara", "consulta", "red", "matriz", "gradiente", "vector", "palabra", "capítulo")
 
 
-def train_02(corpus: wv.Corpus, seed: int) -> wv.WordVectors:
-    """Entrena skip-gram como en el capítulo."""
+def fit_02(corpus: wv.Corpus, seed: int, window: int = 5) -> tuple[wv.WordVectors, float]:
+    """Entrena skip-gram como en el capítulo; da los vectores y la pérdida de los últimos lotes."""
     rng.seed_all(seed)
     steps = RECIPE_02["steps"]
     model = wv.SkipGram(len(corpus), RECIPE_02["d_model"])
-    batches = wv.skipgram_batches(corpus, RECIPE_02["batch_size"], rng.generator(seed))
-    training.fit(
+    batches = wv.skipgram_batches(
+        corpus, RECIPE_02["batch_size"], rng.generator(seed), window=window
+    )
+    history = training.fit(
         model,
         batches,
         wv.skipgram_loss,
@@ -44,7 +50,52 @@ def train_02(corpus: wv.Corpus, seed: int) -> wv.WordVectors:
         clip=None,
         progress=False,
     )
-    return wv.WordVectors(corpus.words, model.center.weight)
+    return wv.WordVectors(corpus.words, model.center.weight), sum(history.loss[-100:]) / 100
+
+
+def train_02(corpus: wv.Corpus, seed: int) -> wv.WordVectors:
+    """Los vectores de :func:`fit_02`."""
+    return fit_02(corpus, seed)[0]
+
+
+def shuffled_02(seed: int) -> wv.Corpus:
+    """La prosa con las palabras barajadas: las mismas, en frases igual de largas, sin compañía."""
+    rows = [wv.split_words(sentence) for sentence in prose.load().sentences()]
+    words = [word for row in rows for word in row]
+    random.Random(seed).shuffle(words)
+    left = iter(words)
+    mixed = [[next(left) for _ in row] for row in rows]
+    return wv.read(mixed, min_count=RECIPE_02["prose_min_count"])
+
+
+def beside_02(corpus: wv.Corpus, vectors: wv.WordVectors) -> float:
+    """Qué parte de las vecinas sale en el texto a cinco palabras o menos de la suya."""
+    together = wv.cooccurrence(corpus, window=RECIPE_02["window"], weights="flat") > 0
+    place = {word: i for i, word in enumerate(corpus.words)}
+    found = [
+        bool(together[place[word], place[near]])
+        for word in corpus.words[slice(*MIDDLE_02)]
+        for near, _ in vectors.neighbours(word, RECIPE_02["neighbours"])
+    ]
+    return sum(found) / len(found)
+
+
+def controls_02(text: wv.Corpus) -> list[dict[str, Any]]:
+    """La pérdida y las vecinas con el texto, con el texto barajado y con la ventana más corta."""
+    rows = []
+    for seed in range(3):
+        cases = {"text": (text, 5), "shuffled": (shuffled_02(seed), 5), "near": (text, 1)}
+        for name, (corpus, window) in cases.items():
+            vectors, loss = fit_02(corpus, seed, window)
+            rows.append(
+                {
+                    "control": name,
+                    "seed": seed,
+                    "loss": round(loss, 3),
+                    "beside": round(beside_02(corpus, vectors), 3),
+                }
+            )
+    return rows
 
 
 def counted_02(corpus: wv.Corpus) -> wv.WordVectors:
@@ -116,5 +167,6 @@ def chapter() -> dict[str, Any]:
         "prose": prose.load().digest,
         "neighbours": neighbours,
         "runs": runs,
+        "controls": controls_02(text),
         "cpu_seconds": round(time.process_time() - clock, 1),
     }

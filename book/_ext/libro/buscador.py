@@ -32,16 +32,71 @@ NO_SE_BUSCA = (
     nodes.system_message,
     nodes.title,
     addnodes.toctree,
+    addnodes.desc_annotation,
+    addnodes.desc_parameterlist,
+    addnodes.desc_returns,
+    addnodes.desc_type_parameter_list,
     nodes.section,
 )
+SIMBOLOS = {
+    "in": "∈",
+    "times": "×",
+    "cdot": "·",
+    "le": "≤",
+    "ge": "≥",
+    "to": "→",
+    "sum": "Σ",
+    "alpha": "α",
+    "sigma": "σ",
+    "theta": "θ",
+    "lambda": "λ",
+    "R": "ℝ",
+    "dots": "…",
+    "neq": "≠",
+    "approx": "≈",
+    "pm": "±",
+    "lVert": "‖",
+    "rVert": "‖",
+    "quad": " ",
+}
 _BUSQUEDA_DE_SPHINX = re.compile(
     r"\s*<script[^>]*(?:searchtools|language_data|searchindex)\.js[^>]*></script>"
 )
 SIN_INDICE = {"apendices/temario", "genindex", "search"}
 
 
+def cita(claves: str, tipo: str) -> str:
+    """Lo que se lee de una cita: de la clave se sacan la autoría y el año.
+
+    >>> cita("bahdanau2015", "t"), cita("mikolov2013b,levy2014", "p")
+    ('Bahdanau (2015)', '(Mikolov, 2013; Levy, 2014)')
+    """
+    partes = [re.fullmatch(r"(\D+)(\d{4})?\w*", clave.strip()) for clave in claves.split(",")]
+    quienes = [(p[1].capitalize(), p[2] or "") for p in partes if p]
+    if tipo == "t":
+        return "; ".join(f"{quien} ({cuando})" for quien, cuando in quienes)
+    return "(" + "; ".join(f"{quien}, {cuando}" for quien, cuando in quienes) + ")"
+
+
+def _de_un_enlace(nodo: addnodes.pending_xref) -> str | None:
+    """Lo que se busca de un enlace por resolver: de una cita, quién y cuándo; de una etiqueta sin
+    rótulo, nada; de lo demás, su texto (``None``).
+    """
+    dominio, tipo = nodo.get("refdomain"), nodo.get("reftype")
+    if dominio == "cite":
+        return cita(nodo["reftarget"], tipo)
+    sin_rotulo = not nodo.get("refexplicit") and tipo in {"eq", "ref", "numref", "doc"}
+    return "" if sin_rotulo else None
+
+
 def texto_de(nodo: nodes.Node) -> str:
-    """El texto de una sección sin las secciones que contiene, su código ni sus salidas."""
+    """El texto de una sección sin las secciones que contiene, su código ni sus salidas, y sin nada
+    que no se lea en la página: claves de citas, etiquetas, firmas ni TeX.
+    """
+    if isinstance(nodo, addnodes.pending_xref) and (texto := _de_un_enlace(nodo)) is not None:
+        return texto
+    if isinstance(nodo, nodes.math):
+        return sin_tex(nodo.astext())
     trozos = []
     for hijo in nodo.children:
         if isinstance(hijo, NO_SE_BUSCA) or (
@@ -50,21 +105,24 @@ def texto_de(nodo: nodes.Node) -> str:
             continue
         trozos.append(hijo.astext() if isinstance(hijo, nodes.Text) else texto_de(hijo))
     junto = "" if isinstance(nodo, nodes.TextElement) else " "
-    return re.sub(r"\s+", " ", junto.join(trozos)).strip() if junto else junto.join(trozos)
+    if not junto:
+        return "".join(trozos)
+    return re.sub(r"\s+", " ", re.sub(r"\s+(?=[,.;:)])", "", " ".join(trozos))).strip()
 
 
 def sin_tex(texto: str) -> str:
-    """Un título legible sin MathJax.
+    """Un título o una fórmula legibles sin MathJax.
 
     >>> sin_tex(r"Por qué se divide entre \\sqrt{d_k}"), sin_tex(r"\\Q\\K^\\T y XX^{\\T}")
     ('Por qué se divide entre √d_k', 'QKᵀ y XXᵀ')
+    >>> sin_tex(r"X \\in \\R^{n\\times d}"), sin_tex(r"10\\,000 \\mathrm{head}_i")
+    ('X ∈ ℝ^n× d', '10 000 head_i')
     """
     texto = re.sub(r"\\sqrt\{([^{}]*)\}", r"√\1", texto)
-    return re.sub(
-        r"\\(?:mathsf|text|mathrm)?\s*([A-Za-z]*)|[{}]",
-        r"\1",
-        re.sub(r"\^(\{\\T\}|\\T)", "ᵀ", texto),
-    )
+    texto = re.sub(r"\^(\{\\T\}|\\T)", "ᵀ", re.sub(r"\\[,;:! ]", " ", texto))
+    for nombre, simbolo in SIMBOLOS.items():
+        texto = re.sub(rf"\\{nombre}(?![A-Za-z])", simbolo, texto)
+    return re.sub(r"\\(?:mathsf|mathbf|text|mathrm|operatorname)?\s*([A-Za-z]*)|[{}]", r"\1", texto)
 
 
 def _titulo(seccion: nodes.section) -> str:

@@ -98,7 +98,13 @@
     const buscadas = utiles(consulta);
     if (!buscadas.length) return [];
     const peso = (r) => Math.log(1 + fichas.length / (fichas.aparece.get(r) ?? 0.5));
-    const con = (parte) => fichas.map((ficha) => ({ ...ficha, buscadas, puntos: puntuar(ficha, buscadas, peso, parte) }))
+    // La sección que se llama justo así, si es una sola, va delante del glosario: define y además explica.
+    const esSuNombre = (ficha) => ficha.nombres.some((n) => n.length === buscadas.length && buscadas.every((r) => n.includes(r)));
+    const suyas = fichas.filter((f) => !f.tipo && f.url.includes("#") && valeMenos(f.url, buscadas) === 1 && esSuNombre(f));
+    const delante = suyas.length === 1 ? suyas[0] : null;
+    const con = (parte) => fichas.map((ficha) => ({
+      ...ficha, buscadas, puntos: puntuar(ficha, buscadas, peso, parte) + (ficha === delante ? 60 : 0),
+    }))
       .filter((f) => f.puntos > 0).sort((a, b) => b.puntos - a.puntos).slice(0, 40);
     const todas = con(0.6), conocidas = buscadas.filter((r) => fichas.aparece.has(r)).length;
     // Si juntas no dan nada, contesta lo que tiene más de ellas, cuando el libro conoce la mayoría.
