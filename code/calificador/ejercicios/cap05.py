@@ -934,8 +934,8 @@ def _casos_anchura(rng: Any) -> list[Caso]:
         return Caso("rango exacto", (10.0 ** entero(rng, 1, 2) * scores, 1e-6))
 
     def aproximada(tolerancia: float) -> Caso:
-        n, m = distintos(rng, 13, 18, 2)
-        cuantos, menor = entero(rng, 7, 12), real(rng, 0.03, 0.08)
+        n, m = distintos(rng, 13, 19, 2)
+        cuantos, menor = entero(rng, 9, 13), real(rng, 0.03, 0.08)
         tamanos = torch.linspace(1.0, menor, cuantos, dtype=torch.float64)
         tamanos *= 3 + entero(rng, 0, 3)
         izquierda, derecha = ortonormal(rng, n, cuantos), ortonormal(rng, m, cuantos)
