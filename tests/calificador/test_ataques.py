@@ -227,15 +227,15 @@ def test_un_padre_muerto_no_deja_nada(nivel, tmp_path):
 
 def test_un_cigoto_muerto_no_deja_entregas(nivel):
     """``kill -9`` solo al cigoto: nadie cierra ya la entrega, y muere con él."""
-    zigoto = canal.arranca(nivel)
+    cigoto = canal.arranca(nivel)
     with contextlib.ExitStack() as al_final:
-        al_final.callback(zigoto.cierra)
-        abierta = zigoto.abre(Limites())
+        al_final.callback(cigoto.cierra)
+        abierta = cigoto.abre(Limites())
         al_final.callback(abierta.cierra)
         al_final.callback(shutil.rmtree, abierta.carpeta)  # nadie más la borra ya
         saludo = {"orden": "analiza", "celdas": [], "nombre": "x", "prohibido": []}
         abierta.pide(saludo, {}, 20)  # contesta ya desde dentro de la jaula
-        cigoto = psutil.Process(zigoto.pid)
+        cigoto = psutil.Process(cigoto.pid)
         hijos = cigoto.children(recursive=True)
         assert hijos
         cigoto.kill()

@@ -122,7 +122,7 @@ def test_la_referencia_dice_la_verdad(ejercicio):
         f"{ejercicio.id} no tiene su verdad en tests/calificador/verdades/"
     )
     sesion, _ = sesion_cargada(LIBRO.solucion(ejercicio.capitulo), ejercicio.nombre, ())
-    funcion = sesion.sesion.modulo.__dict__[ejercicio.nombre]
+    funcion = sesion.alumno.modulo.__dict__[ejercicio.nombre]
     ejemplos = [ejercicio.ejemplo()] if ejercicio.ejemplo else []
     for semilla in POCAS:
         for examen in (
