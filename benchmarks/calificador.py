@@ -72,9 +72,11 @@ def cpu_de(orden: list[str], carpeta: str | Path) -> float:
     hecho = subprocess.run(orden, cwd=carpeta, capture_output=True, timeout=900, env=SIN_CURSO)
     if hecho.returncode:
         sys.exit(f"la orden no salió bien: {hecho.stdout[-500:]}{hecho.stderr[-500:]}")
+    limite = time.monotonic() + 20
     with contextlib.suppress(ChildProcessError):
-        while True:
-            os.wait()
+        while time.monotonic() < limite:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                time.sleep(0.02)
     despues = resource.getrusage(resource.RUSAGE_CHILDREN)
     return despues.ru_utime + despues.ru_stime - antes.ru_utime - antes.ru_stime
 

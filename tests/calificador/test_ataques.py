@@ -138,7 +138,9 @@ def test_un_ataque_no_consigue_nada(nombre, corrector, curso, fuera):
         with pytest.raises(TimeoutError):
             servidor.accept()
     assert resultado.puntos == 0, f"{nombre}: {resultado}"
-    assert tardanza < 20, f"{nombre}: tardó {tardanza:.1f} s"
+    # Con la máquina cargada, veinte segundos suyos son más.
+    plazo = 20 * max(1.0, os.getloadavg()[0] / os.cpu_count())
+    assert tardanza < plazo, f"{nombre}: tardó {tardanza:.1f} s"
     assert propio < 2, f"{nombre}: gastó {propio:.1f} s de quien corrige"
     assert psutil.Process(corrector.pid).children(recursive=True) == [], f"{nombre}: dejó procesos"
     assert not cebo.exists() and _huella(vigilados) == antes, f"{nombre}: tocó algo de fuera"
