@@ -11,6 +11,7 @@ trabajo.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import resource
@@ -40,6 +41,7 @@ consola = Console()
 sys.path[:] = [
     r for r in sys.path if Path(r).resolve() != RAIZ / "benchmarks"
 ]  # este fichero se llama como el paquete
+from calificador.jaula import encierro  # noqa: E402
 
 
 def ataques() -> dict[str, str]:
@@ -65,8 +67,16 @@ def cpu_de(orden: list[str], carpeta: str | Path) -> float:
     """Segundos de procesador de una orden y de todo lo que lanza; no dependen de lo que haga la
     máquina a la vez.
     """
+    encierro.adopta_huerfanos()  # al cigoto de un trabajador lo deja huérfano quien mata a este
     antes = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(orden, cwd=carpeta, capture_output=True, timeout=600, env=SIN_CURSO)
+    hecho = subprocess.run(orden, cwd=carpeta, capture_output=True, timeout=900, env=SIN_CURSO)
+    if hecho.returncode:
+        sys.exit(f"la orden no salió bien: {hecho.stdout[-500:]}{hecho.stderr[-500:]}")
+    limite = time.monotonic() + 20
+    with contextlib.suppress(ChildProcessError):
+        while time.monotonic() < limite:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                time.sleep(0.02)
     despues = resource.getrusage(resource.RUSAGE_CHILDREN)
     return despues.ru_utime + despues.ru_stime - antes.ru_utime - antes.ru_stime
 
@@ -87,7 +97,7 @@ def un_ejercicio(tabla: Table, veces: int) -> None:
     preparado = examen.prepara(curso, ejercicio, 1)
     suelo = mediana(lambda: oraculo.verifica(ejercicio, fuente, 1, examen=preparado), veces)
     tabla.add_row("un ejercicio, en el propio proceso, sin jaula", f"{1000 * suelo:.1f} ms", "")
-    for nivel, meta in (("basica", ""), ("media", "≤ 40 ms"), ("fuerte", "")):
+    for nivel, meta in (("basica", ""), ("media", "≤ 60 ms (p90)"), ("fuerte", "")):
         motivo = canal.prueba_nivel(nivel)
         if motivo:
             tabla.add_row(f"un ejercicio, en caliente, {nivel}", "no disponible", motivo)

@@ -19,10 +19,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
+
+sys.path[:] = [r for r in sys.path if Path(r).resolve() != Path(__file__).resolve().parent]
+from calificador.jaula import encierro  # noqa: E402
 
 RAIZ = Path(__file__).resolve().parents[1]
 MEDIDO = RAIZ / "book" / "conjunto.json"
@@ -50,11 +53,22 @@ def lote(carpeta: Path, salida: Path, *mas: str) -> tuple[float, float]:
     orden += [str(salida), *elegidos, "--semilla", "s", "--nivel", "media", *mas]
     antes, comienzo = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     hecho = subprocess.run(orden, env=ENTORNO, capture_output=True, text=True, timeout=3600)
-    pared, despues = time.perf_counter() - comienzo, resource.getrusage(resource.RUSAGE_CHILDREN)
+    pared = time.perf_counter() - comienzo
+    _recoge_huerfanos()
+    despues = resource.getrusage(resource.RUSAGE_CHILDREN)
     if hecho.returncode:
         sys.exit(f"el lote no salió entero: {hecho.stdout[-500:]}{hecho.stderr[-500:]}")
     gasto = despues.ru_utime + despues.ru_stime - antes.ru_utime - antes.ru_stime
     return pared, gasto
+
+
+def _recoge_huerfanos() -> None:
+    """Espera a los cigotos que quedan huérfanos al acabar la orden: si no, no se cuentan."""
+    limite = time.monotonic() + 5
+    with suppress(ChildProcessError):
+        while time.monotonic() < limite:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                time.sleep(0.05)
 
 
 @contextmanager
@@ -124,6 +138,7 @@ def main() -> None:
     opciones.add_argument("--personas", type=int, default=6)
     opciones.add_argument("--apunta", action="store_true", help="lo guarda para la guía docente")
     elegido = opciones.parse_args()
+    encierro.adopta_huerfanos()
     texto = json.dumps(mide(elegido.personas), indent=1) + "\n"
     print(texto, end="")
     if elegido.apunta:

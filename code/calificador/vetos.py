@@ -38,6 +38,11 @@ def _de(modulo: str, nombres: str) -> tuple[str, ...]:
     return tuple(f"{modulo}.{nombre}" for nombre in nombres.split())
 
 
+def _por_debajo(operaciones: str) -> tuple[str, ...]:
+    """Las operaciones a las que llaman esas funciones, y que también se pueden llamar."""
+    return _de("torch.ops.aten", operaciones)
+
+
 def de_atento(modulo: str = "atento") -> Veto:
     """La biblioteca del libro, o uno de sus módulos."""
     return Veto(f"`{modulo}`", (modulo,))
@@ -50,6 +55,11 @@ ATENCION = Veto(
         *_de("torch.nn.functional", "scaled_dot_product_attention multi_head_attention_forward"),
         "torch._C._nn.scaled_dot_product_attention",
         "torch.nn.MultiheadAttention",
+        *_de("torch", "_scaled_dot_product_attention_math _native_multi_head_attention"),
+        *_de("torch", "_scaled_dot_product_flash_attention_for_cpu _transformer_encoder_layer_fwd"),
+        *_por_debajo("scaled_dot_product_attention _scaled_dot_product_attention_math"),
+        *_por_debajo("_scaled_dot_product_flash_attention_for_cpu _native_multi_head_attention"),
+        *_por_debajo("_transformer_encoder_layer_fwd"),
     ),
 )
 DERIVADAS = Veto(
@@ -58,6 +68,10 @@ DERIVADAS = Veto(
         *_de("torch.autograd", "grad backward forward_ad.make_dual"),
         "torch.Tensor.backward",
         *_de("torch.func", "grad grad_and_value vjp jvp jacrev jacfwd hessian linearize"),
+        *_de("torch", "_make_dual _softmax_backward_data _log_softmax_backward_data"),
+        "torch._VF._make_dual",
+        *_por_debajo("_make_dual _softmax_backward_data _log_softmax_backward_data"),
+        *_por_debajo("embedding_backward embedding_dense_backward native_layer_norm_backward"),
     ),
 )
 ENTROPIA = Veto(
@@ -66,6 +80,8 @@ ENTROPIA = Veto(
         *_de("torch.nn.functional", "cross_entropy nll_loss"),
         *_de("torch._C._nn", "cross_entropy_loss nll_loss nll_loss2d nll_loss_nd"),
         *_de("torch.nn", "CrossEntropyLoss NLLLoss"),
+        *_por_debajo("cross_entropy_loss nll_loss nll_loss2d nll_loss_nd nll_loss_forward"),
+        *_por_debajo("nll_loss2d_forward"),
     ),
 )
 DIVERGENCIA = Veto(
@@ -75,6 +91,7 @@ DIVERGENCIA = Veto(
         "torch._C._nn.cross_entropy_loss",
         "torch.kl_div",
         *_de("torch.nn", "CrossEntropyLoss KLDivLoss"),
+        *_por_debajo("cross_entropy_loss kl_div"),
     ),
 )
 NORMA_DE_CAPA = Veto(
@@ -83,11 +100,15 @@ NORMA_DE_CAPA = Veto(
         "torch.nn.functional.layer_norm",
         *_de("torch", "layer_norm native_layer_norm"),
         "torch.nn.LayerNorm",
+        *_por_debajo("layer_norm native_layer_norm"),
     ),
 )
 RMS = Veto(
     "`F.rms_norm` ni `nn.RMSNorm`",
-    ("torch.nn.functional.rms_norm", "torch.rms_norm", "torch.nn.RMSNorm"),
+    (
+        *_de("torch", "nn.functional.rms_norm nn.RMSNorm rms_norm _fused_rms_norm"),
+        *_por_debajo("rms_norm _fused_rms_norm"),
+    ),
 )
 BLOQUES = Veto(
     "`nn.TransformerEncoderLayer` ni `nn.TransformerEncoder`",
@@ -98,6 +119,8 @@ OPTIMIZADORES = Veto(
     (
         "torch.optim.Optimizer",
         *_de("torch.optim", "sgd.sgd adam.adam adamw.adamw"),
+        *_de("torch", "_fused_sgd_ _fused_adam_ _fused_adamw_"),
+        *_por_debajo("_fused_sgd_ _fused_adam_ _fused_adamw_"),
     ),
 )
 RECORTE = Veto(

@@ -41,11 +41,11 @@ class SinPista(Corrector):
 
 def main() -> None:
     """``python corrige_real.py NIVEL [pronto]``."""
-    zigoto = canal.arranca_pronto(sys.argv[1]) if "pronto" in sys.argv else None
-    with SinPista(sys.argv[1], "pruebas", con_texto=True, zigoto=zigoto) as corrector:
+    cigoto = canal.arranca_pronto(sys.argv[1]) if "pronto" in sys.argv else None
+    with SinPista(sys.argv[1], "pruebas", con_texto=True, cigoto=cigoto) as corrector:
         curso = corrector.curso
         nombres = {e.id: e.nombre for e in curso.ejercicios.values()}
-        bifurcado = "Bifurcado" in type(getattr(zigoto, "_proceso", None)).__name__
+        bifurcado = "Bifurcado" in type(getattr(cigoto, "_proceso", None)).__name__
         print(
             json.dumps({"ejercicios": nombres, "paquete": carga.__file__, "bifurcado": bifurcado}),
             flush=True,

@@ -138,7 +138,9 @@ def test_un_ataque_no_consigue_nada(nombre, corrector, curso, fuera):
         with pytest.raises(TimeoutError):
             servidor.accept()
     assert resultado.puntos == 0, f"{nombre}: {resultado}"
-    assert tardanza < 20, f"{nombre}: tardó {tardanza:.1f} s"
+    # Con la máquina cargada, veinte segundos suyos son más.
+    plazo = 20 * max(1.0, os.getloadavg()[0] / os.cpu_count())
+    assert tardanza < plazo, f"{nombre}: tardó {tardanza:.1f} s"
     assert propio < 2, f"{nombre}: gastó {propio:.1f} s de quien corrige"
     assert psutil.Process(corrector.pid).children(recursive=True) == [], f"{nombre}: dejó procesos"
     assert not cebo.exists() and _huella(vigilados) == antes, f"{nombre}: tocó algo de fuera"
@@ -227,15 +229,15 @@ def test_un_padre_muerto_no_deja_nada(nivel, tmp_path):
 
 def test_un_cigoto_muerto_no_deja_entregas(nivel):
     """``kill -9`` solo al cigoto: nadie cierra ya la entrega, y muere con él."""
-    zigoto = canal.arranca(nivel)
+    cigoto = canal.arranca(nivel)
     with contextlib.ExitStack() as al_final:
-        al_final.callback(zigoto.cierra)
-        abierta = zigoto.abre(Limites())
+        al_final.callback(cigoto.cierra)
+        abierta = cigoto.abre(Limites())
         al_final.callback(abierta.cierra)
         al_final.callback(shutil.rmtree, abierta.carpeta)  # nadie más la borra ya
         saludo = {"orden": "analiza", "celdas": [], "nombre": "x", "prohibido": []}
         abierta.pide(saludo, {}, 20)  # contesta ya desde dentro de la jaula
-        cigoto = psutil.Process(zigoto.pid)
+        cigoto = psutil.Process(cigoto.pid)
         hijos = cigoto.children(recursive=True)
         assert hijos
         cigoto.kill()

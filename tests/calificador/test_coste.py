@@ -43,7 +43,7 @@ HOSTILES = {
 }
 
 
-def _hostil(valor: str, nombre: str) -> str:
+def hostil(valor: str, nombre: str) -> str:
     ultimo = "valor.mT if hasattr(valor, 'mT') and valor.dim() > 1 else valor"
     return (
         f"def {nombre}(*args, **kwargs):\n    valor = {valor.format(N=N)}\n"
@@ -52,7 +52,8 @@ def _hostil(valor: str, nombre: str) -> str:
 
 
 CLASE = """
-import json, resource, sys, time
+import json, os, resource, sys, time
+import torch
 from calificador import carga
 from calificador.uso import clase, lote
 lote._de_una_en_una = lambda faltan, encargo: (lote.corrige(e, encargo) for e in faltan)
@@ -60,11 +61,23 @@ entregas, salida, nivel, *ejercicios = sys.argv[1:]
 encargo = lote.Encargo(salida, clase.Clase("prueba", "coste"), tuple(ejercicios), nivel)
 curso = carga.curso_en("")
 leidas = lote.lee_entregas(__import__("pathlib").Path(entregas), curso)
+# Con todo importado, y con el cigoto, que es otro proceso, ya en marcha: quien corrige no podrá
+# ni pedir más de lo que le falte para el gigabyte.
+lote.corrige(leidas[0], encargo)
+paginas = [int(x) for x in open("/proc/self/statm").read().split()[:2]]
+reservada, usada = (n * os.sysconf("SC_PAGE_SIZE") for n in paginas)
+tope = reservada + (1 << 30) - usada
+resource.setrlimit(resource.RLIMIT_AS, (tope, resource.getrlimit(resource.RLIMIT_AS)[1]))
+try:
+    torch.empty(1 << 30, dtype=torch.uint8)
+    sys.exit("el tope de memoria no para nada")
+except RuntimeError:
+    pass
 hechas = lote.corrige_lote(leidas, encargo, trabajos=1)
 lote.cierra_todo()
 print(json.dumps({
     "notas": {c.id: [c.puntos, c.maximo, c.repetir] for c in hechas},
-    "memoria": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10,
+    "memoria": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10, "tope": tope - reservada,
     "cpu": time.process_time(),
 }))
 """
@@ -82,7 +95,7 @@ def test_diez_hostiles_en_una_clase_de_treinta(tmp_path):
         valor = list(HOSTILES.values())[i // 3] if i % 3 == 2 else None
         for capitulo in (5, 6, 8):
             malas = (
-                [_hostil(valor, f) for e, f in FUNCIONES.items() if e[0] == str(capitulo)]
+                [hostil(valor, f) for e, f in FUNCIONES.items() if e[0] == str(capitulo)]
                 if valor
                 else []
             )
@@ -97,7 +110,7 @@ def test_diez_hostiles_en_una_clase_de_treinta(tmp_path):
     )
     assert hecho.returncode == 0, hecho.stderr[-2000:]
     medido = json.loads(hecho.stdout.splitlines()[-1])
-    print(medido["memoria"] >> 20, "MiB;", round(medido["cpu"], 1), "s de procesador")
+    print({k: medido[k] >> 20 for k in ("memoria", "tope")}, "MiB;", round(medido["cpu"], 1), "s")
     for i in range(30):
         puntos, maximo, repetir = medido["notas"][f"p{i:02d}"]
         assert (puntos < maximo if i % 3 == 2 else puntos == maximo) and not repetir, (i, puntos)

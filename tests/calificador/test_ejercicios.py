@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from dataclasses import replace
 from functools import cache
+from itertools import permutations
+from pathlib import Path
 
 import pytest
 import torch
@@ -27,7 +30,9 @@ from calificador.registro import Caso, arbol_de
 SEMILLAS = range(25)
 POCAS = range(3)
 LIBRO = carga.curso_en("")
-DE_PRUEBA = carga.curso_en(str(carga.Path(__file__).resolve().parent / "curso"))
+AQUI = Path(__file__).resolve().parent
+RAIZ = AQUI.parents[1]
+DE_PRUEBA = carga.curso_en(str(AQUI / "curso"))
 DEL_LIBRO = list(LIBRO.ejercicios.values())
 TODOS = [(c, e) for c in (DE_PRUEBA, LIBRO) for e in c.ejercicios.values()]
 IDS = [f"{e.id}-{e.nombre}" for _, e in TODOS]
@@ -117,7 +122,7 @@ def test_la_referencia_dice_la_verdad(ejercicio):
         f"{ejercicio.id} no tiene su verdad en tests/calificador/verdades/"
     )
     sesion, _ = sesion_cargada(LIBRO.solucion(ejercicio.capitulo), ejercicio.nombre, ())
-    funcion = sesion.sesion.modulo.__dict__[ejercicio.nombre]
+    funcion = sesion.alumno.modulo.__dict__[ejercicio.nombre]
     ejemplos = [ejercicio.ejemplo()] if ejercicio.ejemplo else []
     for semilla in POCAS:
         for examen in (
@@ -161,6 +166,18 @@ def test_ninguna_propiedad_se_cumple_con_lo_que_valia_en_otra_semilla(ejercicio)
                 if c.propiedad == caso.propiedad
             ]
             assert any(propios), f"«{caso.propiedad}» se cumple con la constante {guardada.valor}"
+
+
+@pytest.mark.parametrize("ejercicio", [e for e in DEL_LIBRO if not e.literal], ids=lambda e: e.id)
+def test_recordar_en_orden_lo_de_otra_semilla_no_da_puntos(ejercicio):
+    """Quien cuenta las llamadas y repite lo que valía la vez anterior; alguna vez se acierta."""
+    examenes = [examen_de(ejercicio.id, semilla) for semilla in POCAS]
+    ganadas: Counter[str] = Counter()
+    for uno, otro in permutations(examenes, 2):
+        problemas = problemas_de(otro, Interrogatorio(uno.esperadas), VACIA)
+        falladas = {c.propiedad for c, p in zip(otro.casos, problemas, strict=True) if p}
+        ganadas.update(set(ejercicio.propiedades) - falladas)
+    assert not {n: v for n, v in ganadas.items() if v > len(POCAS) * (len(POCAS) - 1) / 2}
 
 
 @pytest.mark.parametrize(("id_", "que", "codigo"), MALAS, ids=map(_nombre, MALAS))
@@ -424,6 +441,12 @@ def con_otros_defectos(fuente, nombre, parametros):
             if argumento.arg in parametros:
                 valores[i] = ast.Constant(parametros[argumento.arg])
     return ast.unparse(ast.fix_missing_locations(arbol))
+
+
+@pytest.mark.parametrize("capitulo", sorted({e.capitulo for e in DEL_LIBRO if e.variante}))
+def test_que_en_una_clase_hay_otros_valores_se_dice_una_vez_por_capitulo(capitulo):
+    [pagina] = (RAIZ / "book").glob(f"*/{capitulo:02d}-*.md")
+    assert pagina.read_text("utf-8").lower().count("en una clase, ") == 1
 
 
 @pytest.mark.parametrize("ejercicio", [e for e in DEL_LIBRO if e.variante], ids=lambda e: e.id)

@@ -248,10 +248,10 @@ def test_el_arranque_en_frio_importa_torch_antes_de_poner_el_limite(tmp_path):
     entrega.
     """
     prueba = (
-        "import sys\nfrom calificador.jaula import encierro, zigoto\nvisto = []\n"
+        "import sys\nfrom calificador.jaula import encierro, cigoto\nvisto = []\n"
         "encierro.limita = lambda limites, ocupa: visto.append((ocupa, 'torch' in sys.modules))\n"
-        "zigoto.atiende = lambda *tuberias: open('visto', 'w').write(repr(visto))\n"
-        "sys.argv = ['', 'frio']\nzigoto.main()\n"
+        "cigoto.atiende = lambda *tuberias: open('visto', 'w').write(repr(visto))\n"
+        "sys.argv = ['', 'frio']\ncigoto.main()\n"
     )
     orden = [sys.executable, "-P", "-c", prueba]
     subprocess.run(orden, cwd=tmp_path, stdin=subprocess.DEVNULL, check=True, timeout=120)

@@ -16,6 +16,9 @@ from pathlib import Path
 
 import pytest
 from ayudas import atento, cuaderno, espera, lanza, matando, zip_de
+from test_coste import FUNCIONES, HOSTILES, N, hostil
+from test_tropiezos import disco_de
+from test_vetos import CABECERA, LLAMA, PASABAN
 
 from calificador import carga
 
@@ -183,6 +186,53 @@ def test_quien_ensena(casa):
         notas = [f[2] for f in csv.reader(fichero)][1:]
     assert notas[0] == "10.00" and float(notas[1]) < 10
     assert len(list((casa.carpeta / "NOTAS" / "gradescope").glob("*/results.json"))) == 4
+
+
+def _notas(carpeta: Path) -> dict[str, dict]:
+    leidas = [json.loads(f.read_text("utf-8")) for f in (carpeta / "resultados").glob("*.json")]
+    return {n["id"]: n for n in leidas}
+
+
+def test_una_clase_dificil(casa):
+    """Lo que hacía que una entrega pasara con lo vedado, tirase el lote o no se viera."""
+    entregas = casa.carpeta / "DIFICIL"
+    entregas.mkdir()
+    evasiones = list(PASABAN.values())
+    for i, como in enumerate(evasiones):
+        (entregas / f"veda{i:02d}_cap01.py").write_text(CABECERA + como + LLAMA)
+    for i, valor in enumerate(HOSTILES.values()):
+        malas = [hostil(valor, f) for e, f in FUNCIONES.items() if e.startswith("5.")]
+        (entregas / f"cara{i:02d}_cap05.py").write_text("import torch\n" + "".join(malas))
+    for nombre in ("mal_cap05.py.txt", "bien_cap05.py"):
+        (entregas / nombre).write_text(SOLUCION)
+    elegidos = ("--ejercicio", "1.2", "--ejercicio", "5.6", "--ejercicio", "5.11")
+    orden = ("lote", "DIFICIL", "--salida", "ND", "--semilla", "s", "--nivel", "media")
+    dicho = bien(casa(*orden, *elegidos, "--trabajos", 1), 1)
+    assert "cap05.py.txt: no se lee: quita «.txt»" in dicho
+    notas = _notas(casa.carpeta / "ND")
+    assert len(notas) == len(evasiones) + len(HOSTILES) + 2 and N > 10_000
+    assert not [n["id"] for n in notas.values() if n["repetir"]]
+    for id_, nota in notas.items():
+        primero, *otros = nota["resultados"]
+        if id_.startswith("veda"):
+            assert primero["mensaje"].startswith("el enunciado no lo permite"), (id_, primero)
+        ganados = sum(r["puntos"] for r in (primero, *otros))
+        assert ganados == (sum(r["maximo"] for r in otros) if id_ == "bien" else 0), (id_, nota)
+
+
+def test_un_disco_lleno_no_pierde_lo_hecho(casa):
+    (casa.carpeta / "VARIAS").mkdir()
+    for i in range(6):
+        (casa.carpeta / "VARIAS" / f"p{i}_cap05.py").write_text(f"{SOLUCION}# {i}\n")
+    orden = ("lote", "VARIAS", "--salida", "D/N", "--ejercicio", "5.1", "--trabajos", 1)
+    with disco_de(casa.carpeta / "D", 256 << 10):
+        estorbo = casa.carpeta / "D" / "estorbo"
+        estorbo.write_bytes(bytes((256 << 10) - (16 << 10)))
+        lleno = casa(*orden)
+        assert lleno.returncode == 2 and "no queda sitio en el disco" in lleno.stderr
+        assert 0 < len(_notas(casa.carpeta / "D" / "N")) < 6
+        estorbo.unlink()
+        assert "6 con todos los puntos" in bien(casa(*orden))
 
 
 def test_la_clase_llega_a_quien_estudia(casa):

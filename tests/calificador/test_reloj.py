@@ -82,13 +82,13 @@ def test_dormir_no_sale_gratis(propio, curso):
 def abiertas(propio, monkeypatch):
     """Cuántos procesos se abren."""
     veces = []
-    original = propio._zigoto.abre
+    original = propio._cigoto.abre
 
     def abre(limites):
         veces.append(1)
         return original(limites)
 
-    monkeypatch.setattr(propio._zigoto, "abre", abre)
+    monkeypatch.setattr(propio._cigoto, "abre", abre)
     return veces
 
 

@@ -38,6 +38,12 @@ PASABAN = {
     "parcial": "import functools\nmira = functools.partial(F.scaled_dot_product_attention)\n",
     "vmap": "mira = torch.vmap(lambda *a, **k: F.scaled_dot_product_attention(*a, **k))\n",
     "de más abajo": "mira = torch._C._nn.scaled_dot_product_attention\n",
+    "la operación": "mira = torch.ops.aten.scaled_dot_product_attention\n",
+    "la variante de la operación": "from torch import ops\ndef mira(q, k, v, scale):\n"
+    "    una = ops.aten.scaled_dot_product_attention.default\n"
+    "    return una(q[None, None], k[None, None], v[None, None], scale=scale)[0, 0]\n",
+    "lo que la calcula": "def mira(q, k, v, scale):\n"
+    "    return torch._scaled_dot_product_attention_math(q, k, v, scale=scale)[0]\n",
     "una lista": "mira = [F.scaled_dot_product_attention][0]\n",
     "eval": "mira = eval('F.scaled_' + 'dot_product_attention')\n",
     "vars": "mira = vars(F)['scaled_dot_product_attention']\n",
@@ -100,17 +106,41 @@ OTROS = {
 def test_cada_clase_de_veto_se_mantiene(real, en_la_jaula, id_):
     """También dentro de la jaula."""
     ejercicio = real.ejercicios[id_]
-    firma = next(
-        n
-        for n in ast.parse(real.solucion(ejercicio.capitulo)).body
-        if getattr(n, "name", "") == ejercicio.nombre
-    )
-    fuente = "from __future__ import annotations\n" + CABECERA
-    fuente += f"def {ejercicio.nombre}({ast.unparse(firma.args)}):\n{OTROS[id_]}"
+    fuente = CABECERA + f"def {ejercicio.nombre}({_argumentos(real, ejercicio)}):\n{OTROS[id_]}"
     de_verdad = en_la_jaula.califica(ejercicio, fuente)
     for resultado in (de_verdad, verifica(ejercicio, fuente, "vetos", del_curso=real)):
         assert resultado.puntos == 0
         assert resultado.mensaje.startswith("el enunciado no lo permite (línea "), resultado
+
+
+POR_DEBAJO = [
+    ("2.5", "torch.ops.aten.embedding_dense_backward(grad_output, ids, vocab, -1, False)"),
+    ("4.10", "torch._softmax_backward_data(tangent, scores.softmax(-1), -1, scores.dtype)"),
+    ("4.10", "torch._VF._make_dual(scores, tangent, level=0)"),
+    ("7.7", "torch.ops.aten.cross_entropy_loss(scores.mT, target, None, 1, pad_id, 0.0)"),
+    ("10.6", "torch.ops.aten.rms_norm(x, [k], weight, eps)"),
+    ("10.7", "(torch.ops.aten.native_layer_norm(x, x.shape[-1:], None, None, 0.0)[0],) * 3"),
+    ("12.5", "torch.ops.aten.cross_entropy_loss(logits.mT, labels)"),
+    ("12.6", "torch._fused_adamw_([weight], [weight], [], [], [], [], lr=0.0)"),
+]
+
+
+@pytest.mark.parametrize(("id_", "cuenta"), POR_DEBAJO)
+def test_tampoco_por_la_operacion_que_hay_debajo(real, id_, cuenta):
+    ejercicio = real.ejercicios[id_]
+    fuente = CABECERA + f"def {ejercicio.nombre}({_argumentos(real, ejercicio)}):\n"
+    resultado = verifica(ejercicio, f"{fuente}    return {cuenta}\n", "vetos", del_curso=real)
+    assert resultado.puntos == 0
+    assert resultado.mensaje.startswith("el enunciado no lo permite (línea "), resultado
+
+
+def _argumentos(real, ejercicio):
+    """Los de la función pedida, sin sus anotaciones."""
+    nodos = ast.parse(real.solucion(ejercicio.capitulo)).body
+    firma = next(n for n in nodos if getattr(n, "name", "") == ejercicio.nombre).args
+    for argumento in (*firma.args, *firma.kwonlyargs):
+        argumento.annotation = None
+    return ast.unparse(firma)
 
 
 HONRADAS = {
@@ -146,12 +176,12 @@ def test_lo_que_no_se_permite_aqui_se_puede_usar_en_otro_sitio(real, como):
 def test_los_vetos_nombran_algo_y_lo_dejan_como_estaba():
     rutas = {r for v in TODOS.values() for r in v.nombres if r not in ("torch.Tensor", "atento")}
     duenos = {ruta: vedado._dueno(ruta) for ruta in rutas}
-    antes = {ruta: vars(d)[n] for ruta, (d, n) in duenos.items()}
+    antes = {ruta: getattr(d, n) for ruta, (d, n) in duenos.items()}
     iniciales = {ruta: vars(v).get("__init__") for ruta, v in antes.items() if isinstance(v, type)}
     modulos, buscadores = dict(sys.modules), list(sys.meta_path)
     with Vetos([v.nombres for v in TODOS.values()]):
-        assert all(vars(d)[n] is not antes[r] or r in iniciales for r, (d, n) in duenos.items())
-    assert {ruta: vars(d)[n] for ruta, (d, n) in duenos.items()} == antes
+        assert all(getattr(d, n) is not antes[r] or r in iniciales for r, (d, n) in duenos.items())
+    assert {ruta: getattr(d, n) for ruta, (d, n) in duenos.items()} == antes
     assert {ruta: vars(antes[ruta]).get("__init__") for ruta in iniciales} == iniciales
     assert sys.modules == modulos and sys.meta_path == buscadores
 

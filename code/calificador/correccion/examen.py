@@ -60,7 +60,7 @@ class SesionLocal:
     dicho, gastado = "", 0.0
 
     def __init__(self) -> None:
-        self.sesion = alumno.Sesion(f"_local_{next(_numeros)}")
+        self.alumno = alumno.Alumno(f"_local_{next(_numeros)}")
 
     def pide(
         self, mensaje: Mapping[str, Any], tensores: Mapping[str, Any], segundos: float = 0
@@ -72,11 +72,11 @@ class SesionLocal:
             warnings.simplefilter(
                 "ignore"
             )  # los avisos de una referencia o un mutante no son para quien estudia
-            return self.sesion.atiende(mensaje, {k: v.clone() for k, v in tensores.items()})
+            return self.alumno.atiende(mensaje, {k: v.clone() for k, v in tensores.items()})
 
     def acaba(self) -> None:
         """Olvida el módulo."""
-        sys.modules.pop(self.sesion.modulo.__name__, None)
+        sys.modules.pop(self.alumno.modulo.__name__, None)
 
 
 def peticion_de_analisis(ejercicio: Ejercicio, fuente: Fuente, con_texto: bool) -> dict[str, Any]:
@@ -289,7 +289,7 @@ def _pesos(
     import torch
 
     alumno.siembra()
-    modulo = sesion.sesion.modulo.__dict__[ejercicio.nombre](**caso.init)
+    modulo = sesion.alumno.modulo.__dict__[ejercicio.nombre](**caso.init)
     nombres = [n for n, _ in modulo.named_parameters()]
     with torch.no_grad():
         for parametro in modulo.parameters():

@@ -462,7 +462,7 @@ class Corrector:
         limites: Limites | None = None,
         con_texto: bool = False,
         completo: bool = False,
-        zigoto: canal.Zigoto | canal.ArranqueFrio | None = None,
+        cigoto: canal.Cigoto | canal.ArranqueFrio | None = None,
     ) -> None:
         self.curso = del_curso or curso()
         self.nivel, self.semilla, self.variantes = nivel, semilla, variantes or {}
@@ -472,7 +472,7 @@ class Corrector:
         self._abierta: tuple[Fuente, frozenset[str], canal.Sesion] | None = None
         self._colgada: tuple[Fuente, Interrogatorio] | None = None
         canal.barre()
-        self._zigoto = zigoto or canal.arranca(nivel, completo=completo)
+        self._cigoto = cigoto or canal.arranca(nivel, completo=completo)
 
     def __enter__(self) -> Corrector:
         return self
@@ -483,7 +483,7 @@ class Corrector:
     @property
     def pid(self) -> int:
         """Proceso del cigoto."""
-        return self._zigoto.pid
+        return self._cigoto.pid
 
     def examen(self, ejercicio: Ejercicio) -> Examen:
         """El examen del ejercicio; se prepara una vez."""
@@ -549,19 +549,19 @@ class Corrector:
         def abre() -> canal.Sesion:
             if propio or self._abierta is None:
                 self.suelta()
-                return self._zigoto.abre(self.limites)
+                return self._cigoto.abre(self.limites)
             sesion, self._abierta = self._abierta[2], None
             sesion.dicho = ""
             return sesion
 
         def deja(sesion: canal.Sesion) -> None:
             if propio:
-                self._zigoto.acaba(sesion)
+                self._cigoto.acaba(sesion)
             else:
                 self._abierta = (fuente, vedados(examen.ejercicio), sesion)
 
         hecho = interroga(
-            examen, fuente, abre, self._zigoto.acaba, self.limites, self.con_texto, deja
+            examen, fuente, abre, self._cigoto.acaba, self.limites, self.con_texto, deja
         )
         if hecho.fallo == "agotado":
             self._colgada = (fuente, hecho)
@@ -571,7 +571,7 @@ class Corrector:
         """Cierra el proceso de la entrega que se estaba corrigiendo, si queda alguno."""
         if self._abierta is not None:
             sesion, self._abierta = self._abierta[2], None
-            self._zigoto.acaba(sesion)
+            self._cigoto.acaba(sesion)
 
     def _menudos(self, ejercicio: Ejercicio) -> list[Examen]:
         if ejercicio.id not in self._pequenos:
@@ -586,4 +586,4 @@ class Corrector:
         except canal.FalloDeEntorno:
             pass  # ya no había cigoto
         finally:
-            self._zigoto.cierra()
+            self._cigoto.cierra()

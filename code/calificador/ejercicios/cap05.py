@@ -12,6 +12,7 @@ from calificador.generadores import (
     normal,
     ortonormal,
     permutacion,
+    real,
     tensor,
 )
 from calificador.registro import Caso, Ejercicio, cambia, cuerpo
@@ -933,9 +934,11 @@ def _casos_anchura(rng: Any) -> list[Caso]:
         return Caso("rango exacto", (10.0 ** entero(rng, 1, 2) * scores, 1e-6))
 
     def aproximada(tolerancia: float) -> Caso:
-        n, m = distintos(rng, 10, 16, 2)
-        tamanos = (3 + entero(rng, 0, 3)) * torch.linspace(1.0, 0.06, 10, dtype=torch.float64)
-        izquierda, derecha = ortonormal(rng, n, 10), ortonormal(rng, m, 10)
+        n, m = distintos(rng, 13, 19, 2)
+        cuantos, menor = entero(rng, 9, 13), real(rng, 0.03, 0.08)
+        tamanos = torch.linspace(1.0, menor, cuantos, dtype=torch.float64)
+        tamanos *= 3 + entero(rng, 0, 3)
+        izquierda, derecha = ortonormal(rng, n, cuantos), ortonormal(rng, m, cuantos)
         return Caso(
             "aproximada", (izquierda * tamanos @ derecha.T, tolerancia + entero(rng, 0, 4) / 500)
         )

@@ -485,13 +485,12 @@ def _casos_necesarias(rng: Any) -> list[Caso]:
         return Caso(propiedad, ([permutacion(rng, m)[: cuantas[i]] for i in orden],))
 
     pocas, muchas = "pocas consultas", "muchas consultas"
-    nadie = Caso(pocas, ([[], []],))
+    nadie, topes = Caso(pocas, ([[], []],)), distintos(rng, 4, 9, 2)
     return [
         caso(pocas, 3, 2),
         caso(pocas, 5, entero(rng, 3, 5)),
         nadie,
-        caso(muchas, 3000, 7),
-        caso(muchas, 2000, 6),
+        *(caso(muchas, 1000 * miles, tope) for miles, tope in zip((3, 2), topes, strict=True)),
     ]
 
 

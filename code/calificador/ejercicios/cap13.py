@@ -1367,7 +1367,11 @@ _ALFAS = Ejercicio(
     casos=_casos_alfas,
     ejemplo=lambda: Caso("ejemplo", ([-1.0, -1.5, -4.0], [2, 4, 6])),
     propiedades={
-        "dos": (3, "Con α = 0 gana la de mayor log-probabilidad; el α del cambio es exacto."),
+        "dos": (
+            3,
+            "Con α = 0 gana la de mayor log-probabilidad, y el α del cambio es el corte exacto de"
+            " dos rectas: una rejilla no lo da.",
+        ),
         "varias": (3, "Desde la que gana, busca quién la alcanza antes, y en qué α exacto."),
         "más allá de 1": (3, "α puede pasar de 1: se pide toda la recta."),
     },

@@ -114,10 +114,10 @@ def _arbol(texto: str, donde: str) -> ast.Module:
     return ast.parse(texto, donde)
 
 
-# --- La sesión: una entrega y sus peticiones ------------------------------------------------------
+# --- El alumno: una entrega y sus peticiones ------------------------------------------------------
 
 
-class Sesion:
+class Alumno:
     """Atiende las peticiones de un ejercicio sobre una entrega: ``analiza``, ``carga`` y
     ``llama``."""
 
@@ -362,7 +362,7 @@ def bucle(lee: Callable[[int], bytes], escribe: Callable[[bytes], None]) -> None
     """Atiende marcos hasta que se cierre la tubería. Lo que imprime el código viaja con su
     respuesta, si se pidió.
     """
-    sesion, dicho = Sesion(), Dicho()
+    alumno, dicho = Alumno(), Dicho()
     while True:
         try:
             mensaje, tensores = marcos.desempaqueta_peticion(lee)
@@ -370,8 +370,8 @@ def bucle(lee: Callable[[int], bytes], escribe: Callable[[bytes], None]) -> None
             return
         if mensaje.get("con_texto"):
             sys.stdout = sys.stderr = dicho
-        respuesta, salida = sesion.atiende(mensaje, tensores)
-        if sesion.con_texto:
+        respuesta, salida = alumno.atiende(mensaje, tensores)
+        if alumno.con_texto:
             respuesta["dicho"] = dicho.toma()
         escribe(_marco(respuesta, salida))
 

@@ -276,7 +276,7 @@ def _lanza(nivel: str, control: socket.socket, completo: bool) -> subprocess.Pop
     """Un intérprete nuevo: importa torch otra vez y no hereda nada. Es lo que se usa con entregas
     ajenas.
     """
-    orden = [sys.executable, "-P", "-m", "calificador.jaula.zigoto", nivel, str(control.fileno())]
+    orden = [sys.executable, "-P", "-m", "calificador.jaula.cigoto", nivel, str(control.fileno())]
     return subprocess.Popen(
         orden + (["completo"] if completo else []),
         pass_fds=[control.fileno()], env=entorno_limpio() | PAGINAS, cwd=tempfile.gettempdir(),
@@ -288,12 +288,12 @@ class _Bifurcado:
     """Un cigoto bifurcado de este proceso, con lo poco de ``Popen`` que hace falta."""
 
     def __init__(self, nivel: str, control: socket.socket, completo: bool) -> None:
-        from calificador.jaula import zigoto
+        from calificador.jaula import cigoto
 
         entorno = entorno_limpio()
         self.pid = os.fork()
         if self.pid == 0:
-            zigoto.nace(control, nivel, entorno, completo=completo)
+            cigoto.nace(control, nivel, entorno, completo=completo)
 
     def wait(self, timeout: float | None = None) -> None:
         """Espera a que acabe, como mucho ``timeout`` segundos."""
@@ -308,7 +308,7 @@ class _Bifurcado:
         os.kill(self.pid, signal.SIGKILL)
 
 
-def arranca_pronto(nivel: str, *, completo: bool = False) -> Zigoto | ArranqueFrio:
+def arranca_pronto(nivel: str, *, completo: bool = False) -> Cigoto | ArranqueFrio:
     """El cigoto para corregirse uno mismo: importa aquí torch, una sola vez, y se bifurca.
 
     Hay que llamarla lo primero, antes de leer el registro: lo que haya en la memoria lo hereda la
@@ -319,14 +319,14 @@ def arranca_pronto(nivel: str, *, completo: bool = False) -> Zigoto | ArranqueFr
 
     if not EN_LINUX or carga.curso_en.cache_info().currsize:
         return arranca(nivel, completo=completo)
-    from calificador.jaula import zigoto
+    from calificador.jaula import cigoto
 
     for nombre in HILOS:
         os.environ.setdefault(nombre, "1")
-    zigoto.importa(zigoto.NECESARIOS)
+    cigoto.importa(cigoto.NECESARIOS)
     un_hilo = len(os.listdir("/proc/self/task")) == 1
     return (
-        Zigoto(nivel, completo=completo, bifurca=True)
+        Cigoto(nivel, completo=completo, bifurca=True)
         if un_hilo
         else arranca(nivel, completo=completo)
     )
@@ -341,7 +341,7 @@ def recoge(matado: subprocess.Popen) -> None:
         matado.wait(timeout=5)
 
 
-class Zigoto:
+class Cigoto:
     """Arranca un cigoto y abre en él una entrega cada vez. Se usa con ``with`` o se cierra con
     ``cierra``.
     """
@@ -357,14 +357,14 @@ class Zigoto:
 
     def abre(self, limites: Limites) -> Canal:
         """Un hijo enjaulado con su carpeta recién creada."""
-        from calificador.jaula import zigoto
+        from calificador.jaula import cigoto
 
         self._espera_listo()
         carpeta = carpeta_nueva()
         hijo_lee, padre_escribe = os.pipe()
         padre_lee, hijo_escribe = os.pipe()
         usados = [
-            m for m in zigoto.TARDIOS if m in sys.modules
+            m for m in cigoto.TARDIOS if m in sys.modules
         ]  # los que importó aquí la referencia
         orden = {
             "orden": "abre",
@@ -467,7 +467,7 @@ class CanalFrio:
             n: carpeta for n in ("HOME", "TMPDIR", "TEMP", "TMP", "MPLCONFIGDIR")
         }
         self.proceso = subprocess.Popen(
-            [sys.executable, "-P", "-m", "calificador.jaula.zigoto", "frio"],
+            [sys.executable, "-P", "-m", "calificador.jaula.cigoto", "frio"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             env=entorno, cwd=carpeta, start_new_session=True,
         )  # fmt: skip
@@ -522,17 +522,17 @@ def prueba_nivel(nivel: str) -> str | None:
     """``None`` si el nivel funciona en esta máquina; si no, por qué."""
     if not hasattr(os, "fork"):
         return None if nivel == "basica" else "este sistema no tiene fork: solo hay nivel básico"
-    zigoto = Zigoto(nivel)
+    cigoto = Cigoto(nivel)
     try:
-        canal = zigoto.abre(Limites())
+        canal = cigoto.abre(Limites())
         try:
             canal.pide({"orden": "analiza", "celdas": [], "nombre": "x", "prohibido": []}, {}, 20)
         finally:
-            zigoto.acaba(canal)
+            cigoto.acaba(canal)
     except (FalloDeEntorno, Roto, Agotado) as error:
         return str(error) or type(error).__name__
     finally:
-        zigoto.cierra()
+        cigoto.cierra()
     return None
 
 
@@ -547,7 +547,7 @@ def mejor_nivel() -> str:
     return "media" if landlock.version() >= 1 and seccomp.biblioteca() is not None else "basica"
 
 
-def arranca(nivel: str, *, completo: bool = False) -> Zigoto | ArranqueFrio:
+def arranca(nivel: str, *, completo: bool = False) -> Cigoto | ArranqueFrio:
     """El cigoto del nivel pedido, o el arranque en frío si el sistema no tiene ``fork``."""
     if not hasattr(os, "fork"):
         if nivel != "basica":
@@ -555,4 +555,4 @@ def arranca(nivel: str, *, completo: bool = False) -> Zigoto | ArranqueFrio:
                 f"la jaula {nivel} solo existe en Linux: no des --nivel para corregirte en casa"
             )
         return ArranqueFrio()
-    return Zigoto(nivel, completo=completo)
+    return Cigoto(nivel, completo=completo)

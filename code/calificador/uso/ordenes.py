@@ -157,7 +157,7 @@ def calificar(
     jaula_ = _nivel(nivel)
     del_cuaderno = _del_cuaderno(carpeta) if celdas else None
     # El cigoto, antes de leer el registro. Si no hay nada que corregir, no hace falta.
-    zigoto = canal.arranca_pronto(jaula_, completo=vigila) if carpeta.exists() else None
+    cigoto = canal.arranca_pronto(jaula_, completo=vigila) if carpeta.exists() else None
     ejercicios = _elige(que)
     if not carpeta.exists():
         primero = ejercicios[0].capitulo if ejercicios else 1
@@ -169,7 +169,7 @@ def calificar(
         variantes=elegida.variantes,
         con_texto=True,
         completo=vigila,
-        zigoto=zigoto,
+        cigoto=cigoto,
     ) as corrector:
         if vigila:
             _vigila(lambda: _una_vuelta(corrector, ejercicios, carpeta, bool(que), json), carpeta)

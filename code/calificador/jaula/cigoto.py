@@ -139,7 +139,7 @@ def mata(pid: int) -> dict[str, Any]:
     }
 
 
-class Cigoto:
+class Servicio:
     """El bucle que atiende al padre."""
 
     def __init__(self, control: socket.socket, nivel: str) -> None:
@@ -198,13 +198,13 @@ def _sirve(control: socket.socket, nivel: str, *, completo: bool) -> None:
     encierro.adopta_huerfanos()
     importa(NECESARIOS + (PEREZOSOS if completo else ()))
     try:
-        cigoto = Cigoto(control, nivel)
+        servicio = Servicio(control, nivel)
     except (OSError, ValueError) as error:
         control.sendall(json.dumps({"fallo": str(error)}).encode() + b"\n")
         return
     encierro.no_muere_con_el_padre()
     with contextlib.suppress(ConnectionError, BrokenPipeError):
-        cigoto.vive()
+        servicio.vive()
 
 
 def nace(
@@ -237,7 +237,7 @@ def nace(
 
 
 def main() -> None:
-    """``python -m calificador.jaula.zigoto NIVEL DESCRIPTOR [completo]``, o ``frio`` para una sola
+    """``python -m calificador.jaula.cigoto NIVEL DESCRIPTOR [completo]``, o ``frio`` para una sola
     entrega por stdin.
 
     ``completo`` importa también lo que los ejercicios suelen importar tarde: compensa si se van a
