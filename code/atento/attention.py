@@ -24,7 +24,7 @@ from jaxtyping import Bool, Float, Real
 from torch import Tensor, nn
 
 from atento import masks
-from atento.cache import KVCache, Memory
+from atento.cache import KVCache, Memory, newest, places
 from atento.checks import attention as checks
 from atento.shapes import is_readable, typed
 
@@ -272,8 +272,8 @@ class MultiHeadAttention(nn.Module):
         if not remembered:
             key = self._project(query if key is None else key, value)
         query = self._split(self.project_query(query))  # proyectar y repartir en cabezas
-        places = (positions, key_positions)
-        query, key, value, bias = self._locate(query, key, remembered, cache, places)
+        given = (positions, key_positions)
+        query, key, value, bias = self._locate(query, key, remembered, cache, given)
         if not need_weights and self._can_fuse():
             output, weights = self._fuse(query, key, value, mask, bias), None
         else:
@@ -306,7 +306,7 @@ class MultiHeadAttention(nn.Module):
         """
         key, value = self._project(key, value)
         if self.rotary is not None:
-            key = self._turn(key, self._places(key, key, 0, None, key_positions)[1])
+            key = self._turn(key, places(key, key_positions))
         return Memory(key, value)
 
     def _project(self, key: Tensor, value: Tensor | None) -> Memory:
@@ -321,35 +321,26 @@ class MultiHeadAttention(nn.Module):
 
         Una memoria recordada ya está girada.
         """
-        start = 0 if cache is None else len(cache)  # la posición de la primera consulta
-        places = self._places(query, memory.key, start, *given)
-        turned, (key, value) = query, memory
+        turned, (key, value), where = query, memory, None
+        if self.rotary is not None or self.score_bias is not None:
+            where = newest(places(query, given[0], cache), query), places(key, given[1], cache)
         if self.rotary is not None:
-            turned = self._turn(query, places[0])
-            key = key if remembered else self._turn(key, places[1])
+            turned = self._turn(query, where[0])
+            key = key if remembered else self._turn(key, where[1])
         if cache is not None:
             key, value = cache.joined(key, value)
-        return turned, key, value, self._bias(query, key, places)
-
-    def _places(self, query, key, start, positions, key_positions) -> tuple | None:
-        """Las posiciones de las consultas y las de las claves, guardadas y nuevas, si se usan."""
-        if self.rotary is None and self.score_bias is None:
-            return None
-        queries, keys = start + query.shape[-2], start + key.shape[-2]
-        consecutive = torch.arange(max(queries, keys), device=query.device)
-        positions = consecutive[start:queries] if positions is None else positions
-        return positions, consecutive[:keys] if key_positions is None else key_positions
+        return turned, key, value, self._bias(query, key, where)
 
     def _turn(self, x: Tensor, positions: Tensor) -> Tensor:
-        turned = self.rotary(x, positions[..., positions.shape[-1] - x.shape[-2] :])  # las nuevas
+        turned = self.rotary(x, newest(positions, x))
         checks.require_turned(turned, x, name="rotary")
         return turned
 
-    def _bias(self, query, key, places) -> Float[Tensor, "*head query key"] | None:
+    def _bias(self, query, key, where) -> Float[Tensor, "*head query key"] | None:
         if self.score_bias is None:
             return None
         needs_query = getattr(self.score_bias, "needs_query", False)
-        bias = self.score_bias(*places, query) if needs_query else self.score_bias(*places)
+        bias = self.score_bias(*where, query) if needs_query else self.score_bias(*where)
         checks.require_bias(bias, self._goal(query, key), query, name="score_bias")
         return bias.to(query.dtype)
 

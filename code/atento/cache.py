@@ -1,9 +1,14 @@
-"""Piso 2: la caché de claves y valores, para no repetirlos al generar."""
+"""Piso 2: lo que una atención recibe además de vectores: qué hay guardado, a quién mirar y dónde.
 
+Las claves y los valores ya proyectados se guardan para no repetirlos al generar (:class:`KVCache`)
+o al leer muchas veces la misma memoria (:class:`Memory`).
+"""
+
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int, Real
 from torch import Tensor
 
 from atento.shapes import is_plain, require_axis, require_floating, require_same_kind
@@ -105,6 +110,47 @@ class KVCache:
         """Vacía la caché, para empezar otra secuencia."""
         self.key = self.value = self._room = None
         self._chosen = False
+
+
+# --- Dónde está cada fila -------------------------------------------------------------------------
+
+
+class Where(NamedTuple):
+    """A quién puede atender cada fila, en qué lugar está y qué filas van guardadas delante.
+
+    Es lo que llevan consigo, de bloque en bloque, los vectores de una pila. ``mask`` es booleana y
+    se difunde hasta (…, head, query, key). ``positions``, (key,) o (…, key), cuenta las filas
+    guardadas y las nuevas; sin ella, son 0, 1, 2… En una pila, ``cache`` es una lista, con una
+    caché por bloque. Donde se espera un ``Where`` vale una máscara suelta.
+    """
+
+    mask: Bool[Tensor, "..."] | None = None
+    positions: Real[Tensor, "..."] | None = None
+    cache: KVCache | Sequence[KVCache] | None = None
+
+    @classmethod
+    def of(cls, value: "Where | Tensor | None") -> "Where":
+        """El mismo ``Where``, o el que lleva solo esa máscara."""
+        return value if isinstance(value, Where) else cls(value)
+
+
+def places(
+    x: Float[Tensor, "*batch n d"], positions: Tensor | None = None, cache: KVCache | None = None
+) -> Real[Tensor, "*batch key"]:
+    """Dónde están las filas guardadas y las de ``x``: lo que diga ``positions``, o 0, 1, 2…"""
+    if positions is not None:
+        return positions
+    return torch.arange((0 if cache is None else len(cache)) + x.shape[-2], device=x.device)
+
+
+def newest(
+    positions: Real[Tensor, "*batch key"], x: Float[Tensor, "*batch n d"]
+) -> Real[Tensor, "*batch n"]:
+    """De las posiciones, las de ``x``, que son las últimas."""
+    return positions[..., positions.shape[-1] - x.shape[-2] :]
+
+
+# --- Las tablas de la caché -----------------------------------------------------------------------
 
 
 class _Room:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from atento import rng, trained
+from atento.cache import Where
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, seq2seq_loss
 from atento.tasks import addition, copy, expressions
 from atento.training import Callback, State, fit, parameter_groups, warmup_cosine
@@ -413,8 +414,7 @@ def _encoded_without(model: Seq2Seq, lot: Any, hidden: Tensor) -> Any:
     encoded = model.encode(lot.source)
     states = model.encoder(
         model.embed_source(lot.source, encoded.positions),
-        encoded.mask & ~hidden,
-        positions=encoded.positions,
+        Where(encoded.mask & ~hidden, encoded.positions),
     )
     return encoded._replace(states=states)
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from atento.attention import MultiHeadAttention
 from atento.blocks import Decoder, DecoderBlock, Encoder, EncoderBlock
-from atento.cache import KVCache, Memory
+from atento.cache import KVCache, Memory, Where
 from atento.checks import seq2seq as checks
 from atento.checks.decoding import require_writing
 from atento.decoding import greedy, kept, recomputing
@@ -205,7 +205,7 @@ class Seq2Seq(nn.Module):
         """
         mask, positions = padding_mask(source, self.config.pad_id), self.places(source)
         x = self.embed_source(source, positions)  # (batch, source, d_model)
-        return Encoded(self.encoder(x, mask, positions=positions), mask, positions)
+        return Encoded(self.encoder(x, Where(mask, positions)), mask, positions)
 
     @typed(validate=checks.decode)
     def decode(
@@ -289,13 +289,12 @@ class Seq2Seq(nn.Module):
         """Las puntuaciones de las columnas que ``state`` no ha visto, y el estado con ellas."""
         seen, n = len(state), ids.shape[1]
         caches = tuple(cache.copy() for cache in state.caches)
-        positions = self.places(ids)
-        _, memory_mask, memory_positions = state.encoded
         mask = new_rows(n, seen, device=ids.device)  # (new, n)
-        where = {"positions": positions, "memory_positions": memory_positions}
+        own = Where(mask, self.places(ids), caches)
+        crossed = Where(state.encoded.mask, state.encoded.positions)
         with trusted(seen > 0):
-            x = self.embed_target(ids[:, seen:], positions[..., seen:])  # (batch, new, d_model)
-            x = self.decoder(x, state.memories, mask, memory_mask, caches=caches, **where)
+            x = self.embed_target(ids[:, seen:], own.positions[..., seen:])  # (batch, new, d_model)
+            x = self.decoder(x, state.memories, own, crossed)
         return self.project(x), DecoderState(state.memories, state.encoded, caches)
 
     # Construir las piezas
