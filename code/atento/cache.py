@@ -129,13 +129,15 @@ class Where(NamedTuple):
     cache: KVCache | Sequence[KVCache] | None = None
 
     @classmethod
-    def of(cls, value: "Where | Tensor | None") -> "Where":
+    def of(cls, value: 'Where | Bool[Tensor, "..."] | None') -> "Where":
         """El mismo ``Where``, o el que lleva solo esa máscara."""
         return value if isinstance(value, Where) else cls(value)
 
 
 def places(
-    x: Float[Tensor, "*batch n d"], positions: Tensor | None = None, cache: KVCache | None = None
+    x: Float[Tensor, "*batch n d"],
+    positions: Real[Tensor, "*batch key"] | None = None,
+    cache: KVCache | None = None,
 ) -> Real[Tensor, "*batch key"]:
     """Dónde están las filas guardadas y las de ``x``: lo que diga ``positions``, o 0, 1, 2…"""
     if positions is not None:

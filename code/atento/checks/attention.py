@@ -5,9 +5,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from atento.amounts import require_divisible, require_positive, require_probability, require_size
 from atento.checks.positions import require_places
 from atento.checks.similarity import require_pair
-from atento.numbers import require_divisible, require_positive, require_probability, require_size
 from atento.shapes import (
     is_enabled,
     require_axis,

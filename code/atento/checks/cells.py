@@ -2,8 +2,8 @@
 
 from torch import Tensor, nn
 
+from atento.amounts import require_size
 from atento.checks.similarity import require_shape
-from atento.numbers import require_size
 from atento.shapes import require_boolean, require_same_kind
 
 

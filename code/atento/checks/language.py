@@ -4,10 +4,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from atento.amounts import require_divisible, require_probability, require_size
 from atento.checks.layers import require_ids, require_option
 from atento.checks.seq2seq import OPTIONS, PROBABILITIES, require_trailing
 from atento.checks.training import config_of
-from atento.numbers import require_divisible, require_probability, require_size
 
 SIZES = ("vocab", "d_model", "n_heads", "d_ff", "n_layers", "max_len")
 FLAGS = ("causal", "norm_first", "final_norm", "attention_bias", "tying")

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from atento.amounts import require_positive, require_probability, require_size
 from atento.checks.positions import require_places
-from atento.numbers import require_positive, require_probability, require_size
 from atento.shapes import (
     is_readable,
     require_axis,

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from atento.numbers import require_number, require_positive, require_size
+from atento.amounts import require_number, require_positive, require_size
 from atento.shapes import (
     is_readable,
     require_axis,

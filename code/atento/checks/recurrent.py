@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from atento.amounts import require_size
 from atento.checks.training import config_of
-from atento.numbers import require_size
 from atento.shapes import is_readable, require_integer
 
 

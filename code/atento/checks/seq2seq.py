@@ -4,9 +4,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from atento.amounts import require_divisible, require_probability, require_size
 from atento.checks.layers import require_ids, require_option
 from atento.checks.training import config_of
-from atento.numbers import require_divisible, require_probability, require_size
 from atento.shapes import is_readable
 
 SIZES = ("source_vocab", "target_vocab", "d_model", "n_heads", "d_ff", "max_len")

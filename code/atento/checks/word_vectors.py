@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from atento.amounts import require_number, require_positive, require_size
 from atento.checks.similarity import require_shape
-from atento.numbers import require_number, require_positive, require_size
 from atento.shapes import require_finite, require_floating, require_integer
 
 WEIGHTS = ("harmonic", "linear", "flat")

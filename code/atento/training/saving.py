@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from atento import rng
-from atento.numbers import require_size
+from atento.amounts import require_size
 from atento.training.batches import Batches
 from atento.training.history import Callback, History, State
 from atento.training.precision import Precision
