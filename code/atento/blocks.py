@@ -122,7 +122,7 @@ class DecoderBlock(nn.Module):
 def _own(x: Tensor, where: Where) -> dict[str, Any]:
     """Lo que recibe la autoatención de ``x``; sin posiciones, ella cuenta desde lo guardado."""
     mask, positions, cache = where
-    given = {"mask": mask, "cache": cache}
+    given: dict[str, Any] = {"mask": mask, "cache": cache}
     if positions is None:
         return given
     return {**given, "positions": newest(positions, x), "key_positions": positions}
@@ -130,7 +130,7 @@ def _own(x: Tensor, where: Where) -> dict[str, Any]:
 
 def _crossed(x: Tensor, own: Where, where: Where) -> dict[str, Any]:
     """Lo que recibe la atención cruzada, que no ve la caché: las filas nuevas siguen a ella."""
-    given = {"mask": where.mask}
+    given: dict[str, Any] = {"mask": where.mask}
     if own.positions is not None or own.cache is not None:
         given["positions"] = newest(places(x, own.positions, own.cache), x)
     if where.positions is not None:
@@ -160,7 +160,7 @@ class Stack(nn.Module):
         Errores: ``TypeError`` o ``ValueError`` si no hay una caché por bloque.
         """
         where = Where.of(where)
-        caches = checks.one_each(where.cache, self.blocks, name="cache")
+        caches = checks.one_each(where.cache, len(self.blocks), name="cache")
         return [where._replace(cache=cache) for cache in caches]
 
     def finish(self, x: Float[Tensor, "*batch n d_model"]) -> Float[Tensor, "*batch n d_model"]:
@@ -207,7 +207,8 @@ class Decoder(Stack):
         Errores: los de ``MultiHeadAttention.remember``.
         """
         where = {} if positions is None else {"key_positions": positions}
-        return tuple(block.cross_attention.remember(memory, **where) for block in self.blocks)
+        attentions: list[Any] = [block.cross_attention for block in self.blocks]
+        return tuple(attention.remember(memory, **where) for attention in attentions)
 
     def forward(
         self,
@@ -224,7 +225,7 @@ class Decoder(Stack):
         Errores: los de :meth:`DecoderBlock.forward`, y ``TypeError`` o ``ValueError`` si no hay una
         memoria o una caché por bloque.
         """
-        memories = checks.one_each(memories, self.blocks, name="memories")
+        memories = checks.one_each(memories, len(self.blocks), name="memories")
         for block, memory, place in zip(self.blocks, memories, self.each(own), strict=True):
             x = block(x, memory, place, crossed)  # (…, n, d_model)
         return self.finish(x)

@@ -4,7 +4,7 @@ Las claves y los valores ya proyectados se guardan para no repetirlos al generar
 o al leer muchas veces la misma memoria (:class:`Memory`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import NamedTuple
 
 import torch
@@ -53,13 +53,14 @@ class KVCache:
         Errores: ``ValueError`` si el lote, las cabezas o la anchura no son los de la caché;
         ``TypeError`` si no lo es el tipo de datos.
         """
-        if self.key is None:
+        if self.key is None or self.value is None:
             return key, value
         _require_like(key, self.key, "key")
         _require_like(value, self.value, "value")
         require_axis(value, -2, key.shape[-2], name="value (nuevo)", label="key", like="key")
-        if self._has_room(key, value):
-            return self._room.write(key, value)
+        room = self._find_room(Memory(self.key, self.value), Memory(key, value))
+        if room is not None:
+            return room.write(key, value)
         return torch.cat([self.key, key], dim=-2), torch.cat([self.value, value], dim=-2)
 
     def store(
@@ -79,18 +80,18 @@ class KVCache:
         self.store(key, value)
         return key, value
 
-    def _has_room(self, key: Tensor, value: Tensor) -> bool:
-        """Dice si hay tablas donde escribir detrás de lo guardado; si puede, las hace."""
-        if not _plain(key, value) or (key.dtype, value.dtype) != (self.key.dtype, self.value.dtype):
-            return False
-        room = self._room
-        if room is not None and room.follows(self.key, self.value, key.shape[-2]):
-            return True
-        if self._chosen or not _plain(self.key, self.value):
+    def _find_room(self, stored: Memory, new: Memory) -> "_Room | None":
+        """Las tablas donde escribir detrás de lo guardado, si hay; si puede, las hace."""
+        if not _plain(*new) or any(a.dtype != b.dtype for a, b in zip(new, stored, strict=True)):
+            return None
+        room, rows = self._room, new.key.shape[-2]
+        if room is not None and room.follows(*stored, rows):
+            return room
+        if self._chosen or not _plain(*stored):
             self._chosen = False
-            return False
-        self._room = _Room(self.key, self.value, 2 * (len(self) + key.shape[-2]))
-        return True
+            return None
+        self._room = _Room(*stored, 2 * (len(self) + rows))
+        return self._room
 
     def copy(self) -> "KVCache":
         """Devuelve otra caché con lo mismo; al crecer una, la otra no cambia. No copia números."""
@@ -102,7 +103,7 @@ class KVCache:
     def select(self, rows: Int[Tensor, " new_batch"]) -> "KVCache":
         """Devuelve otra caché con esas filas del lote, en ese orden, que pueden repetirse."""
         other = KVCache()
-        if self.key is not None:
+        if self.key is not None and self.value is not None:
             other.key, other.value, other._chosen = self.key[rows], self.value[rows], True
         return other
 
@@ -137,7 +138,7 @@ class Where(NamedTuple):
 def places(
     x: Float[Tensor, "*batch n d"],
     positions: Real[Tensor, "*batch key"] | None = None,
-    cache: KVCache | None = None,
+    cache: Sized | None = None,
 ) -> Real[Tensor, "*batch key"]:
     """Dónde están las filas guardadas y las de ``x``: lo que diga ``positions``, o 0, 1, 2…"""
     if positions is not None:

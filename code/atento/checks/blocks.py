@@ -10,7 +10,7 @@ from atento.shapes import require_axis, require_boolean, require_floating
 
 
 def encoder_block(
-    self: nn.Module,
+    self: Any,
     attention: nn.Module,
     feed_forward: nn.Module,
     *,
@@ -23,7 +23,7 @@ def encoder_block(
 
 
 def decoder_block(
-    self: nn.Module,
+    self: Any,
     attention: nn.Module,
     cross_attention: nn.Module,
     feed_forward: nn.Module,
@@ -59,14 +59,14 @@ def _require_parts(**parts: nn.Module) -> None:
             )
 
 
-def encode(self: nn.Module, x: Tensor, where: Any | None = None) -> None:
+def encode(self: Any, x: Tensor, where: Any | None = None) -> None:
     """Lanza si ``x`` no es ``(…, n, d_model)`` o ``where`` no casa con él."""
     _require_states(self, x)
     _require_own(x, where, name="where")
 
 
 def decode(
-    self: nn.Module, x: Tensor, memory: Any, own: Any | None = None, crossed: Any | None = None
+    self: Any, x: Tensor, memory: Any, own: Any | None = None, crossed: Any | None = None
 ) -> None:
     """Lanza si ``x`` no es ``(…, n, d_model)``, ``own`` no casa con él o falta la memoria."""
     _require_states(self, x)
@@ -105,7 +105,7 @@ def _require_where(where: Any, *, name: str) -> Any | None:
     return where.cache
 
 
-def _require_states(self: nn.Module, x: Tensor) -> None:
+def _require_states(self: Any, x: Tensor) -> None:
     require_floating(x, name="x")
     if x.ndim < 2:
         raise ValueError(f"x: se esperaba la forma (…, n, d_model); llegó {tuple(x.shape)}.")
@@ -113,9 +113,7 @@ def _require_states(self: nn.Module, x: Tensor) -> None:
     require_axis(x, -1, width, name="x", label="d_model", like="el constructor")
 
 
-def stack(
-    self: nn.Module, blocks: Sequence[nn.Module], final_norm: nn.Module | None = None
-) -> None:
+def stack(self: Any, blocks: Sequence[nn.Module], final_norm: nn.Module | None = None) -> None:
     """Lanza si ``blocks`` no es una lista de módulos con al menos uno."""
     if not isinstance(blocks, (list, tuple, nn.ModuleList)):
         raise TypeError(f"blocks: se esperaba una lista; llegó {type(blocks).__name__}.")
@@ -128,15 +126,13 @@ def stack(
             )
 
 
-def one_each(values: Sequence[Any] | None, blocks: Sequence[nn.Module], *, name: str) -> list:
+def one_each(values: Any, n_blocks: int, *, name: str) -> list:
     """Devuelve una lista con un valor por bloque (``None`` en todos si no hay valores), o lanza."""
     if values is not None and not isinstance(values, (list, tuple)):
         raise TypeError(
             f"{name}: se esperaba una lista, con uno por bloque; llegó {type(values).__name__}."
         )
-    values = [None] * len(blocks) if values is None else list(values)
-    if len(values) != len(blocks):
-        raise ValueError(
-            f"{name}: se esperaba uno por bloque, {len(blocks)}; llegaron {len(values)}."
-        )
+    values = [None] * n_blocks if values is None else list(values)
+    if len(values) != n_blocks:
+        raise ValueError(f"{name}: se esperaba uno por bloque, {n_blocks}; llegaron {len(values)}.")
     return values

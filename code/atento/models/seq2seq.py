@@ -116,7 +116,7 @@ def named_positions(config: Seq2SeqConfig) -> Positions:
     Errores: ``TypeError`` si ``config`` no es una configuración.
     """
     checks.require_config(config)
-    sizes = {"n_heads": config.n_heads, "max_len": config.max_len}
+    sizes: dict[str, Any] = {"n_heads": config.n_heads, "max_len": config.max_len}
     sizes["d_head"] = config.d_model // config.n_heads
     source, target = (
         added(config.positions, d_model=config.d_model, max_len=config.max_len) for _ in range(2)
@@ -183,14 +183,15 @@ class Seq2Seq(nn.Module):
         positions = named_positions(config) if positions is None else positions
         self.config, self.places = config, positions.places
         self.embed_source = self._embedding(config.source_vocab, positions.source)
-        self.embed_target = self._embedding(config.target_vocab, positions.target)
+        target_vocab = config.target_vocab or config.source_vocab
+        self.embed_target = self._embedding(target_vocab, positions.target)
         self.encoder = Encoder(
             [self._encoder_block(positions) for _ in range(config.n_encoder_layers)], self._norm()
         )
         self.decoder = Decoder(
             [self._decoder_block(positions) for _ in range(config.n_decoder_layers)], self._norm()
         )
-        self.project = nn.Linear(config.d_model, config.target_vocab, bias=False)
+        self.project = nn.Linear(config.d_model, target_vocab, bias=False)
         nn.init.xavier_uniform_(self.project.weight)
         self._tie()
 
@@ -279,7 +280,11 @@ class Seq2Seq(nn.Module):
         config = self.config
         start = source.new_full((source.shape[0], 1), config.bos_id)
         step = self.step if cache else recomputing(self.step)
-        rules = {"eos_id": config.eos_id, "pad_id": config.pad_id, "max_length": max_length}
+        rules: dict[str, Any] = {
+            "eos_id": config.eos_id,
+            "pad_id": config.pad_id,
+            "max_length": max_length,
+        }
         rules["state"] = lambda: self.start(self.encode(source))
         with evaluating(self), torch.inference_mode():
             written = strategy(step, start, **{**rules, **options})
@@ -289,11 +294,11 @@ class Seq2Seq(nn.Module):
         """Las puntuaciones de las columnas que ``state`` no ha visto, y el estado con ellas."""
         seen, n = len(state), ids.shape[1]
         caches = tuple(cache.copy() for cache in state.caches)
-        mask = new_rows(n, seen, device=ids.device)  # (new, n)
-        own = Where(mask, self.places(ids), caches)
+        mask, places = new_rows(n, seen, device=ids.device), self.places(ids)  # (new, n), (…, n)
+        own = Where(mask, places, caches)
         crossed = Where(state.encoded.mask, state.encoded.positions)
         with trusted(seen > 0):
-            x = self.embed_target(ids[:, seen:], own.positions[..., seen:])  # (batch, new, d_model)
+            x = self.embed_target(ids[:, seen:], places[..., seen:])  # (batch, new, d_model)
             x = self.decoder(x, state.memories, own, crossed)
         return self.project(x), DecoderState(state.memories, state.encoded, caches)
 
