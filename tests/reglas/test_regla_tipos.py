@@ -21,7 +21,9 @@ def mypy(memoria: Path, *pedido: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.lento
 @pytest.mark.timeout(2 * PLAZO)
 def test_los_tipos_casan(tmp_path: Path) -> None:
-    hecho = mypy(tmp_path)
+    memoria, pagina = tmp_path / "memoria", tmp_path / "pagina.py"
+    hecho = mypy(memoria)
     assert hecho.returncode == 0, f"\n{hecho.stdout}{hecho.stderr}"
-    malo = mypy(tmp_path, "-c", "from atento.cache import places\nplaces(3)")
+    pagina.write_text("from atento.cache import places\n\nplaces(3)\n")
+    malo = mypy(memoria, str(pagina))
     assert malo.returncode == 1 and "[arg-type]" in malo.stdout, malo.stdout + malo.stderr
