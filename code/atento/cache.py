@@ -11,7 +11,13 @@ import torch
 from jaxtyping import Bool, Float, Int, Real
 from torch import Tensor
 
-from atento.shapes import is_plain, require_axis, require_floating, require_same_kind
+from atento.shapes import (
+    is_plain,
+    require_axis,
+    require_floating,
+    require_same_kind,
+    require_tensor,
+)
 
 
 class Memory(NamedTuple):
@@ -140,7 +146,11 @@ def places(
     positions: Real[Tensor, "*batch key"] | None = None,
     cache: Sized | None = None,
 ) -> Real[Tensor, "*batch key"]:
-    """Dónde están las filas guardadas y las de ``x``: lo que diga ``positions``, o 0, 1, 2…"""
+    """Dónde están las filas guardadas y las de ``x``: lo que diga ``positions``, o 0, 1, 2…
+
+    Errores: ``TypeError`` si ``x`` no es un tensor.
+    """
+    require_tensor(x, name="x")
     if positions is not None:
         return positions
     return torch.arange((0 if cache is None else len(cache)) + x.shape[-2], device=x.device)
@@ -149,7 +159,12 @@ def places(
 def newest(
     positions: Real[Tensor, "*batch key"], x: Float[Tensor, "*batch n d"]
 ) -> Real[Tensor, "*batch n"]:
-    """De las posiciones, las de ``x``, que son las últimas."""
+    """De las posiciones, las de ``x``, que son las últimas.
+
+    Errores: ``TypeError`` si alguno no es un tensor.
+    """
+    require_tensor(positions, name="positions")
+    require_tensor(x, name="x")
     return positions[..., positions.shape[-1] - x.shape[-2] :]
 
 
