@@ -3,7 +3,7 @@
 Cada módulo importa solo de los pisos inferiores, y el orden es el del libro. Entre paréntesis, lo
 que todavía está por construir.
 
-1. ``numbers``, ``device``, ``rng``, ``shapes``, ``checks``: qué números y formas se aceptan, dónde
+1. ``amounts``, ``device``, ``rng``, ``shapes``, ``checks``: qué números y formas se aceptan, dónde
    se calcula y con qué semilla.
 2. ``masks``, ``similarity``, ``cache``: quién puede atender a quién, cuánto se parecen y qué se
    recuerda. ``positions``: en qué lugar está cada palabra. ``layers``: las piezas de un bloque que

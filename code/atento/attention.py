@@ -24,7 +24,7 @@ from jaxtyping import Bool, Float, Real
 from torch import Tensor, nn
 
 from atento import masks
-from atento.cache import KVCache, Memory
+from atento.cache import KVCache, Memory, newest, places
 from atento.checks import attention as checks
 from atento.shapes import is_readable, typed
 
@@ -268,25 +268,24 @@ class MultiHeadAttention(nn.Module):
         """
         if key is None and key_positions is None:
             key_positions = positions
-        remembered = isinstance(key, Memory)
-        if not remembered:
-            key = self._project(query if key is None else key, value)
+        given, memory = (positions, key_positions), key
+        if not isinstance(memory, Memory):
+            memory = self._project(query if memory is None else memory, value)
         query = self._split(self.project_query(query))  # proyectar y repartir en cabezas
-        places = (positions, key_positions)
-        query, key, value, bias = self._locate(query, key, remembered, cache, places)
+        query, keys, values, bias = self._locate(query, memory, memory is key, cache, given)
         if not need_weights and self._can_fuse():
-            output, weights = self._fuse(query, key, value, mask, bias), None
+            output, weights = self._fuse(query, keys, values, mask, bias), None
         else:
-            scores = self.scores(query, self._share(key))  # escalar y puntuar
-            scores = self._biased(scores, query, key, bias)
+            scores = self.scores(query, self._share(keys))  # escalar y puntuar
+            scores = self._biased(scores, query, keys, bias)
             if mask is not None:
                 scores = scores.masked_fill(~mask, float("-inf"))  # enmascarar
             weights = _zero_if_alone(scores.softmax(dim=-1), scores)  # normalizar
             kept = torch.dropout(weights, self.dropout, self.training)
-            output = kept @ self._share(value)  # promediar: (…, head, query, d_head)
+            output = kept @ self._share(values)  # promediar: (…, head, query, d_head)
         output = self.project_output(output.transpose(-3, -2).flatten(-2))  # unir
         if cache is not None:
-            cache.store(key, value)
+            cache.store(keys, values)
         return output, weights if need_weights else None
 
     @typed(validate=checks.remember)
@@ -305,9 +304,7 @@ class MultiHeadAttention(nn.Module):
         Errores: ``TypeError`` o ``ValueError`` si los tensores no casan con el módulo.
         """
         key, value = self._project(key, value)
-        if self.rotary is not None:
-            key = self._turn(key, self._places(key, key, 0, None, key_positions)[1])
-        return Memory(key, value)
+        return Memory(self._turn(key, places(key, key_positions)), value)
 
     def _project(self, key: Tensor, value: Tensor | None) -> Memory:
         value = key if value is None else value
@@ -321,35 +318,28 @@ class MultiHeadAttention(nn.Module):
 
         Una memoria recordada ya está girada.
         """
-        start = 0 if cache is None else len(cache)  # la posición de la primera consulta
-        places = self._places(query, memory.key, start, *given)
         turned, (key, value) = query, memory
-        if self.rotary is not None:
-            turned = self._turn(query, places[0])
-            key = key if remembered else self._turn(key, places[1])
+        where: tuple = ()
+        if self.rotary is not None or self.score_bias is not None:
+            where = newest(places(query, given[0], cache), query), places(key, given[1], cache)
+            turned = self._turn(query, where[0])
+            key = key if remembered else self._turn(key, where[1])
         if cache is not None:
             key, value = cache.joined(key, value)
-        return turned, key, value, self._bias(query, key, places)
-
-    def _places(self, query, key, start, positions, key_positions) -> tuple | None:
-        """Las posiciones de las consultas y las de las claves, guardadas y nuevas, si se usan."""
-        if self.rotary is None and self.score_bias is None:
-            return None
-        queries, keys = start + query.shape[-2], start + key.shape[-2]
-        consecutive = torch.arange(max(queries, keys), device=query.device)
-        positions = consecutive[start:queries] if positions is None else positions
-        return positions, consecutive[:keys] if key_positions is None else key_positions
+        return turned, key, value, self._bias(query, key, where)
 
     def _turn(self, x: Tensor, positions: Tensor) -> Tensor:
-        turned = self.rotary(x, positions[..., positions.shape[-1] - x.shape[-2] :])  # las nuevas
+        if self.rotary is None:
+            return x
+        turned = self.rotary(x, newest(positions, x))
         checks.require_turned(turned, x, name="rotary")
         return turned
 
-    def _bias(self, query, key, places) -> Float[Tensor, "*head query key"] | None:
+    def _bias(self, query, key, where) -> Float[Tensor, "*head query key"] | None:
         if self.score_bias is None:
             return None
         needs_query = getattr(self.score_bias, "needs_query", False)
-        bias = self.score_bias(*places, query) if needs_query else self.score_bias(*places)
+        bias = self.score_bias(*where, query) if needs_query else self.score_bias(*where)
         checks.require_bias(bias, self._goal(query, key), query, name="score_bias")
         return bias.to(query.dtype)
 

@@ -7,12 +7,12 @@ bloque de los modelos que son solo decodificador.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
-import torch
 from jaxtyping import Bool, Float, Real
 from torch import Tensor, nn
 
-from atento.cache import KVCache, Memory
+from atento.cache import Memory, Where, newest, places
 from atento.checks import blocks as checks
 from atento.layers import Residual
 from atento.shapes import typed
@@ -52,21 +52,19 @@ class EncoderBlock(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "*batch n d_model"],
-        mask: Bool[Tensor, "..."] | None = None,
-        *,
-        positions: Real[Tensor, "..."] | None = None,
-        cache: KVCache | None = None,
+        where: Where | Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*batch n d_model"]:
-        """Cada posición atiende a las que ``mask`` permite, y luego se transforma por su cuenta.
+        """Cada posición atiende a las que ``where`` permite, y luego se transforma por su cuenta.
 
-        ``mask`` se difunde hasta (…, head, query, key). Con ``cache``, ``x`` son las posiciones
-        nuevas. ``positions`` dice dónde está cada una, guardadas y nuevas, (n,) o (…, n); sin
-        ellas, son 0, 1, 2…
+        ``where`` es una máscara, que se difunde hasta (…, head, query, key), o un
+        :class:`~atento.cache.Where`, que además dice dónde está cada fila. Con caché, ``x`` son las
+        filas nuevas.
 
-        Errores: los de :meth:`~atento.attention.MultiHeadAttention.forward`.
+        Errores: ``TypeError`` si ``where`` no es ninguna de las dos cosas, y los de
+        :meth:`~atento.attention.MultiHeadAttention.forward`.
         """
-        own, _ = _places(x, positions, None, cache)
-        x = self.add_attention(x, lambda y: self.attention(y, mask=mask, cache=cache, **own)[0])
+        own = _own(x, Where.of(where))
+        x = self.add_attention(x, lambda y: self.attention(y, **own)[0])
         return self.add_feed_forward(x, self.feed_forward)
 
 
@@ -101,44 +99,43 @@ class DecoderBlock(nn.Module):
         self,
         x: Float[Tensor, "*batch n d_model"],
         memory: Float[Tensor, "*batch source d_model"] | Memory,
-        mask: Bool[Tensor, "..."] | None = None,
-        memory_mask: Bool[Tensor, "..."] | None = None,
-        *,
-        positions: Real[Tensor, "..."] | None = None,
-        memory_positions: Real[Tensor, "..."] | None = None,
-        cache: KVCache | None = None,
+        own: Where | Bool[Tensor, "..."] | None = None,
+        crossed: Where | Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*batch n d_model"]:
-        """Atiende a lo ya escrito (``mask``), después a la memoria (``memory_mask``), y transforma.
+        """Atiende a lo ya escrito (``own``), después a la memoria (``crossed``), y transforma.
 
         ``memory`` es la salida del codificador, (…, source, d_model), o lo que devolvió
-        ``cross_attention.remember`` con ella. Las máscaras se difunden hasta (…, head, query, key)
-        y (…, head, query, source). ``positions`` y ``cache``, como en :class:`EncoderBlock`;
-        ``memory_positions``, (source,) o (…, source), dice dónde está cada parte de la memoria.
+        ``cross_attention.remember`` con ella. ``own`` es como en :class:`EncoderBlock`. La máscara
+        de ``crossed`` se difunde hasta (…, head, query, source), y sus posiciones, (source,) o
+        (…, source), dicen dónde está cada parte de la memoria, que no lleva caché.
 
-        Errores: los de :meth:`~atento.attention.MultiHeadAttention.forward`;
-        en la atención cruzada, ``key`` es la memoria.
+        Errores: ``TypeError`` si ``own`` o ``crossed`` no son ni un ``Where`` ni una máscara,
+        ``ValueError`` si ``crossed`` trae caché, y los de
+        :meth:`~atento.attention.MultiHeadAttention.forward`; en la cruzada, ``key`` es la memoria.
         """
-        own, crossed = _places(x, positions, memory_positions, cache)
-        attend, cross = self.attention, self.cross_attention
-        x = self.add_attention(x, lambda y: attend(y, mask=mask, cache=cache, **own)[0])
-        x = self.add_cross_attention(x, lambda y: cross(y, memory, mask=memory_mask, **crossed)[0])
+        written, read = _own(x, Where.of(own)), _crossed(x, Where.of(own), Where.of(crossed))
+        x = self.add_attention(x, lambda y: self.attention(y, **written)[0])
+        x = self.add_cross_attention(x, lambda y: self.cross_attention(y, memory, **read)[0])
         return self.add_feed_forward(x, self.feed_forward)
 
 
-def _places(
-    x: Tensor, positions: Tensor | None, memory_positions: Tensor | None, cache: KVCache | None
-) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Las posiciones que recibe cada atención: la propia y la cruzada; sin nada que decir, nada."""
-    n = x.shape[-2]
-    if positions is None and cache is not None:
-        positions = torch.arange(len(cache) + n, device=x.device)
-    own, crossed = {}, {}
-    if positions is not None:
-        new = positions[..., -n:]
-        own, crossed = {"positions": new, "key_positions": positions}, {"positions": new}
-    if memory_positions is not None:
-        crossed["key_positions"] = memory_positions
-    return own, crossed
+def _own(x: Tensor, where: Where) -> dict[str, Any]:
+    """Lo que recibe la autoatención de ``x``; sin posiciones, ella cuenta desde lo guardado."""
+    mask, positions, cache = where
+    given: dict[str, Any] = {"mask": mask, "cache": cache}
+    if positions is None:
+        return given
+    return {**given, "positions": newest(positions, x), "key_positions": positions}
+
+
+def _crossed(x: Tensor, own: Where, where: Where) -> dict[str, Any]:
+    """Lo que recibe la atención cruzada, que no ve la caché: las filas nuevas siguen a ella."""
+    given: dict[str, Any] = {"mask": where.mask}
+    if own.positions is not None or own.cache is not None:
+        given["positions"] = newest(places(x, own.positions, own.cache), x)
+    if where.positions is not None:
+        given["key_positions"] = where.positions
+    return given
 
 
 # --- Las pilas ------------------------------------------------------------------------------------
@@ -157,6 +154,15 @@ class Stack(nn.Module):
         super().__init__()
         self.blocks, self.final_norm = nn.ModuleList(blocks), final_norm
 
+    def each(self, where: Where | Bool[Tensor, "..."] | None) -> list[Where]:
+        """Lo que lleva cada bloque: lo mismo todos, salvo la caché.
+
+        Errores: ``TypeError`` o ``ValueError`` si no hay una caché por bloque.
+        """
+        where = Where.of(where)
+        caches = checks.one_each(where.cache, len(self.blocks), name="cache")
+        return [where._replace(cache=cache) for cache in caches]
+
     def finish(self, x: Float[Tensor, "*batch n d_model"]) -> Float[Tensor, "*batch n d_model"]:
         """Normaliza la salida, si la pila tiene con qué."""
         return x if self.final_norm is None else self.final_norm(x)
@@ -172,19 +178,15 @@ class Encoder(Stack):
     def forward(
         self,
         x: Float[Tensor, "*batch n d_model"],
-        mask: Bool[Tensor, "..."] | None = None,
-        *,
-        positions: Real[Tensor, "..."] | None = None,
-        caches: Sequence[KVCache] | None = None,
+        where: Where | Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*batch n d_model"]:
-        """Pasa ``x`` por cada bloque, con su caché si la hay.
+        """Pasa ``x`` por cada bloque; la ``cache`` de ``where``, si la hay, es una por bloque.
 
-        Errores: los de :meth:`EncoderBlock.forward`, y ``ValueError`` si no hay una caché por
-        bloque.
+        Errores: los de :meth:`EncoderBlock.forward`, y ``TypeError`` o ``ValueError`` si no hay una
+        caché por bloque.
         """
-        caches = checks.one_each(caches, self.blocks, name="caches")
-        for block, cache in zip(self.blocks, caches, strict=True):
-            x = block(x, mask, positions=positions, cache=cache)  # (…, n, d_model)
+        for block, place in zip(self.blocks, self.each(where), strict=True):
+            x = block(x, place)  # (…, n, d_model)
         return self.finish(x)
 
 
@@ -205,29 +207,25 @@ class Decoder(Stack):
         Errores: los de ``MultiHeadAttention.remember``.
         """
         where = {} if positions is None else {"key_positions": positions}
-        return tuple(block.cross_attention.remember(memory, **where) for block in self.blocks)
+        attentions: list[Any] = [block.cross_attention for block in self.blocks]
+        return tuple(attention.remember(memory, **where) for attention in attentions)
 
     def forward(
         self,
         x: Float[Tensor, "*batch n d_model"],
         memories: Sequence[Memory | Tensor],
-        mask: Bool[Tensor, "..."] | None = None,
-        memory_mask: Bool[Tensor, "..."] | None = None,
-        *,
-        positions: Real[Tensor, "..."] | None = None,
-        memory_positions: Real[Tensor, "..."] | None = None,
-        caches: Sequence[KVCache] | None = None,
+        own: Where | Bool[Tensor, "..."] | None = None,
+        crossed: Where | Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*batch n d_model"]:
         """Pasa ``x``, (…, n, d_model), por cada bloque, con su memoria y su caché.
 
-        ``memories`` es lo que devolvió :meth:`remember`; lo demás, como en :class:`DecoderBlock`.
+        ``memories`` es lo que devolvió :meth:`remember`; lo demás, como en :class:`DecoderBlock`,
+        con una caché por bloque en ``own``.
 
-        Errores: los de :meth:`DecoderBlock.forward`, y ``ValueError`` si no hay una memoria o una
-        caché por bloque.
+        Errores: los de :meth:`DecoderBlock.forward`, y ``TypeError`` o ``ValueError`` si no hay una
+        memoria o una caché por bloque.
         """
-        memories = checks.one_each(memories, self.blocks, name="memories")
-        caches = checks.one_each(caches, self.blocks, name="caches")
-        where = {"positions": positions, "memory_positions": memory_positions}
-        for block, memory, cache in zip(self.blocks, memories, caches, strict=True):
-            x = block(x, memory, mask, memory_mask, cache=cache, **where)  # (…, n, d_model)
+        memories = checks.one_each(memories, len(self.blocks), name="memories")
+        for block, memory, place in zip(self.blocks, memories, self.each(own), strict=True):
+            x = block(x, memory, place, crossed)  # (…, n, d_model)
         return self.finish(x)

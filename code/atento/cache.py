@@ -1,12 +1,23 @@
-"""Piso 2: la caché de claves y valores, para no repetirlos al generar."""
+"""Piso 2: lo que una atención recibe además de vectores: qué hay guardado, a quién mirar y dónde.
 
+Las claves y los valores ya proyectados se guardan para no repetirlos al generar (:class:`KVCache`)
+o al leer muchas veces la misma memoria (:class:`Memory`).
+"""
+
+from collections.abc import Sequence, Sized
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int, Real
 from torch import Tensor
 
-from atento.shapes import is_plain, require_axis, require_floating, require_same_kind
+from atento.shapes import (
+    is_plain,
+    require_axis,
+    require_floating,
+    require_same_kind,
+    require_tensor,
+)
 
 
 class Memory(NamedTuple):
@@ -48,13 +59,14 @@ class KVCache:
         Errores: ``ValueError`` si el lote, las cabezas o la anchura no son los de la caché;
         ``TypeError`` si no lo es el tipo de datos.
         """
-        if self.key is None:
+        if self.key is None or self.value is None:
             return key, value
         _require_like(key, self.key, "key")
         _require_like(value, self.value, "value")
         require_axis(value, -2, key.shape[-2], name="value (nuevo)", label="key", like="key")
-        if self._has_room(key, value):
-            return self._room.write(key, value)
+        room = self._find_room(Memory(self.key, self.value), Memory(key, value))
+        if room is not None:
+            return room.write(key, value)
         return torch.cat([self.key, key], dim=-2), torch.cat([self.value, value], dim=-2)
 
     def store(
@@ -74,18 +86,18 @@ class KVCache:
         self.store(key, value)
         return key, value
 
-    def _has_room(self, key: Tensor, value: Tensor) -> bool:
-        """Dice si hay tablas donde escribir detrás de lo guardado; si puede, las hace."""
-        if not _plain(key, value) or (key.dtype, value.dtype) != (self.key.dtype, self.value.dtype):
-            return False
-        room = self._room
-        if room is not None and room.follows(self.key, self.value, key.shape[-2]):
-            return True
-        if self._chosen or not _plain(self.key, self.value):
+    def _find_room(self, stored: Memory, new: Memory) -> "_Room | None":
+        """Las tablas donde escribir detrás de lo guardado, si hay; si puede, las hace."""
+        if not _plain(*new) or any(a.dtype != b.dtype for a, b in zip(new, stored, strict=True)):
+            return None
+        room, rows = self._room, new.key.shape[-2]
+        if room is not None and room.follows(*stored, rows):
+            return room
+        if self._chosen or not _plain(*stored):
             self._chosen = False
-            return False
-        self._room = _Room(self.key, self.value, 2 * (len(self) + key.shape[-2]))
-        return True
+            return None
+        self._room = _Room(*stored, 2 * (len(self) + rows))
+        return self._room
 
     def copy(self) -> "KVCache":
         """Devuelve otra caché con lo mismo; al crecer una, la otra no cambia. No copia números."""
@@ -97,7 +109,7 @@ class KVCache:
     def select(self, rows: Int[Tensor, " new_batch"]) -> "KVCache":
         """Devuelve otra caché con esas filas del lote, en ese orden, que pueden repetirse."""
         other = KVCache()
-        if self.key is not None:
+        if self.key is not None and self.value is not None:
             other.key, other.value, other._chosen = self.key[rows], self.value[rows], True
         return other
 
@@ -105,6 +117,58 @@ class KVCache:
         """Vacía la caché, para empezar otra secuencia."""
         self.key = self.value = self._room = None
         self._chosen = False
+
+
+# --- Dónde está cada fila -------------------------------------------------------------------------
+
+
+class Where(NamedTuple):
+    """A quién puede atender cada fila, en qué lugar está y qué filas van guardadas delante.
+
+    Es lo que llevan consigo, de bloque en bloque, los vectores de una pila. ``mask`` es booleana y
+    se difunde hasta (…, head, query, key). ``positions``, (key,) o (…, key), cuenta las filas
+    guardadas y las nuevas; sin ella, son 0, 1, 2… En una pila, ``cache`` es una lista, con una
+    caché por bloque. Donde se espera un ``Where`` vale una máscara suelta.
+    """
+
+    mask: Bool[Tensor, "..."] | None = None
+    positions: Real[Tensor, "..."] | None = None
+    cache: KVCache | Sequence[KVCache] | None = None
+
+    @classmethod
+    def of(cls, value: 'Where | Bool[Tensor, "..."] | None') -> "Where":
+        """El mismo ``Where``, o el que lleva solo esa máscara."""
+        return value if isinstance(value, Where) else cls(value)
+
+
+def places(
+    x: Float[Tensor, "*batch n d"],
+    positions: Real[Tensor, "*batch key"] | None = None,
+    cache: Sized | None = None,
+) -> Real[Tensor, "*batch key"]:
+    """Dónde están las filas guardadas y las de ``x``: lo que diga ``positions``, o 0, 1, 2…
+
+    Errores: ``TypeError`` si ``x`` no es un tensor.
+    """
+    require_tensor(x, name="x")
+    if positions is not None:
+        return positions
+    return torch.arange((0 if cache is None else len(cache)) + x.shape[-2], device=x.device)
+
+
+def newest(
+    positions: Real[Tensor, "*batch key"], x: Float[Tensor, "*batch n d"]
+) -> Real[Tensor, "*batch n"]:
+    """De las posiciones, las de ``x``, que son las últimas.
+
+    Errores: ``TypeError`` si alguno no es un tensor.
+    """
+    require_tensor(positions, name="positions")
+    require_tensor(x, name="x")
+    return positions[..., positions.shape[-1] - x.shape[-2] :]
+
+
+# --- Las tablas de la caché -----------------------------------------------------------------------
 
 
 class _Room:

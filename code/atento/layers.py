@@ -115,7 +115,11 @@ NORMALIZATIONS = {"layer": LayerNorm, "rms": RMSNorm}
 
 # --- Transformar ----------------------------------------------------------------------------------
 
-ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "swiglu": F.silu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "swiglu": F.silu,
+}
 """Las no linealidades de la red densa; ``swiglu`` multiplica, además, por una puerta."""
 
 

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from atento.amounts import require_size
 from atento.device import require_device
-from atento.numbers import require_size
 from atento.shapes import require_boolean, require_integer, typed
 
 

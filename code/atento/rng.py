@@ -45,7 +45,8 @@ def snapshot() -> dict[str, Any]:
     Solo contiene tensores, números y tuplas: se guarda con ``torch.save`` y se lee con
     ``weights_only=True``.
     """
-    name, keys, *rest = np.random.get_state()
+    state: Any = np.random.get_state()  # la tupla de Mersenne Twister
+    name, keys, *rest = state
     return {
         "python": random.getstate(),
         "numpy": (name, torch.from_numpy(keys.astype(np.int64)), *rest),

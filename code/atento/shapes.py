@@ -16,6 +16,7 @@ import types as _types
 import typing
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from beartype import beartype
@@ -126,7 +127,7 @@ def typed(function: Callable | None = None, *, validate: Callable | None = None)
     strict = jaxtyped(typechecker=beartype)(function)
 
     @functools.wraps(function)
-    def call(*args, **kwargs):
+    def guarded(*args, **kwargs):
         if _trusting and not _enabled:
             return function(*args, **kwargs)
         try:
@@ -143,6 +144,7 @@ def typed(function: Callable | None = None, *, validate: Callable | None = None)
                 raise
         raise violation from None
 
+    call: Any = guarded
     call.unchecked = function
     return call
 
@@ -200,7 +202,8 @@ def _argument_error(name: str, value: object, hint: object, sizes: dict) -> Exce
 
 
 def _shape_error(name: str, value: Tensor, dim_str: str, sizes: dict) -> ValueError | None:
-    axes, shape = dim_str.split(), tuple(value.shape)
+    axes = dim_str.split()
+    shape: tuple[Any, ...] = tuple(value.shape)
     variadic = next((i for i, axis in enumerate(axes) if axis[0] in "*." or axis[:2] == "#*"), None)
     fixed = len(axes) - (variadic is not None)
     if len(shape) < fixed or (variadic is None and len(shape) != fixed):
@@ -255,7 +258,7 @@ def _is_array(hint: object) -> bool:
     return isinstance(hint, type) and issubclass(hint, AbstractArray)
 
 
-def _has_dtype(value: Tensor, array: type) -> bool:
+def _has_dtype(value: Tensor, array: Any) -> bool:
     return not isinstance(array.dtypes, (list, tuple)) or _dtype(value) in array.dtypes
 
 

@@ -49,7 +49,8 @@ def fill(model: nn.Module, name: str) -> nn.Module:
     Errores: ``ValueError`` si no hay ningún modelo con ese nombre o si sus pesos no son los de
     ``model``: falta alguno, sobra o tiene otra forma.
     """
-    stored, own = load(_stored(name)), dict(model.named_parameters())
+    stored = load(_stored(name))
+    own: dict[str, Tensor] = dict(model.named_parameters())
     wrong = _differences(stored, own)
     if wrong:
         raise ValueError(f"model: se esperaban los pesos de «{name}»; llegó otro: {wrong}.")
@@ -106,7 +107,7 @@ def new_adder(config: Seq2SeqConfig) -> Seq2Seq:
 
     Errores: los de :class:`~atento.models.seq2seq.Seq2Seq`.
     """
-    sizes = {"d_head": config.d_model // config.n_heads, "n_heads": config.n_heads}
+    sizes: dict[str, Any] = {"d_head": config.d_model // config.n_heads, "n_heads": config.n_heads}
     turn = attention_options("rotary", **sizes, max_len=config.max_len)
     places = Positions(encoder=turn, decoder=turn, cross=turn, places=addition.places)
     return Seq2Seq(config, positions=places)

@@ -24,7 +24,8 @@ def watching(model: nn.Module) -> Iterator[dict[str, Float[Tensor, "*batch head 
     found = {n: m for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)}
     if not found:
         raise ValueError("model: se esperaba alguna MultiHeadAttention dentro; no hay ninguna.")
-    maps, hooks = {}, []
+    maps: dict[str, Tensor] = {}
+    hooks = []
     for name, module in found.items():
         hooks.append(module.register_forward_pre_hook(_ask_for_weights, with_kwargs=True))
         hooks.append(module.register_forward_hook(_keeper(maps, name)))

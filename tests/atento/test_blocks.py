@@ -6,8 +6,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from atento import positions
-from atento.attention import KVCache, MultiHeadAttention
+from atento.attention import MultiHeadAttention
 from atento.blocks import Decoder, DecoderBlock, Encoder, EncoderBlock
+from atento.cache import KVCache, Where
 from atento.layers import FeedForward, LayerNorm
 from atento.masks import causal_mask, combine, padding_mask
 from atento.models.weights import from_pytorch
@@ -157,21 +158,13 @@ def test_cached_block_equals_the_whole(scheme, each, shape_checks):
     where, there = torch.arange(6) * 2, torch.arange(5) + 1
     if each:
         where, there = torch.stack([where, where.flip(0)]), torch.stack([there, there.flip(0)])
-    whole = block(x, memory, causal_mask(6), mask, positions=where, memory_positions=there)
+    read = Where(mask, there)
+    whole = block(x, memory, Where(causal_mask(6), where), read)
     fixed = block.cross_attention.remember(memory, key_positions=there)
     cache, rows = KVCache(), []
     for start, stop in [(0, 2), (2, 3), (3, 6)]:
-        rows.append(
-            block(
-                x[:, start:stop],
-                fixed,
-                causal_mask(stop)[start:],
-                mask,
-                positions=where[..., :stop],
-                memory_positions=there,
-                cache=cache,
-            )
-        )
+        own = Where(causal_mask(stop)[start:], where[..., :stop], cache)
+        rows.append(block(x[:, start:stop], fixed, own, read))
     close(torch.cat(rows, dim=1), whole)
 
 
@@ -180,10 +173,10 @@ def test_positions_default_to_consecutive(scheme):
     block = decoder_block(own=SCHEMES[scheme](), cross=SCHEMES[scheme]())
     x, memory = states(4), states(5)
     where, there = torch.arange(4), torch.arange(5)
-    whole = block(x, memory, causal_mask(4), positions=where, memory_positions=there)
+    whole = block(x, memory, Where(causal_mask(4), where), Where(positions=there))
     close(block(x, memory, causal_mask(4)), whole)
     cache = KVCache()
-    rows = [block(x[:, i : i + 1], memory, cache=cache) for i in range(4)]
+    rows = [block(x[:, i : i + 1], memory, Where(cache=cache)) for i in range(4)]
     close(torch.cat(rows, dim=1), whole)
 
 
@@ -192,7 +185,7 @@ def test_causal_encoder_block_with_cache(scheme, shape_checks):
     block, x = encoder_block(**SCHEMES[scheme]()), states(5)
     stack = Encoder([block, encoder_block()])
     whole, caches = stack(x, causal_mask(5)), [KVCache(), KVCache()]
-    rows = [stack(x[:, i : i + 1], caches=caches) for i in range(5)]
+    rows = [stack(x[:, i : i + 1], Where(cache=caches)) for i in range(5)]
     close(torch.cat(rows, dim=1), whole)
 
 
@@ -200,9 +193,10 @@ def test_relative_schemes_ignore_a_common_shift():
     for scheme in ("rope", "t5", "shaw"):
         block = decoder_block(own=SCHEMES[scheme](), cross=SCHEMES[scheme]())
         x, memory, where, there = states(4), states(5), torch.arange(4), torch.arange(5)
-        near = block(x, memory, positions=where, memory_positions=there)
-        far = block(x, memory, positions=where + 7, memory_positions=there + 7)
-        apart = block(x, memory, positions=where + 7, memory_positions=there)
+        near, far, apart = (
+            block(x, memory, Where(positions=where + own), Where(positions=there + crossed))
+            for own, crossed in [(0, 0), (7, 7), (7, 0)]
+        )
         close(near, far)
         assert (near - apart).abs().max() > 1e-6
 
@@ -339,7 +333,47 @@ def test_dropout_only_in_training():
         (
             ValueError,
             "positions: se esperaba una posición por fila",
-            lambda: encoder_block()(states(3), positions=torch.arange(2)),
+            lambda: encoder_block()(states(3), Where(positions=torch.arange(2))),
+        ),
+        (
+            ValueError,
+            "positions: se esperaba una posición por fila",
+            lambda: decoder_block()(states(3), states(3), Where(positions=torch.arange(2))),
+        ),
+        (
+            TypeError,
+            "where: se esperaba una máscara booleana o un Where; llegó str",
+            lambda: encoder_block()(states(3), "causal"),
+        ),
+        (
+            TypeError,
+            "own: se esperaba una máscara booleana o un Where; llegó KVCache",
+            lambda: decoder_block()(states(3), states(3), KVCache()),
+        ),
+        (
+            TypeError,
+            "crossed: se esperaba una máscara booleana o un Where; llegó list",
+            lambda: decoder_block()(states(3), states(3), None, []),
+        ),
+        (
+            TypeError,
+            "mask: se esperaba una máscara booleana, con True",
+            lambda: encoder_block()(states(3), torch.ones(3, 3)),
+        ),
+        (
+            TypeError,
+            "mask: se esperaba una máscara booleana, con True",
+            lambda: decoder_block()(states(3), states(3), crossed=Where(torch.ones(3, 3))),
+        ),
+        (
+            TypeError,
+            "cache: se esperaba un KVCache; llegó list",
+            lambda: encoder_block()(states(3), Where(cache=[KVCache()])),
+        ),
+        (
+            ValueError,
+            "crossed: no se esperaba una caché, porque la memoria no crece; llegó KVCache",
+            lambda: decoder_block()(states(3), states(3), None, Where(cache=KVCache())),
         ),
         (TypeError, "blocks: se esperaba una lista", lambda: Encoder(encoder_block())),
         (ValueError, "blocks: se esperaba al menos un bloque", lambda: Decoder([])),
@@ -350,8 +384,13 @@ def test_dropout_only_in_training():
         ),
         (
             ValueError,
-            "caches: se esperaba uno por bloque, 1; llegaron 2",
-            lambda: Encoder([encoder_block()])(states(3), caches=[KVCache(), KVCache()]),
+            "cache: se esperaba uno por bloque, 1; llegaron 2",
+            lambda: Encoder([encoder_block()])(states(3), Where(cache=[KVCache(), KVCache()])),
+        ),
+        (
+            TypeError,
+            "cache: se esperaba una lista, con uno por bloque; llegó KVCache",
+            lambda: Encoder([encoder_block()])(states(3), Where(cache=KVCache())),
         ),
         (
             ValueError,

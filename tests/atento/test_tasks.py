@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from atento.tasks import addition, copy, expressions, writing
+from atento.tasks import addition, copying, expressions, writing
 from atento.tasks.addition import Sum
 
-WIDTHS = {copy: "lengths", addition: "digits", expressions: "depths"}
+WIDTHS = {copying: "lengths", addition: "digits", expressions: "depths"}
 MOST = {addition: 9, expressions: 8}
 TASKS = pytest.mark.parametrize("task", WIDTHS, ids=lambda task: task.__name__.split(".")[-1])
 

@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from statistics import median
 
@@ -14,7 +14,7 @@ from myst import RAIZ, informe, relativa
 
 CODIGO = RAIZ / "code"
 PISOS = {
-    1: ["numbers", "device", "rng", "shapes", "checks"],
+    1: ["amounts", "device", "rng", "shapes", "checks"],
     2: ["masks", "positions", "layers", "similarity", "cache"],
     3: ["attention"],
     4: ["blocks", "watching"],
@@ -400,6 +400,22 @@ def faltas_de_espejo(modulos_: dict[str, Path], pruebas: Path) -> list[str]:
     return faltas
 
 
+def faltas_de_nombres(raices: Iterable[Path]) -> list[str]:
+    """Ficheros y carpetas de Python que se llaman como un módulo de la biblioteca estándar.
+
+    Dentro de un paquete confunden a quien lee ``from atento.tasks import copy``; fuera, Python
+    importaría ese en lugar del suyo.
+    """
+    return [
+        f"{relativa(ruta) if ruta.is_relative_to(RAIZ) else ruta.name}: así se llama un módulo de "
+        "la biblioteca estándar"
+        for raiz in raices
+        for ruta in sorted(raiz.rglob("*"))
+        if ruta.suffix == ".py" or (ruta.is_dir() and any(ruta.glob("*.py")))
+        if ruta.stem in sys.stdlib_module_names
+    ]
+
+
 def _fuentes(paquete: str) -> dict[str, str]:
     return {m: r.read_text(encoding="utf-8") for m, r in modulos(CODIGO / paquete).items()}
 
@@ -417,6 +433,12 @@ def test_pisos() -> None:
 
 def test_paquetes() -> None:
     faltas = faltas_de_paquetes(CODIGO)
+    assert not faltas, informe(faltas)
+
+
+def test_nadie_se_llama_como_un_modulo_de_python() -> None:
+    carpetas = ("code", "tools", "tests", "book/_ext", "exercises", "solutions", "benchmarks")
+    faltas = faltas_de_nombres(RAIZ / carpeta for carpeta in carpetas)
     assert not faltas, informe(faltas)
 
 
@@ -516,13 +538,21 @@ def test_caza_pisos() -> None:
     assert faltas_de_pisos({"masks": "from atento import attention\n"})
     assert faltas_de_pisos({"masks": "from .attention import x\n"})
     assert faltas_de_pisos({"masks": "from atento import similarity\n"})
-    assert faltas_de_pisos({"models.gpt": "from atento.tasks import copy\n"})
-    assert faltas_de_pisos({"tasks.copy": "import atento.models.gpt\n"})
+    assert faltas_de_pisos({"models.gpt": "from atento.tasks import copying\n"})
+    assert faltas_de_pisos({"tasks.copying": "import atento.models.gpt\n"})
     assert faltas_de_pisos({"inventado": ""})
     assert not faltas_de_pisos({"models.a": "from atento.models.b import x\n", "models.b": ""})
     assert faltas_de_pisos(
         {"models.a": "from atento.models.b import x\n", "models.b": "from .a import y\n"}
     )
+
+
+def test_caza_nombres(tmp_path: Path) -> None:
+    for nombre in ("a/copy.py", "numbers.py", "code/b.py", "a/copying.py", "json/datos.txt"):
+        (tmp_path / nombre).parent.mkdir(exist_ok=True)
+        (tmp_path / nombre).touch()
+    cazados = {falta.split(":")[0] for falta in faltas_de_nombres([tmp_path])}
+    assert cazados == {"copy.py", "numbers.py", "code"}
 
 
 def test_caza_paquetes(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from atento import positions, rng, trained, training
 from atento.decoding import greedy
 from atento.models.positioning import Positions
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, named_positions, seq2seq_loss
-from atento.tasks import copy
+from atento.tasks import copying
 
 RECIPE_09: dict[str, Any] = {
     "d_model": 64,
@@ -64,7 +64,7 @@ def build(name: str, places: Places) -> Seq2Seq:
     """El modelo sin entrenar, con ese esquema; T5, con un solo cubo desde la distancia 20."""
     own, cross, changes = SCHEMES_09[name]
     config = Seq2SeqConfig.tiny(
-        copy.VOCAB_SIZE,
+        copying.VOCAB_SIZE,
         d_model=RECIPE_09["d_model"],
         n_heads=RECIPE_09["n_heads"],
         d_ff=RECIPE_09["d_ff"],
@@ -115,7 +115,7 @@ def learn(name: str, seed: int) -> tuple[Seq2Seq, Places, training.History]:
         n = int(torch.randint(low, high + 1, (), generator=generator))
         if changes.get("shifted"):
             places.start = int(torch.randint(RECIPE_09["starts"], (), generator=generator))
-        return copy.batch(copy.generate(RECIPE_09["batch_size"], generator, lengths=n))[:2]
+        return copying.batch(copying.generate(RECIPE_09["batch_size"], generator, lengths=n))[:2]
 
     history = training.fit(
         model,
@@ -132,8 +132,8 @@ def learn(name: str, seed: int) -> tuple[Seq2Seq, Places, training.History]:
 
 def exact(model: Seq2Seq, length: int, size: int, seed: int) -> dict[str, float]:
     """Aciertos en ``size`` listas nuevas de esa longitud."""
-    examples = copy.generate(size, rng.generator(10_000 + 100 * seed + length), lengths=length)
-    return copy.score(model, examples)
+    examples = copying.generate(size, rng.generator(10_000 + 100 * seed + length), lengths=length)
+    return copying.score(model, examples)
 
 
 @torch.no_grad()
@@ -146,9 +146,9 @@ def intervened(model: Seq2Seq, seed: int, length: int = 20) -> dict[str, float]:
     las listas son de solo dos símbolos.
     """
     lag, draw = RECIPE_09["lag"], rng.generator(20_000 + seed)
-    source, target = copy.batch(copy.generate(200, draw, lengths=length))[:2]
+    source, target = copying.batch(copying.generate(200, draw, lengths=length))[:2]
     short, cut = length - lag, source.clone()
-    cut[:, -1] = torch.randint(copy.FIRST_SYMBOL, copy.VOCAB_SIZE, (200,), generator=draw)
+    cut[:, -1] = torch.randint(copying.FIRST_SYMBOL, copying.VOCAB_SIZE, (200,), generator=draw)
 
     def said(ids: Tensor, back: int) -> Tensor:
         encoded = model.encode(ids)
@@ -157,7 +157,7 @@ def intervened(model: Seq2Seq, seed: int, length: int = 20) -> dict[str, float]:
 
     plain, moved, endless = said(source, 0), said(source, lag), said(cut, 0)
     source_2, target_2 = source.clone(), target.clone()
-    pair = copy.FIRST_SYMBOL + torch.randint(2, (200, length), generator=draw)
+    pair = copying.FIRST_SYMBOL + torch.randint(2, (200, length), generator=draw)
     source_2[:, :length], target_2[:, 1 : length + 1] = pair, pair
     repeated = model(source_2, target_2[:, :-1]).argmax(-1)
     found = {
@@ -179,9 +179,9 @@ def moved(model: Seq2Seq, places: Places, seed: int, length: int = 20) -> dict[s
     """
     lag = RECIPE_09["lag"]
     short, start = length - lag, 5
-    source, target = copy.batch(copy.generate(200, rng.generator(20_000 + seed), lengths=length))[
-        :2
-    ]
+    source, target = copying.batch(
+        copying.generate(200, rng.generator(20_000 + seed), lengths=length)
+    )[:2]
     places.start = start
     encoded = model.encode(source)
     places.start = start + lag
@@ -195,14 +195,14 @@ def pushed(model: Seq2Seq, seed: int, given: int = 3, length: int = 30) -> dict[
     """Si se le dan escritos los ``given`` primeros símbolos, cuántas listas acaba bien; y, sin
     ellos, cuántas veces acierta el primero.
     """
-    source, target = copy.batch(copy.generate(200, rng.generator(30_000 + seed), lengths=length))[
-        :2
-    ]
+    source, target = copying.batch(
+        copying.generate(200, rng.generator(30_000 + seed), lengths=length)
+    )[:2]
     with training.evaluating(model):
         rest = greedy(
             model.step,
             target[:, : 1 + given],
-            eos_id=copy.EOS_ID,
+            eos_id=copying.EOS_ID,
             max_length=length + 1 - given,
             state=lambda: model.start(model.encode(source)),
         )

@@ -15,8 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from atento import rng, trained
+from atento.cache import Where
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, seq2seq_loss
-from atento.tasks import addition, copy, expressions
+from atento.tasks import addition, copying, expressions
 from atento.training import Callback, State, fit, parameter_groups, warmup_cosine
 from atento.watching import watching
 
@@ -136,7 +137,7 @@ OTHER_SEEDS_14 = {
 }
 SNAPSHOTS = 100  # cada cuántos pasos se guarda una copia de los pesos
 CACHE_14 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-14"
-TASKS = {"copy": copy, "addition": addition, "expressions": expressions}
+TASKS = {"copy": copying, "addition": addition, "expressions": expressions}
 
 
 def _run(name: str) -> dict[str, Any]:
@@ -340,7 +341,7 @@ def _all_but(kept: Tensor) -> Tensor:
 def copy_measures(model: Seq2Seq, seed: int) -> dict[str, Any]:
     """La diagonal; lo que pasa al taparla, al correr las posiciones y al mentir en lo escrito."""
     n = 20
-    lot = copy.batch(copy.generate(200, MEASURE_SEED, lengths=n))
+    lot = copying.batch(copying.generate(200, MEASURE_SEED, lengths=n))
     lines = torch.arange(n + 1)
     steps, keys = lines[:, None], lines[None]
     same = ((steps == keys) & (steps < n)).expand(200, -1, -1)
@@ -356,7 +357,7 @@ def copy_measures(model: Seq2Seq, seed: int) -> dict[str, Any]:
     there = torch.cat([symbol[:, far], lot.labels[:, n:]], 1)
     sent = _without(model, lot, _all_but(elsewhere), there)
     false = lot.inputs.clone()
-    false[:, 1:] = copy.batch(copy.generate(200, MEASURE_SEED + 1, lengths=n)).inputs[:, 1:]
+    false[:, 1:] = copying.batch(copying.generate(200, MEASURE_SEED + 1, lengths=n)).inputs[:, 1:]
     return {
         "diagonal": _best_head(maps, same),
         "hide_same": _share(_without(model, lot, same), symbols),
@@ -413,8 +414,7 @@ def _encoded_without(model: Seq2Seq, lot: Any, hidden: Tensor) -> Any:
     encoded = model.encode(lot.source)
     states = model.encoder(
         model.embed_source(lot.source, encoded.positions),
-        encoded.mask & ~hidden,
-        positions=encoded.positions,
+        Where(encoded.mask & ~hidden, encoded.positions),
     )
     return encoded._replace(states=states)
 

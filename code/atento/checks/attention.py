@@ -5,9 +5,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from atento.amounts import require_divisible, require_positive, require_probability, require_size
 from atento.checks.positions import require_places
 from atento.checks.similarity import require_pair
-from atento.numbers import require_divisible, require_positive, require_probability, require_size
 from atento.shapes import (
     is_enabled,
     require_axis,
@@ -133,7 +133,7 @@ def _require_mask(mask: Tensor, goal: tuple[int, ...], like: Tensor, axes: str) 
 
 
 def module(
-    self: nn.Module,
+    self: Any,
     d_model: int,
     n_heads: int,
     *,
@@ -159,14 +159,14 @@ def module(
 
 
 def forward(
-    self: nn.Module,
+    self: Any,
     query: Tensor,
-    key: Tensor | None = None,
+    key: Any = None,
     value: Tensor | None = None,
     mask: Tensor | None = None,
     *,
     need_weights: bool = False,
-    cache: object | None = None,
+    cache: Any | None = None,
     positions: Tensor | None = None,
     key_positions: Tensor | None = None,
 ) -> None:
@@ -192,7 +192,7 @@ def forward(
 
 
 def remember(
-    self: nn.Module,
+    self: Any,
     key: Tensor,
     value: Tensor | None = None,
     *,
@@ -205,14 +205,14 @@ def remember(
         require_places(key_positions, tuple(key.shape[:-2]), n, key, "key_positions")
 
 
-def _require_states(self: nn.Module, query: Tensor, key: Tensor, value: Tensor) -> None:
+def _require_states(self: Any, query: Tensor, key: Tensor, value: Tensor) -> None:
     if is_enabled() or not _alike(query, key, value):
         _require_inputs(query, key, value)
     _require_width(self, query, key, value)
 
 
 def _require_memory(
-    self: nn.Module, query: Tensor, memory: Any, value: Tensor | None, cache: Any | None
+    self: Any, query: Tensor, memory: Any, value: Tensor | None, cache: Any | None
 ) -> None:
     for name, extra in (("value", value), ("cache", cache)):
         if extra is not None:
@@ -234,7 +234,7 @@ def _require_memory(
     require_same_kind(memory.key, query, name="key", reference_name="query")
 
 
-def _require_width(self: nn.Module, query: Tensor, key: Tensor, value: Tensor) -> None:
+def _require_width(self: Any, query: Tensor, key: Tensor, value: Tensor) -> None:
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         require_axis(tensor, -1, self.d_model, name=name, label="d_model", like="el constructor")
     weight = getattr(self.project_query, "weight", None)  # una proyección envuelta puede no tenerlo
@@ -243,7 +243,7 @@ def _require_width(self: nn.Module, query: Tensor, key: Tensor, value: Tensor) -
 
 
 def _require_positions(
-    self: nn.Module,
+    self: Any,
     query: Tensor,
     positions: Tensor | None,
     key_positions: Tensor | None,

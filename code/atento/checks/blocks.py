@@ -6,11 +6,11 @@ from typing import Any
 from torch import Tensor, nn
 
 from atento.checks.positions import require_places
-from atento.shapes import require_axis, require_floating
+from atento.shapes import require_axis, require_boolean, require_floating
 
 
 def encoder_block(
-    self: nn.Module,
+    self: Any,
     attention: nn.Module,
     feed_forward: nn.Module,
     *,
@@ -23,7 +23,7 @@ def encoder_block(
 
 
 def decoder_block(
-    self: nn.Module,
+    self: Any,
     attention: nn.Module,
     cross_attention: nn.Module,
     feed_forward: nn.Module,
@@ -59,44 +59,53 @@ def _require_parts(**parts: nn.Module) -> None:
             )
 
 
-def encode(
-    self: nn.Module,
-    x: Tensor,
-    mask: Tensor | None = None,
-    *,
-    positions: Tensor | None = None,
-    cache: Any | None = None,
-) -> None:
-    """Lanza si ``x`` no es ``(…, n, d_model)``; lo demás lo mira la atención."""
+def encode(self: Any, x: Tensor, where: Any | None = None) -> None:
+    """Lanza si ``x`` no es ``(…, n, d_model)`` o ``where`` no casa con él."""
     _require_states(self, x)
-    _require_all_places(x, positions, cache)
+    _require_own(x, where, name="where")
 
 
 def decode(
-    self: nn.Module,
-    x: Tensor,
-    memory: Any,
-    mask: Tensor | None = None,
-    memory_mask: Tensor | None = None,
-    *,
-    positions: Tensor | None = None,
-    memory_positions: Tensor | None = None,
-    cache: Any | None = None,
+    self: Any, x: Tensor, memory: Any, own: Any | None = None, crossed: Any | None = None
 ) -> None:
-    """Lanza si ``x`` no es ``(…, n, d_model)`` o falta la memoria; lo demás lo mira la atención."""
+    """Lanza si ``x`` no es ``(…, n, d_model)``, ``own`` no casa con él o falta la memoria."""
     _require_states(self, x)
     if memory is None:
         raise TypeError("memory: se esperaba la salida del codificador; llegó None.")
-    _require_all_places(x, positions, cache)
+    _require_own(x, own, name="own")
+    cache = _require_where(crossed, name="crossed")
+    if cache is not None:
+        raise ValueError(
+            f"crossed: no se esperaba una caché, porque la memoria no crece; llegó "
+            f"{type(cache).__name__}. La de lo ya escrito va en own."
+        )
 
 
-def _require_all_places(x: Tensor, positions: Tensor | None, cache: Any | None) -> None:
-    if positions is not None:
+def _require_own(x: Tensor, where: Any, *, name: str) -> None:
+    """Lanza si ``where`` no sirve para la autoatención de ``x``; lo demás lo mira la atención."""
+    cache = _require_where(where, name=name)
+    if cache is not None and not hasattr(cache, "joined"):
+        raise TypeError(f"cache: se esperaba un KVCache; llegó {type(cache).__name__}.")
+    if getattr(where, "positions", None) is not None:
         n = x.shape[-2] + (0 if cache is None else len(cache))
-        require_places(positions, tuple(x.shape[:-2]), n, x, "positions")
+        require_places(where.positions, tuple(x.shape[:-2]), n, x, "positions")
 
 
-def _require_states(self: nn.Module, x: Tensor) -> None:
+def _require_where(where: Any, *, name: str) -> Any | None:
+    """Devuelve la caché que lleva, o ``None``; lanza si no es ni una máscara ni un ``Where``."""
+    if where is None:
+        return None
+    if isinstance(where, Tensor):
+        require_boolean(where, name="mask")
+        return None
+    if not hasattr(where, "cache"):
+        raise TypeError(
+            f"{name}: se esperaba una máscara booleana o un Where; llegó {type(where).__name__}."
+        )
+    return where.cache
+
+
+def _require_states(self: Any, x: Tensor) -> None:
     require_floating(x, name="x")
     if x.ndim < 2:
         raise ValueError(f"x: se esperaba la forma (…, n, d_model); llegó {tuple(x.shape)}.")
@@ -104,9 +113,7 @@ def _require_states(self: nn.Module, x: Tensor) -> None:
     require_axis(x, -1, width, name="x", label="d_model", like="el constructor")
 
 
-def stack(
-    self: nn.Module, blocks: Sequence[nn.Module], final_norm: nn.Module | None = None
-) -> None:
+def stack(self: Any, blocks: Sequence[nn.Module], final_norm: nn.Module | None = None) -> None:
     """Lanza si ``blocks`` no es una lista de módulos con al menos uno."""
     if not isinstance(blocks, (list, tuple, nn.ModuleList)):
         raise TypeError(f"blocks: se esperaba una lista; llegó {type(blocks).__name__}.")
@@ -119,11 +126,13 @@ def stack(
             )
 
 
-def one_each(values: Sequence[Any] | None, blocks: Sequence[nn.Module], *, name: str) -> list:
+def one_each(values: Any, n_blocks: int, *, name: str) -> list:
     """Devuelve una lista con un valor por bloque (``None`` en todos si no hay valores), o lanza."""
-    values = [None] * len(blocks) if values is None else list(values)
-    if len(values) != len(blocks):
-        raise ValueError(
-            f"{name}: se esperaba uno por bloque, {len(blocks)}; llegaron {len(values)}."
+    if values is not None and not isinstance(values, (list, tuple)):
+        raise TypeError(
+            f"{name}: se esperaba una lista, con uno por bloque; llegó {type(values).__name__}."
         )
+    values = [None] * n_blocks if values is None else list(values)
+    if len(values) != n_blocks:
+        raise ValueError(f"{name}: se esperaba uno por bloque, {n_blocks}; llegaron {len(values)}.")
     return values

@@ -1,19 +1,21 @@
 """La puerta de :mod:`atento.models.cells`: entradas, estados y relleno."""
 
-from torch import Tensor, nn
+from typing import Any
 
+from torch import Tensor
+
+from atento.amounts import require_size
 from atento.checks.similarity import require_shape
-from atento.numbers import require_size
 from atento.shapes import require_boolean, require_same_kind
 
 
-def cell(self: nn.Module, d_input: int, d_hidden: int) -> None:
+def cell(self: Any, d_input: int, d_hidden: int) -> None:
     """Lanza si las anchuras no son enteros positivos."""
     require_size(d_input, name="d_input")
     require_size(d_hidden, name="d_hidden")
 
 
-def single(self: nn.Module, x: Tensor, state: Tensor | None = None) -> None:
+def single(self: Any, x: Tensor, state: Tensor | None = None) -> None:
     """Lanza si ``x`` no es ``(batch, d_input)`` o ``state`` no es ``(batch, d_hidden)``."""
     _require_input(self, x)
     if isinstance(state, tuple):
@@ -22,7 +24,7 @@ def single(self: nn.Module, x: Tensor, state: Tensor | None = None) -> None:
         _require_state(self, state, x, "state")
 
 
-def double(self: nn.Module, x: Tensor, state: tuple[Tensor, Tensor] | None = None) -> None:
+def double(self: Any, x: Tensor, state: tuple[Tensor, Tensor] | None = None) -> None:
     """Lanza si ``x`` no es ``(batch, d_input)`` o ``state`` no es un par ``(batch, d_hidden)``."""
     _require_input(self, x)
     if state is None:
@@ -33,7 +35,7 @@ def double(self: nn.Module, x: Tensor, state: tuple[Tensor, Tensor] | None = Non
         _require_state(self, part, x, name)
 
 
-def unroll(cell: nn.Module, x: Tensor, valid: Tensor | None = None) -> None:
+def unroll(cell: Any, x: Tensor, valid: Tensor | None = None) -> None:
     """Lanza si ``cell`` no es una celda de la biblioteca o ``x`` y ``valid`` no casan."""
     if not hasattr(cell, "d_input") or not hasattr(cell, "initial"):
         raise TypeError(
@@ -54,12 +56,12 @@ def unroll(cell: nn.Module, x: Tensor, valid: Tensor | None = None) -> None:
         )
 
 
-def _require_input(self: nn.Module, x: Tensor) -> None:
+def _require_input(self: Any, x: Tensor) -> None:
     require_shape(x, "x", ("batch", "d_input"), (None, self.d_input))
     require_same_kind(x, self.weight_ih, name="x", reference_name="los pesos")
 
 
-def _require_state(self: nn.Module, state: Tensor, x: Tensor, name: str) -> None:
+def _require_state(self: Any, state: Tensor, x: Tensor, name: str) -> None:
     require_shape(state, name, ("batch", "d_hidden"), (x.shape[0], self.d_hidden))
     require_same_kind(state, x, name=name, reference_name="x")
 

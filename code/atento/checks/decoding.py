@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from atento.numbers import require_number, require_positive, require_size
+from atento.amounts import require_number, require_positive, require_size
 from atento.shapes import (
     is_readable,
     require_floating,
@@ -159,9 +159,9 @@ def sampling(
     for value, name in ((top_k, "top_k"), (n_samples, "n_samples")):
         if value is not None:
             require_size(value, name=name)
-    for value, name in ((top_p, "top_p"), (min_p, "min_p")):
-        if value is not None:
-            _require_share(value, name=name)
+    for share, name in ((top_p, "top_p"), (min_p, "min_p")):
+        if share is not None:
+            _require_share(share, name=name)
     if generator is not None:
         _require_generator(generator, start.device)
 

@@ -4,10 +4,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from atento.amounts import require_divisible, require_probability, require_size
 from atento.checks.layers import require_ids, require_option
 from atento.checks.seq2seq import OPTIONS, PROBABILITIES, require_trailing
 from atento.checks.training import config_of
-from atento.numbers import require_divisible, require_probability, require_size
 
 SIZES = ("vocab", "d_model", "n_heads", "d_ff", "n_layers", "max_len")
 FLAGS = ("causal", "norm_first", "final_norm", "attention_bias", "tying")
@@ -33,20 +33,20 @@ def fields(config: Any) -> None:
             )
 
 
-def model(self: nn.Module, config: Any) -> None:
+def model(self: Any, config: Any) -> None:
     """Lanza ``TypeError`` si no llega una ``LanguageConfig``."""
     if not hasattr(config, "n_layers"):
         raise TypeError(f"config: se esperaba una LanguageConfig; llegó {type(config).__name__}.")
 
 
-def forward(self: nn.Module, ids: Tensor, mask: Tensor | None = None) -> None:
+def forward(self: Any, ids: Tensor, mask: Tensor | None = None) -> None:
     """Lanza si ``ids`` no es ``(batch, n)`` con el relleno al final; la atención mira ``mask``."""
     require_ids(ids, self.config.vocab, name="ids")
     if self.config.pad_id is not None:
         require_trailing(ids, self.config.pad_id, name="ids")
 
 
-def step(self: nn.Module, ids: Tensor, state: Any | None = None) -> None:
+def step(self: Any, ids: Tensor, state: Any | None = None) -> None:
     """Lanza si el modelo no es causal o ``ids`` no trae columnas nuevas."""
     if not self.config.causal:
         raise ValueError(
@@ -62,7 +62,7 @@ def step(self: nn.Module, ids: Tensor, state: Any | None = None) -> None:
         )
 
 
-def generate(self: nn.Module, start: Tensor) -> None:
+def generate(self: Any, start: Tensor) -> None:
     """Lanza si un comienzo no tiene palabras o lleva relleno en medio."""
     step(self, start)
     if self.config.pad_id is None:

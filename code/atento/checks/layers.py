@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from atento.amounts import require_positive, require_probability, require_size
 from atento.checks.positions import require_places
-from atento.numbers import require_positive, require_probability, require_size
 from atento.shapes import (
     is_readable,
     require_axis,
@@ -48,19 +48,19 @@ def _require_last_axis(x: Tensor) -> None:
         raise ValueError("x: se esperaba la forma (…, d_model); llegó un escalar.")
 
 
-def norm(self: nn.Module, d_model: int, *, eps: float = 1e-5) -> None:
+def norm(self: Any, d_model: int, *, eps: float = 1e-5) -> None:
     """Lanza si ``d_model`` o ``eps`` no son positivos."""
     require_size(d_model, name="d_model")
     require_positive(eps, name="eps")
 
 
-def root_norm(self: nn.Module, d_model: int, *, eps: float = 1e-6) -> None:
+def root_norm(self: Any, d_model: int, *, eps: float = 1e-6) -> None:
     """Lanza si ``d_model`` o ``eps`` no son positivos."""
     require_size(d_model, name="d_model")
     require_positive(eps, name="eps")
 
 
-def position_wise(self: nn.Module, x: Tensor) -> None:
+def position_wise(self: Any, x: Tensor) -> None:
     """Lanza si ``x`` no es ``(…, d_model)``, del tipo y en el dispositivo de los pesos."""
     _require_last_axis(x)
     require_axis(x, -1, self.d_model, name="x", label="d_model", like="el constructor")
@@ -76,7 +76,7 @@ def require_option(value: str, options: Any, *, name: str) -> None:
 
 
 def feed_forward(
-    self: nn.Module,
+    self: Any,
     d_model: int,
     d_ff: int,
     *,
@@ -95,7 +95,7 @@ def feed_forward(
 
 
 def residual(
-    self: nn.Module,
+    self: Any,
     d_model: int,
     *,
     norm: str = "pre",
@@ -109,7 +109,7 @@ def residual(
     require_probability(dropout, name="dropout")
 
 
-def sublayer(self: nn.Module, x: Tensor, sublayer: Callable) -> None:
+def sublayer(self: Any, x: Tensor, sublayer: Callable) -> None:
     """Lanza si ``x`` no es de coma flotante o ``sublayer`` no es una función."""
     require_floating(x, name="x")
     if not callable(sublayer):
@@ -135,7 +135,7 @@ def require_update(update: Tensor, x: Tensor) -> None:
 
 
 def embedding(
-    self: nn.Module,
+    self: Any,
     vocab: int,
     d_model: int,
     *,
@@ -152,7 +152,7 @@ def embedding(
         )
 
 
-def embed(self: nn.Module, ids: Tensor, positions: Tensor | None = None) -> None:
+def embed(self: Any, ids: Tensor, positions: Tensor | None = None) -> None:
     """Lanza si ``ids`` no son números del vocabulario o ``positions`` no es una por columna."""
     require_ids(ids, self.vocab, name="ids")
     if positions is not None:

@@ -1,11 +1,12 @@
 """La puerta de :mod:`atento.positions`: anchuras pares, posiciones, distancias y tablas."""
 
 import math
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from atento.numbers import require_number, require_positive, require_size
+from atento.amounts import require_number, require_positive, require_size
 from atento.shapes import (
     is_readable,
     require_axis,
@@ -131,7 +132,7 @@ def _require_rows(x: Tensor, positions: Tensor | None, width: int | None = None)
         require_places(positions, tuple(x.shape[:-2]), x.shape[-2], x, "positions")
 
 
-def placed(self: nn.Module, positions: Tensor) -> None:
+def placed(self: Any, positions: Tensor) -> None:
     """Lanza si ``positions``, ``(…, n)``, no es un tensor de números."""
     _require_real(positions, name="positions")
 
@@ -139,34 +140,34 @@ def placed(self: nn.Module, positions: Tensor) -> None:
 # --- Sumadas a la entrada -------------------------------------------------------------------------
 
 
-def sinusoidal_module(self: nn.Module, d_model: int, *, base: float = 1e4) -> None:
+def sinusoidal_module(self: Any, d_model: int, *, base: float = 1e4) -> None:
     """Lanza si ``Sinusoidal`` no puede construirse."""
     _require_even(d_model, name="d_model")
     _require_base(base)
 
 
-def raw_index(self: nn.Module, scale: float = 1.0) -> None:
+def raw_index(self: Any, scale: float = 1.0) -> None:
     """Lanza si ``scale`` no es un número positivo."""
     require_positive(scale, name="scale")
 
 
-def unplaced(self: nn.Module, x: Tensor, positions: Tensor | None = None) -> None:
+def unplaced(self: Any, x: Tensor, positions: Tensor | None = None) -> None:
     """Lanza si ``x``, ``(…, n, d)``, y ``positions`` no casan; vale cualquier anchura."""
     _require_rows(x, positions)
 
 
-def added(self: nn.Module, x: Tensor, positions: Tensor | None = None) -> None:
+def added(self: Any, x: Tensor, positions: Tensor | None = None) -> None:
     """Lanza si ``x`` no mide ``d_model`` o ``positions`` no tiene una posición por fila."""
     _require_rows(x, positions, self.d_model)
 
 
-def learned(self: nn.Module, max_len: int, d_model: int) -> None:
+def learned(self: Any, max_len: int, d_model: int) -> None:
     """Lanza si los tamaños no son enteros positivos."""
     require_size(max_len, name="max_len")
     require_size(d_model, name="d_model")
 
 
-def looked_up(self: nn.Module, x: Tensor, positions: Tensor | None = None) -> None:
+def looked_up(self: Any, x: Tensor, positions: Tensor | None = None) -> None:
     """Lanza si ``x`` no casa con la tabla o ``positions`` no son enteros, uno por fila."""
     if positions is not None:
         require_integer(positions, name="positions")
@@ -174,7 +175,7 @@ def looked_up(self: nn.Module, x: Tensor, positions: Tensor | None = None) -> No
     require_same_kind(x, self.table, name="x", reference_name="table")
 
 
-def require_learned(self: nn.Module, x: Tensor, positions: Tensor | None) -> None:
+def require_learned(self: Any, x: Tensor, positions: Tensor | None) -> None:
     """Lanza si alguna posición no está en la tabla, que puede pasar en cualquier paso."""
     what = f"la tabla aprendió max_len = {self.max_len} posiciones"
     if positions is not None:
@@ -186,14 +187,12 @@ def require_learned(self: nn.Module, x: Tensor, positions: Tensor | None) -> Non
         )
 
 
-def resized(self: nn.Module, max_len: int) -> None:
+def resized(self: Any, max_len: int) -> None:
     """Lanza si ``max_len`` no es un entero positivo."""
     require_size(max_len, name="max_len")
 
 
-def convolutional(
-    self: nn.Module, d_model: int, kernel_size: int = 3, *, causal: bool = False
-) -> None:
+def convolutional(self: Any, d_model: int, kernel_size: int = 3, *, causal: bool = False) -> None:
     """Lanza si los tamaños no son positivos o la ventana, par, no puede centrarse."""
     require_size(d_model, name="d_model")
     require_size(kernel_size, name="kernel_size")
@@ -205,12 +204,12 @@ def convolutional(
         )
 
 
-def recurrent(self: nn.Module, d_model: int) -> None:
+def recurrent(self: Any, d_model: int) -> None:
     """Lanza si ``d_model`` no es un entero positivo."""
     require_size(d_model, name="d_model")
 
 
-def from_the_start(self: nn.Module, x: Tensor, positions: Tensor | None = None) -> None:
+def from_the_start(self: Any, x: Tensor, positions: Tensor | None = None) -> None:
     """Lanza si ``x`` no mide ``d_model`` o las posiciones no son 0, 1, …, n − 1."""
     _require_rows(x, positions, self.d_model)
     if positions is None or not is_readable(positions):
@@ -223,13 +222,13 @@ def from_the_start(self: nn.Module, x: Tensor, positions: Tensor | None = None) 
         )
 
 
-def complex_embedding(self: nn.Module, vocab: int, d_model: int) -> None:
+def complex_embedding(self: Any, vocab: int, d_model: int) -> None:
     """Lanza si ``vocab`` no es positivo o ``d_model`` no es par."""
     require_size(vocab, name="vocab")
     _require_even(d_model, name="d_model")
 
 
-def embedded(self: nn.Module, ids: Tensor, positions: Tensor | None = None) -> None:
+def embedded(self: Any, ids: Tensor, positions: Tensor | None = None) -> None:
     """Lanza si ``ids``, ``(…, n)``, no está en el vocabulario o ``positions`` no casa."""
     require_integer(ids, name="ids")
     if ids.ndim < 1:
@@ -261,7 +260,7 @@ def ntk_base(base: float, factor: float, d: int) -> None:
 
 
 def rotary(
-    self: nn.Module,
+    self: Any,
     d_head: int,
     *,
     base: float = 1e4,
@@ -302,7 +301,7 @@ def _fits(x: Tensor, positions: Tensor, width: int) -> bool:
     )
 
 
-def turned(self: nn.Module, x: Tensor, positions: Tensor) -> None:
+def turned(self: Any, x: Tensor, positions: Tensor) -> None:
     """Lanza si ``x``, ``(…, head, n, d_head)``, no casa con ``positions``, ``(…, n)``."""
     if _fits(x, positions, self.d_head):
         return
@@ -333,21 +332,19 @@ def pair(query_positions: Tensor, key_positions: Tensor) -> None:
         )
 
 
-def bias(self: nn.Module, query_positions: Tensor, key_positions: Tensor) -> None:
+def bias(self: Any, query_positions: Tensor, key_positions: Tensor) -> None:
     """Lanza si las posiciones, ``(…, query)`` y ``(…, key)``, no casan."""
     pair(query_positions, key_positions)
 
 
-def integer_bias(self: nn.Module, query_positions: Tensor, key_positions: Tensor) -> None:
+def integer_bias(self: Any, query_positions: Tensor, key_positions: Tensor) -> None:
     """Lanza si las posiciones, ``(…, query)`` y ``(…, key)``, no son enteras o no casan."""
     require_integer(query_positions, name="query_positions")
     require_integer(key_positions, name="key_positions")
     pair(query_positions, key_positions)
 
 
-def query_bias(
-    self: nn.Module, query_positions: Tensor, key_positions: Tensor, query: Tensor
-) -> None:
+def query_bias(self: Any, query_positions: Tensor, key_positions: Tensor, query: Tensor) -> None:
     """Lanza si las posiciones no son enteras o no casan con ``query``, ``(…, query, d_head)``."""
     integer_bias(self, query_positions, key_positions)
     require_floating(query, name="query")
@@ -385,7 +382,7 @@ def relative_bucket(
 
 
 def relative_bias(
-    self: nn.Module,
+    self: Any,
     n_heads: int,
     *,
     n_buckets: int = 32,
@@ -403,18 +400,18 @@ def alibi(n_heads: int, *, dtype: torch.dtype | None = None) -> None:
     _require_dtype(dtype)
 
 
-def alibi_module(self: nn.Module, n_heads: int) -> None:
+def alibi_module(self: Any, n_heads: int) -> None:
     """Lanza si ``n_heads`` no es un entero positivo."""
     require_size(n_heads, name="n_heads")
 
 
-def shaw(self: nn.Module, d_head: int, max_distance: int) -> None:
+def shaw(self: Any, d_head: int, max_distance: int) -> None:
     """Lanza si ``d_head`` o ``max_distance`` no son enteros positivos."""
     require_size(d_head, name="d_head")
     require_size(max_distance, name="max_distance")
 
 
-def dynamic(self: nn.Module, n_heads: int, d_hidden: int = 16) -> None:
+def dynamic(self: Any, n_heads: int, d_hidden: int = 16) -> None:
     """Lanza si ``n_heads`` o ``d_hidden`` no son enteros positivos."""
     require_size(n_heads, name="n_heads")
     require_size(d_hidden, name="d_hidden")

@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from atento.amounts import require_size
 from atento.checks.training import config_of
-from atento.numbers import require_size
 from atento.shapes import is_readable, require_integer
 
 
@@ -43,7 +43,7 @@ def _require_known(ids: Tensor, vocab: int, name: str) -> None:
         raise ValueError(f"{name}: se esperaban números entre 0 y {vocab - 1}; llegó {came}.")
 
 
-def config(self: nn.Module, config: Any) -> None:
+def config(self: Any, config: Any) -> None:
     """Lanza ``TypeError`` si no llega una ``RecurrentConfig``."""
     if not hasattr(config, "source_vocab"):
         raise TypeError(
@@ -52,7 +52,7 @@ def config(self: nn.Module, config: Any) -> None:
         )
 
 
-def encode(self: nn.Module, source: Tensor) -> None:
+def encode(self: Any, source: Tensor) -> None:
     """Lanza si ``source`` no es ``(batch, source)``, con frases sin huecos y relleno al final."""
     require_ids(source, self.config.source_vocab, name="source")
     if not is_readable(source):
@@ -69,14 +69,14 @@ def encode(self: nn.Module, source: Tensor) -> None:
         )
 
 
-def forward(self: nn.Module, source: Tensor, target: Tensor) -> None:
+def forward(self: Any, source: Tensor, target: Tensor) -> None:
     """Lanza si ``source`` y ``target``, ``(batch, posiciones)``, no sirven o no son parejas."""
     encode(self, source)
     require_ids(target, self.config.target_vocab, name="target")
     _require_pairs(target, source.shape[0], name="target")
 
 
-def step(self: nn.Module, ids: Tensor, state: Any) -> None:
+def step(self: Any, ids: Tensor, state: Any) -> None:
     """Lanza si ``ids``, ``(batch, length)``, o el estado no sirven."""
     require_ids(ids, self.config.target_vocab, name="ids")
     if not hasattr(state, "memory"):

@@ -4,9 +4,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from atento.amounts import require_divisible, require_probability, require_size
 from atento.checks.layers import require_ids, require_option
 from atento.checks.training import config_of
-from atento.numbers import require_divisible, require_probability, require_size
 from atento.shapes import is_readable
 
 SIZES = ("source_vocab", "target_vocab", "d_model", "n_heads", "d_ff", "max_len")
@@ -65,7 +65,7 @@ def require_config(config: Any) -> None:
         raise TypeError(f"config: se esperaba una Seq2SeqConfig; llegó {type(config).__name__}.")
 
 
-def model(self: nn.Module, config: Any, *, positions: Any | None = None) -> None:
+def model(self: Any, config: Any, *, positions: Any | None = None) -> None:
     """Lanza ``TypeError`` si no llegan una ``Seq2SeqConfig`` y, si se dan, unas ``Positions``."""
     require_config(config)
     if positions is not None and not hasattr(positions, "places"):
@@ -75,7 +75,7 @@ def model(self: nn.Module, config: Any, *, positions: Any | None = None) -> None
         )
 
 
-def encode(self: nn.Module, source: Tensor) -> None:
+def encode(self: Any, source: Tensor) -> None:
     """Lanza si ``source`` no es ``(batch, source)`` con el relleno al final."""
     require_ids(source, self.config.source_vocab, name="source")
     require_trailing(source, self.config.pad_id, name="source")
@@ -93,7 +93,7 @@ def require_trailing(ids: Tensor, pad_id: int, *, name: str) -> None:
         )
 
 
-def decode(self: nn.Module, target: Tensor, encoded: Any) -> None:
+def decode(self: Any, target: Tensor, encoded: Any) -> None:
     """Lanza si ``target`` no es ``(batch, target)`` o ``encoded`` es de otras frases."""
     require_ids(target, self.config.target_vocab, name="target")
     if target.shape[1] == 0:
@@ -102,7 +102,7 @@ def decode(self: nn.Module, target: Tensor, encoded: Any) -> None:
     _require_pairs(target, encoded.states.shape[0], name="target")
 
 
-def forward(self: nn.Module, source: Tensor, target: Tensor) -> None:
+def forward(self: Any, source: Tensor, target: Tensor) -> None:
     """Lanza si ``target`` lleva relleno en medio; lo demás lo miran ``encode`` y ``decode``."""
     require_ids(source, self.config.source_vocab, name="source")
     require_ids(target, self.config.target_vocab, name="target")
@@ -111,7 +111,7 @@ def forward(self: nn.Module, source: Tensor, target: Tensor) -> None:
     require_trailing(target[:, skip:], self.config.pad_id, name="target")
 
 
-def start(self: nn.Module, encoded: Any) -> None:
+def start(self: Any, encoded: Any) -> None:
     """Lanza si ``encoded`` no es lo que devuelve ``encode``."""
     if not hasattr(encoded, "states"):
         raise TypeError(
@@ -119,7 +119,7 @@ def start(self: nn.Module, encoded: Any) -> None:
         )
 
 
-def step(self: nn.Module, ids: Tensor, state: Any) -> None:
+def step(self: Any, ids: Tensor, state: Any) -> None:
     """Lanza si ``ids`` no trae columnas nuevas o ``state`` es de otras frases."""
     require_ids(ids, self.config.target_vocab, name="ids")
     if not hasattr(state, "caches"):

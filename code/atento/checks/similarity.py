@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from atento.numbers import require_positive
+from atento.amounts import require_positive
 from atento.shapes import require_axis, require_floating, require_same_kind
 
 

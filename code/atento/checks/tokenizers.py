@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Generator, Tensor
 
-from atento.numbers import require_kind, require_number, require_size
+from atento.amounts import require_kind, require_number, require_size
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 

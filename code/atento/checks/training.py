@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from atento.numbers import require_number, require_positive, require_probability, require_size
+from atento.amounts import require_number, require_positive, require_probability, require_size
 from atento.shapes import is_readable, require_floating, require_integer
 
 

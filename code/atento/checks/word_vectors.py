@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from atento.amounts import require_number, require_positive, require_size
 from atento.checks.similarity import require_shape
-from atento.numbers import require_number, require_positive, require_size
 from atento.shapes import require_finite, require_floating, require_integer
 
 WEIGHTS = ("harmonic", "linear", "flat")
@@ -94,23 +94,23 @@ def cooccurrence(corpus: Any, *, window: int = 5, weights: str = "harmonic") -> 
         raise ValueError(f"weights: se esperaba una de {', '.join(WEIGHTS)}; llegó {weights!r}.")
 
 
-def module(self: nn.Module, vocab: int, d_model: int) -> None:
+def module(self: Any, vocab: int, d_model: int) -> None:
     """Lanza si los tamaños no son enteros positivos."""
     require_size(vocab, name="vocab")
     require_size(d_model, name="d_model")
 
 
-def skipgram(self: nn.Module, center: Tensor, context: Tensor) -> None:
+def skipgram(self: Any, center: Tensor, context: Tensor) -> None:
     """Lanza si los números no son palabras del vocabulario o los lotes no casan."""
     _pairs(self, ("center", "context"), center, context)
 
 
-def glove(self: nn.Module, row: Tensor, column: Tensor) -> None:
+def glove(self: Any, row: Tensor, column: Tensor) -> None:
     """Lanza si los números no son palabras del vocabulario o los lotes no casan."""
     _pairs(self, ("row", "column"), row, column)
 
 
-def _pairs(self: nn.Module, names: tuple[str, str], first: Tensor, second: Tensor) -> None:
+def _pairs(self: Any, names: tuple[str, str], first: Tensor, second: Tensor) -> None:
     vocab = self.center.num_embeddings
     for name, value in zip(names, (first, second), strict=True):
         require_integer(value, name=name)
@@ -236,7 +236,7 @@ def require_known(word: str, ids: Mapping[str, int], *, name: str) -> int:
     return ids[word]
 
 
-def require_pairs(pairs: Iterable[Sequence[str]]) -> list[tuple[str, str]]:
+def require_pairs(pairs: Iterable[Sequence[str]]) -> list[Any]:
     """Las parejas; lanza ``TypeError`` si no son de dos palabras."""
     return _require_rows(pairs, 2, "pairs", "parejas (a, b)")
 

@@ -177,7 +177,8 @@ def _keep_best(finished: Hypotheses, new: Hypotheses, pad_id: int) -> Hypotheses
     finished = finished._replace(ids=F.pad(finished.ids, (0, 1), value=pad_id))
     joined = [torch.cat(pair, dim=1) for pair in zip(finished[:4], new[:4], strict=True)]
     order = joined[1].argsort(dim=1, descending=True, stable=True)[:, :n_best]
-    return Hypotheses(*(_pick(part, order) for part in joined))
+    ids, scores, log_probs, lengths = (_pick(part, order) for part in joined)
+    return Hypotheses(ids, scores, log_probs, lengths)
 
 
 def _survivors(

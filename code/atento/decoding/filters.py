@@ -6,6 +6,7 @@ como cualquier función: ``keep_top_p(with_temperature(logits, 0.7), 0.9)``.
 
 import math
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -77,5 +78,5 @@ def _only(
     kept: Bool[Tensor, "*batch chosen"] | bool = True,
 ) -> Float[Tensor, "*batch vocab"]:
     """Prohíbe todas las palabras menos las de ``order`` que ``kept`` deja."""
-    allowed = logits.new_zeros(logits.shape, dtype=bool).scatter(-1, order, kept)
+    allowed = logits.new_zeros(logits.shape, dtype=torch.bool).scatter(-1, order, kept)
     return logits.masked_fill(~allowed, float("-inf"))

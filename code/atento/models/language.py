@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from atento.attention import MultiHeadAttention
 from atento.blocks import Encoder, EncoderBlock
-from atento.cache import KVCache
+from atento.cache import KVCache, Where
 from atento.checks import language as checks
 from atento.checks.decoding import require_writing
 from atento.decoding import greedy, kept, recomputing
@@ -124,14 +124,14 @@ class LanguageModel(nn.Module):
         """
         fresh = [KVCache() for _ in self.encoder.blocks]
         caches = fresh if state is None else [cache.copy() for cache in state]
-        seen, where, real = len(caches[0]), consecutive(ids), self._begun(ids)
+        seen, places, real = len(caches[0]), consecutive(ids), self._begun(ids)
         mask = new_rows(ids.shape[1], seen, device=ids.device)  # (new, length)
         if real is not None:  # hay relleno delante
-            where = (real.cumsum(1) - 1).clamp(min=0)  # (batch, length)
+            places = (real.cumsum(1) - 1).clamp(min=0)  # (batch, length)
             mask = combine(mask, real[:, None, None])  # (batch, 1, new, length)
         with trusted(seen > 0):
-            x = self.embed(ids[:, seen:], where[..., seen:])  # (batch, new, d_model)
-            x = self.encoder(x, mask, positions=where, caches=caches)
+            x = self.embed(ids[:, seen:], places[..., seen:])  # (batch, new, d_model)
+            x = self.encoder(x, Where(mask, places, caches))
         return self.project(x[:, -1]), tuple(caches)
 
     def generate(

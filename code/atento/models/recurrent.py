@@ -11,12 +11,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from atento.amounts import require_kind, require_probability, require_size
 from atento.attention import attend
 from atento.checks import recurrent as checks
 from atento.decoding import greedy, select
 from atento.masks import padding_mask
 from atento.models.cells import CELLS, GRUCell, LSTMCell, Recurrent, RNNCell, hidden, unroll
-from atento.numbers import require_kind, require_probability, require_size
 from atento.shapes import typed
 from atento.similarity import additive
 from atento.training import evaluating, unwrap

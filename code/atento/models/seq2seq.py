@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from atento.attention import MultiHeadAttention
 from atento.blocks import Decoder, DecoderBlock, Encoder, EncoderBlock
-from atento.cache import KVCache, Memory
+from atento.cache import KVCache, Memory, Where
 from atento.checks import seq2seq as checks
 from atento.checks.decoding import require_writing
 from atento.decoding import greedy, kept, recomputing
@@ -116,7 +116,7 @@ def named_positions(config: Seq2SeqConfig) -> Positions:
     Errores: ``TypeError`` si ``config`` no es una configuración.
     """
     checks.require_config(config)
-    sizes = {"n_heads": config.n_heads, "max_len": config.max_len}
+    sizes: dict[str, Any] = {"n_heads": config.n_heads, "max_len": config.max_len}
     sizes["d_head"] = config.d_model // config.n_heads
     source, target = (
         added(config.positions, d_model=config.d_model, max_len=config.max_len) for _ in range(2)
@@ -183,14 +183,15 @@ class Seq2Seq(nn.Module):
         positions = named_positions(config) if positions is None else positions
         self.config, self.places = config, positions.places
         self.embed_source = self._embedding(config.source_vocab, positions.source)
-        self.embed_target = self._embedding(config.target_vocab, positions.target)
+        target_vocab = config.target_vocab or config.source_vocab
+        self.embed_target = self._embedding(target_vocab, positions.target)
         self.encoder = Encoder(
             [self._encoder_block(positions) for _ in range(config.n_encoder_layers)], self._norm()
         )
         self.decoder = Decoder(
             [self._decoder_block(positions) for _ in range(config.n_decoder_layers)], self._norm()
         )
-        self.project = nn.Linear(config.d_model, config.target_vocab, bias=False)
+        self.project = nn.Linear(config.d_model, target_vocab, bias=False)
         nn.init.xavier_uniform_(self.project.weight)
         self._tie()
 
@@ -205,7 +206,7 @@ class Seq2Seq(nn.Module):
         """
         mask, positions = padding_mask(source, self.config.pad_id), self.places(source)
         x = self.embed_source(source, positions)  # (batch, source, d_model)
-        return Encoded(self.encoder(x, mask, positions=positions), mask, positions)
+        return Encoded(self.encoder(x, Where(mask, positions)), mask, positions)
 
     @typed(validate=checks.decode)
     def decode(
@@ -279,7 +280,11 @@ class Seq2Seq(nn.Module):
         config = self.config
         start = source.new_full((source.shape[0], 1), config.bos_id)
         step = self.step if cache else recomputing(self.step)
-        rules = {"eos_id": config.eos_id, "pad_id": config.pad_id, "max_length": max_length}
+        rules: dict[str, Any] = {
+            "eos_id": config.eos_id,
+            "pad_id": config.pad_id,
+            "max_length": max_length,
+        }
         rules["state"] = lambda: self.start(self.encode(source))
         with evaluating(self), torch.inference_mode():
             written = strategy(step, start, **{**rules, **options})
@@ -289,13 +294,12 @@ class Seq2Seq(nn.Module):
         """Las puntuaciones de las columnas que ``state`` no ha visto, y el estado con ellas."""
         seen, n = len(state), ids.shape[1]
         caches = tuple(cache.copy() for cache in state.caches)
-        positions = self.places(ids)
-        _, memory_mask, memory_positions = state.encoded
-        mask = new_rows(n, seen, device=ids.device)  # (new, n)
-        where = {"positions": positions, "memory_positions": memory_positions}
+        mask, places = new_rows(n, seen, device=ids.device), self.places(ids)  # (new, n), (…, n)
+        own = Where(mask, places, caches)
+        crossed = Where(state.encoded.mask, state.encoded.positions)
         with trusted(seen > 0):
-            x = self.embed_target(ids[:, seen:], positions[..., seen:])  # (batch, new, d_model)
-            x = self.decoder(x, state.memories, mask, memory_mask, caches=caches, **where)
+            x = self.embed_target(ids[:, seen:], places[..., seen:])  # (batch, new, d_model)
+            x = self.decoder(x, state.memories, own, crossed)
         return self.project(x), DecoderState(state.memories, state.encoded, caches)
 
     # Construir las piezas

@@ -162,6 +162,7 @@ class Alibi(nn.Module):
         super().__init__()
         self.n_heads = n_heads
         powers = -torch.tensor(_exponents(n_heads)).view(-1, 1, 1)  # (head, 1, 1)
+        self.powers: Tensor
         self.register_buffer("powers", powers, persistent=False)
         self._memory = Memory()
 

@@ -21,7 +21,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from atento.numbers import require_kind, require_size
+from atento.amounts import require_kind, require_size
 from atento.shapes import require_integer
 from atento.tasks import writing
 from atento.tasks.translation.vocabulary import BOS_ID, EOS_ID, PAD_ID, Batch

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from atento.numbers import require_kind, require_size
+from atento.amounts import require_kind, require_size
 from atento.tasks import writing
 from atento.tasks.translation.sentences import python_rng
 from atento.tasks.translation.vocabulary import BOS_ID, EOS_ID, PAD_ID, Batch

@@ -15,9 +15,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
+from atento.amounts import require_size
 from atento.decoding import greedy
 from atento.device import require_device
-from atento.numbers import require_size
 from atento.rng import generator
 from atento.tasks.translation.vocabulary import BOS_ID, EOS_ID, PAD_ID, Batch
 from atento.training import evaluating

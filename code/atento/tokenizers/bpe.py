@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Self
 
+from atento.amounts import require_size
 from atento.checks import tokenizers as checks
-from atento.numbers import require_size
 from atento.tokenizers.base import UNK, Settings, Tokenizer
 from atento.tokenizers.pairs import Pair, PairIndex
 from atento.tokenizers.text import count_words, visible

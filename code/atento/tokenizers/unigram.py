@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from numpy import ndarray
 
+from atento.amounts import require_size
 from atento.checks import tokenizers as checks
-from atento.numbers import require_size
 from atento.tokenizers.base import UNK, Settings, Tokenizer
 from atento.tokenizers.characters import character_counts
 from atento.tokenizers.lattice import forward, posteriors, viterbi

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from atento.amounts import require_size
 from atento.checks import tokenizers as checks
-from atento.numbers import require_size
 from atento.tokenizers.base import UNK, Settings, Tokenizer
 from atento.tokenizers.bpe import learn_merges
 from atento.tokenizers.pairs import Pair, PairIndex

@@ -20,7 +20,8 @@ class Batches:
     """
 
     def __init__(self, batches: Any, each: int = 1) -> None:
-        self.source, self.each, self.seen, self.turn, self.start = batches, each, 0, 0, None
+        self.source, self.each, self.seen, self.turn = batches, each, 0, 0
+        self.start: dict[str, Any] | None = None
         self.by_number = callable(batches) and not isinstance(batches, Iterable)
         if not (self.by_number or isinstance(batches, Iterable)):
             raise TypeError(
@@ -99,8 +100,7 @@ class Batches:
     def _generators(self) -> list[torch.Generator]:
         """Los generadores propios de un ``DataLoader`` y de sus muestreadores, sin repetir."""
         found = [getattr(owner, "generator", None) for owner in self._owners()]
-        found = [generator for generator in found if isinstance(generator, torch.Generator)]
-        return list({id(generator): generator for generator in found}.values())
+        return list({id(x): x for x in found if isinstance(x, torch.Generator)}.values())
 
 
 def _exhausted(step: int, steps: int) -> str:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
-from atento.numbers import require_size
+from atento.amounts import require_size
 from atento.training.history import Callback, State
 
 

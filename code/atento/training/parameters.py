@@ -27,16 +27,17 @@ def parameter_groups(model: nn.Module, *, weight_decay: float = 0.01) -> list[di
     ]
 
 
-def unwrap(model: nn.Module) -> nn.Module:
+def unwrap(model: nn.Module) -> Any:
     """El modelo mismo, sin las envolturas de ``torch.compile`` y ``DistributedDataParallel``.
 
     Es quien tiene ``config`` y los nombres de siempre en ``state_dict``.
     """
     while True:
+        inner = getattr(model, "_orig_mod", None)  # de torch.compile
         if isinstance(model, DistributedDataParallel):
             model = model.module
-        elif isinstance(getattr(model, "_orig_mod", None), nn.Module):  # de torch.compile
-            model = model._orig_mod
+        elif isinstance(inner, nn.Module):
+            model = inner
         else:
             return model
 

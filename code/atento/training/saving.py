@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from atento import rng
-from atento.numbers import require_size
+from atento.amounts import require_size
 from atento.training.batches import Batches
 from atento.training.history import Callback, History, State
 from atento.training.precision import Precision
@@ -35,8 +35,9 @@ def checkpoint(path: str | Path, *, every: int) -> Callback:
         if state.step % every == 0 or state.step == state.steps:
             state.save(Path(path))
 
-    callback.runs_last = True  # guarda también lo que anoten los demás avisos en ese paso
-    return callback
+    last: Any = callback
+    last.runs_last = True  # guarda también lo que anoten los demás avisos en ese paso
+    return last
 
 
 @dataclass
@@ -113,7 +114,7 @@ class Run:
 
 def _history(content: dict[str, Any]) -> History:
     history = History(**content)
-    history.metrics = {name: [tuple(p) for p in pairs] for name, pairs in history.metrics.items()}
+    history.metrics = {name: [(a, b) for a, b in pairs] for name, pairs in history.metrics.items()}
     return history
 
 

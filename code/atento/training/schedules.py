@@ -2,7 +2,7 @@
 
 import math
 
-from atento.numbers import require_number, require_size
+from atento.amounts import require_number, require_size
 from atento.training.history import Schedule
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
-from atento.tasks import copy, writing
+from atento.tasks import copying, writing
 from atento.tasks.writing import Batch
 
 EXAMPLES = [(3, 4, 5), (6,), (7, 8), (9, 10)]
@@ -13,22 +13,22 @@ EXAMPLES = [(3, 4, 5), (6,), (7, 8), (9, 10)]
 def test_a_seq2seq_writes_as_it_generates():
     """El Transformer escribe lo mismo por aquí que con su generate, y vuelve a su modo."""
     torch.manual_seed(0)
-    model = Seq2Seq(Seq2SeqConfig.tiny(copy.VOCAB_SIZE, d_model=16, d_ff=16, dropout=0.4))
+    model = Seq2Seq(Seq2SeqConfig.tiny(copying.VOCAB_SIZE, d_model=16, d_ff=16, dropout=0.4))
     model.train()
     model.encoder.eval()
-    rows = writing.write(model, EXAMPLES, copy.batch, batch_size=1)
+    rows = writing.write(model, EXAMPLES, copying.batch, batch_size=1)
     assert model.training and not model.encoder.training
     for example, row in zip(EXAMPLES, rows, strict=True):
         limit = len(example) + 1 + writing.MARGIN
-        alone = model.generate(copy.batch([example]).source, max_length=limit)[0].tolist()
-        stop = alone.index(copy.EOS_ID) + 1 if copy.EOS_ID in alone else len(alone)
+        alone = model.generate(copying.batch([example]).source, max_length=limit)[0].tolist()
+        stop = alone.index(copying.EOS_ID) + 1 if copying.EOS_ID in alone else len(alone)
         assert row == alone[:stop]
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 256])
 def test_the_order_is_the_one_that_came(batch_size):
-    rows = writing.write(lambda source: source, EXAMPLES, copy.batch, batch_size=batch_size)
-    assert rows == [[*example, copy.EOS_ID] for example in EXAMPLES]
+    rows = writing.write(lambda source: source, EXAMPLES, copying.batch, batch_size=batch_size)
+    assert rows == [[*example, copying.EOS_ID] for example in EXAMPLES]
 
 
 def test_batches_group_by_the_size_that_is_said():
@@ -36,7 +36,7 @@ def test_batches_group_by_the_size_that_is_said():
 
     def batch(chosen):
         seen.append(list(chosen))
-        return copy.batch(chosen)
+        return copying.batch(chosen)
 
     writing.write(lambda s: s, EXAMPLES, batch, size=lambda e: -e[0], batch_size=2)
     assert seen == [[(9, 10), (7, 8)], [(6,), (3, 4, 5)]]
@@ -69,11 +69,11 @@ def test_doors():
     with pytest.raises(TypeError, match="^rng: "):
         writing.require_rng(None)
     with pytest.raises(ValueError, match="^examples: "):
-        writing.write(lambda s: s, [], copy.batch)
+        writing.write(lambda s: s, [], copying.batch)
     with pytest.raises(ValueError, match="^batch_size: "):
-        writing.write(lambda s: s, EXAMPLES, copy.batch, batch_size=0)
+        writing.write(lambda s: s, EXAMPLES, copying.batch, batch_size=0)
     with pytest.raises(TypeError, match="^model: se esperaba un modelo con encode y step"):
-        writing.write(3, EXAMPLES, copy.batch)
+        writing.write(3, EXAMPLES, copying.batch)
     with pytest.raises(ValueError, match=r"^model: .*\(batch=4, …\); devolvió \(1, 4\)"):
-        writing.write(lambda s: s[:1], EXAMPLES, copy.batch)
-    assert isinstance(copy.batch(EXAMPLES), Batch)
+        writing.write(lambda s: s[:1], EXAMPLES, copying.batch)
+    assert isinstance(copying.batch(EXAMPLES), Batch)

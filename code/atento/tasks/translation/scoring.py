@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from atento.amounts import require_size
 from atento.device import require_device
-from atento.numbers import require_size
 from atento.shapes import require_tensor
 from atento.tasks.translation.sentences import Example, detokenize
 from atento.tasks.translation.vocabulary import batch, vocabularies

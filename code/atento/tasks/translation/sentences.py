@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from atento.numbers import require_size
+from atento.amounts import require_size
 from atento.tasks.translation.clauses import Unit, action, because, contrast, description
 from atento.tasks.translation.lexicon import is_held_out
 from atento.tasks.translation.phrases import Draft, Phrase, aligned

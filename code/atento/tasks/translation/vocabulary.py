@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from atento.amounts import require_kind, require_size
 from atento.device import require_device
-from atento.numbers import require_kind, require_size
 from atento.tasks.translation.lexicon import (
     ADJECTIVES,
     ESTAR,

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from atento.numbers import require_size
+from atento.amounts import require_size
 from atento.tasks import writing
 from atento.tasks.translation.vocabulary import BOS_ID, EOS_ID, PAD_ID, Batch
 from atento.tasks.writing import MARGIN
