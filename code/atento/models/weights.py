@@ -2,7 +2,8 @@
 
 Cada función toma el ``state_dict()`` de otra biblioteca y da los mismos números con los nombres del
 libro: :func:`from_pytorch`, los de ``nn.Transformer``; :func:`from_bert`, los de BERT y RoBERTa en
-``transformers``. :func:`minilm` carga un modelo entrenado de verdad, con su tokenizador.
+``transformers``; :func:`from_gpt2`, los de GPT y GPT-2. :func:`minilm` carga un modelo entrenado de
+verdad, con su tokenizador.
 """
 
 import importlib.util
@@ -158,6 +159,66 @@ def _bert_module(path: str) -> str:
         )
     found = f"encoder.blocks.{layer[1]}.{found}" if layer else found
     return found if inner == path else f"bert.{found}"
+
+
+# --- GPT y GPT-2 ----------------------------------------------------------------------------------
+
+_GPT = {
+    "wte": "embed.tokens",
+    "tokens_embed": "embed.tokens",
+    "wpe": "embed.positions",
+    "positions_embed": "embed.positions",
+    "ln_f": "encoder.final_norm",
+    "lm_head": "project",
+}
+_GPT_LAYER = {
+    "ln_1": "add_attention.norm",
+    "ln_2": "add_feed_forward.norm",
+    "attn.c_proj": "attention.project_output",
+    "mlp.c_fc": "feed_forward.expand",
+    "mlp.c_proj": "feed_forward.contract",
+}
+_GPT_MASKS = re.compile(r"h\.\d+\.attn\.(bias|masked_bias)")  # van en el fichero y no son pesos
+
+
+def from_gpt2(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float[Tensor, "..."]]:
+    """Los pesos de un GPT o un GPT-2 de ``transformers``, con los nombres del libro.
+
+    ``state`` es el ``state_dict()`` de ``GPT2LMHeadModel``, ``GPT2Model`` o sus parejas de
+    ``OpenAIGPT``: tensores de cualquier forma. Guardan las matrices traspuestas y juntas las de
+    consultas, claves y valores; aquí van derechas y sueltas. Lo que devuelve lo lee
+    ``load_state_dict`` de :class:`~atento.models.gpt.Gpt`.
+
+    Errores: ``TypeError`` si ``state`` no es un diccionario de tensores; ``ValueError`` si un
+    nombre no es de esos modelos.
+    """
+    _require_state(state)
+    ours = {}
+    for name, tensor in state.items():
+        inner = name.removeprefix("transformer.")
+        if not _GPT_MASKS.fullmatch(inner):
+            ours |= _gpt_tensor(inner, tensor)
+    if "embed.tokens.weight" in ours:
+        ours.setdefault("project.weight", ours["embed.tokens.weight"])  # es la misma matriz
+    return ours
+
+
+def _gpt_tensor(name: str, tensor: Tensor) -> dict[str, Tensor]:
+    """Un tensor de GPT-2 con su nombre del libro; los tres de ``c_attn``, si es ese."""
+    path, _, kind = name.rpartition(".")
+    layer = re.fullmatch(r"h\.(\d+)\.(.+)", path)
+    if layer is None and path in _GPT:
+        ours = _GPT[path]
+        return {f"{ours}.{'table' if ours.endswith('positions') else kind}": tensor}
+    if layer is None or layer[2] not in (*_GPT_LAYER, "attn.c_attn"):
+        raise ValueError(
+            f"state: se esperaban los nombres de GPT o de GPT-2 en transformers; llegó {name!r}."
+        )
+    block, tensor = f"encoder.blocks.{layer[1]}", tensor.T if tensor.ndim == 2 else tensor
+    if layer[2] != "attn.c_attn":
+        return {f"{block}.{_GPT_LAYER[layer[2]]}.{kind}": tensor}
+    names = (f"{block}.attention.{projection}.{kind}" for projection in _PROJECTIONS)
+    return dict(zip(names, tensor.chunk(3), strict=True))
 
 
 # --- MiniLM ---------------------------------------------------------------------------------------
