@@ -2,8 +2,8 @@
 
 Cada función toma el ``state_dict()`` de otra biblioteca y da los mismos números con los nombres del
 libro: :func:`from_pytorch`, los de ``nn.Transformer``; :func:`from_bert`, los de BERT y RoBERTa en
-``transformers``; :func:`from_gpt2`, los de GPT y GPT-2. :func:`minilm` carga un modelo entrenado de
-verdad, con su tokenizador.
+``transformers``; :func:`from_gpt2`, los de GPT y GPT-2; :func:`from_t5`, los de T5. :func:`minilm`
+carga un modelo entrenado de verdad, con su tokenizador.
 """
 
 import importlib.util
@@ -219,6 +219,80 @@ def _gpt_tensor(name: str, tensor: Tensor) -> dict[str, Tensor]:
         return {f"{block}.{_GPT_LAYER[layer[2]]}.{kind}": tensor}
     names = (f"{block}.attention.{projection}.{kind}" for projection in _PROJECTIONS)
     return dict(zip(names, tensor.chunk(3), strict=True))
+
+
+# --- T5 -------------------------------------------------------------------------------------------
+
+_T5_ATTENTION = {"SelfAttention": "attention", "EncDecAttention": "cross_attention"}
+_T5_PARTS = {"q": "project_query", "k": "project_key", "v": "project_value", "o": "project_output"}
+_T5_DENSE = {"wi": "feed_forward.expand", "wo": "feed_forward.contract"}
+_T5_SAME = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
+_T5_LAYER = re.compile(r"(encoder|decoder)\.block\.(\d+)\.layer\.(\d)\.(.+)\.weight")
+
+
+def from_t5(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float[Tensor, "..."]]:
+    """Los pesos de un T5 de ``transformers``, con los nombres del libro y sus constantes dentro.
+
+    ``state`` es el ``state_dict()`` de ``T5ForConditionalGeneration``: tensores de cualquier forma.
+    Las consultas van multiplicadas por √d_head, que aquí divide las puntuaciones, y la matriz de
+    palabras, dividida entre √d_model, por el que aquí se multiplica al entrar. Lo que devuelve lo
+    lee ``load_state_dict`` de :class:`~atento.models.t5.T5`. Los de T5 1.1, con otra red densa y
+    la salida suelta, no se pueden pasar.
+
+    Errores: ``TypeError`` si ``state`` no es un diccionario de tensores; ``ValueError`` si un
+    nombre no es de T5 o falta la matriz de palabras o un sesgo de posiciones.
+    """
+    _require_state(state)
+    ours, biases = {}, _t5_biases(state)
+    for name, tensor in state.items():
+        if name not in (*_T5_SAME, "shared.weight"):
+            ours |= _t5_tensor(name, tensor, biases)
+    words = state["shared.weight"] / state["shared.weight"].shape[1] ** 0.5
+    for name in ("embed_source.tokens", "embed_target.tokens", "project"):
+        ours[f"{name}.weight"] = words
+    return ours
+
+
+def _t5_biases(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """El sesgo de posiciones de cada pila, que va solo en su primera capa."""
+    inside = "block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+    wanted = {"shared.weight", f"encoder.{inside}", f"decoder.{inside}"}
+    if not wanted <= state.keys():
+        missing = ", ".join(sorted(wanted - state.keys()))
+        raise ValueError(
+            f"state: se esperaban los pesos de un T5 de transformers; falta {missing}."
+        )
+    return {stack: state[f"{stack}.{inside}"] for stack in ("encoder", "decoder")}
+
+
+def _t5_tensor(name: str, tensor: Tensor, biases: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Un tensor de T5 con su nombre del libro; el sesgo, con el de todas las capas a la vez."""
+    final = re.fullmatch(r"(encoder|decoder)\.final_layer_norm\.weight", name)
+    if final:
+        return {f"{final[1]}.final_norm.weight": tensor}
+    layer = _T5_LAYER.fullmatch(name)
+    module, last = layer[4].rpartition(".")[::2] if layer else ("", "")
+    block = f"{layer[1]}.blocks.{layer[2]}" if layer else ""
+    if last == "layer_norm":
+        return {f"{block}.{_t5_sublayer(layer[1], layer[3])}.norm.weight": tensor}
+    if module == "DenseReluDense" and last in _T5_DENSE:
+        return {f"{block}.{_T5_DENSE[last]}.weight": tensor}
+    if module in _T5_ATTENTION and last in _T5_PARTS:
+        d_head = tensor.shape[0] / biases[layer[1]].shape[1]
+        scaled = tensor * d_head**0.5 if last == "q" else tensor
+        own = {f"{block}.{_T5_ATTENTION[module]}.{_T5_PARTS[last]}.weight": scaled}
+        if (module, last) == ("SelfAttention", "q"):  # el mismo sesgo, en cada capa
+            own[f"{block}.attention.score_bias.table"] = biases[layer[1]]
+        return own
+    if last == "relative_attention_bias":
+        return {}
+    raise ValueError(f"state: se esperaban los nombres de T5 en transformers; llegó {name!r}.")
+
+
+def _t5_sublayer(stack: str, number: str) -> str:
+    """La subcapa de un bloque por su número: en el decodificador, la 1 es la atención cruzada."""
+    middle = ["add_cross_attention"] if stack == "decoder" else []
+    return ["add_attention", *middle, "add_feed_forward"][int(number)]
 
 
 # --- MiniLM ---------------------------------------------------------------------------------------

@@ -293,6 +293,9 @@ def test_masking_leaves_the_rest_alone():
     assert (every.ids[ids >= 5] == 4).all() and torch.equal(every.labels != 0, ids >= 5)
     none = mask_tokens(ids, rng.generator(2), **MARKS, fraction=0.0)
     assert torch.equal(none.ids, ids) and not none.labels.any()
+    one = torch.where(ids == 0, 1, ids)  # con otro relleno, ni se elige ni es la etiqueta de nada
+    padded = mask_tokens(one, rng.generator(2), vocab=50, mask_id=4, special=(0, 2, 3), pad_id=1)
+    assert torch.equal(padded.labels == 1, labels == 0) and (padded.ids[ids == 0] == 1).all()
 
 
 def test_what_is_masked_is_learned():
