@@ -27,7 +27,7 @@ class PorFicheros(LoadFileScheduling):
     def _split_scope(self, nodeid: str) -> str:
         fichero, _, caso = nodeid.partition("::")
         instalacion = re.search(r"[\[-](clon|wheel)\b", caso) if fichero in PARTIDOS else None
-        return fichero + (instalacion[0] if instalacion else "")
+        return fichero + (instalacion[1] if instalacion else "")
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> PorFicheros | None:
@@ -47,19 +47,19 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.import_plugin("apunta")
 
 
-def de_mas_a_menos(ficheros: set[str]) -> list[str]:
+def de_mas_a_menos(ficheros: set[str], tardan: dict[str, float]) -> list[str]:
     """Los ficheros según lo que tardaron: primero los que no se sabe, que pueden ser largos, y los
     demás de más a menos, para que al final ningún proceso se quede esperando a otro.
     """
-    tardan = json.loads(DURACIONES.read_text(encoding="utf-8")) if DURACIONES.exists() else {}
     return sorted(ficheros, key=lambda fichero: (-tardan.get(fichero, float("inf")), fichero))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """En paralelo, lo largo primero; dentro de cada fichero, en su orden."""
     if hasattr(config, "workerinput"):
+        tardan = json.loads(DURACIONES.read_text(encoding="utf-8")) if DURACIONES.exists() else {}
         suyos = [item.nodeid.partition("::")[0] for item in items]
-        puesto = {fichero: i for i, fichero in enumerate(de_mas_a_menos(set(suyos)))}
+        puesto = {fichero: i for i, fichero in enumerate(de_mas_a_menos(set(suyos), tardan))}
         items.sort(key=lambda item: puesto[item.nodeid.partition("::")[0]])
 
 

@@ -96,29 +96,47 @@ class Escritas(Fuentes):
 
 
 @cache
-def fuentes(raiz: Path = RAIZ) -> Escritas:
+def fuentes(raiz: Path) -> Escritas:
     """El grafo, leído una vez."""
     return Escritas(raiz)
+
+
+@dataclass(frozen=True)
+class Modulo:
+    """Un código leído una vez: sus instrucciones, las que definen cada nombre, las que no definen
+    ninguno y los nombres que usa cada una.
+    """
+
+    cuerpo: list[ast.stmt]
+    definen: dict[str, list[int]]
+    sueltas: set[int]
+    usados: list[set[str]]
+
+
+@cache
+def _leido(codigo: str) -> Modulo:
+    cuerpo = ast.parse(codigo).body
+    definen: dict[str, list[int]] = {}
+    for i, nodo in enumerate(cuerpo):
+        for nombre in _define(nodo):
+            definen.setdefault(nombre, []).append(i)
+    sueltas = {i for i, nodo in enumerate(cuerpo) if not _define(nodo)}
+    usados = [{n.id for n in ast.walk(x) if isinstance(n, ast.Name)} for x in cuerpo]
+    return Modulo(cuerpo, definen, sueltas, usados)
 
 
 def lo_suyo(codigo: str, raices: Collection[str]) -> str:
     """De un módulo, lo que usan los nombres de ``raices``, y lo que eso usa, y todo lo que no
     define un nombre (las importaciones, lo que se ejecuta al cargarlo).
     """
-    cuerpo = ast.parse(codigo).body
-    definen: dict[str, list[int]] = {}
-    for i, nodo in enumerate(cuerpo):
-        for nombre in _define(nodo):
-            definen.setdefault(nombre, []).append(i)
-    sueltos = {i for i, nodo in enumerate(cuerpo) if not _define(nodo)}
-    pendientes = sueltos | {i for nombre in raices for i in definen.get(nombre, ())}
+    modulo = _leido(codigo)
+    pendientes = modulo.sueltas | {i for x in raices for i in modulo.definen.get(x, ())}
     quedan: set[int] = set()
     while pendientes:
-        uno = pendientes.pop()
-        quedan.add(uno)
-        usados = {n.id for n in ast.walk(cuerpo[uno]) if isinstance(n, ast.Name)}
-        pendientes |= {i for nombre in usados for i in definen.get(nombre, ())} - quedan
-    return "\n".join(ast.unparse(cuerpo[i]) for i in sorted(quedan))
+        una = pendientes.pop()
+        quedan.add(una)
+        pendientes |= {i for x in modulo.usados[una] for i in modulo.definen.get(x, ())} - quedan
+    return "\n".join(ast.unparse(modulo.cuerpo[i]) for i in sorted(quedan))
 
 
 def _define(nodo: ast.stmt) -> set[str]:
@@ -136,14 +154,15 @@ def _del_registro(codigo: str, id_: str) -> set[str]:
     """El nombre de la variable del ejercicio ``id_`` en su registro."""
     return {
         nombre
-        for nodo in ast.parse(codigo).body
-        if isinstance(nodo, ast.Assign)
-        and any(
-            isinstance(x, ast.keyword) and x.arg == "id" and getattr(x.value, "value", None) == id_
-            for x in ast.walk(nodo.value)
-        )
-        for nombre in _define(nodo) - {"EJERCICIOS"}
+        for nodo in _leido(codigo).cuerpo
+        if isinstance(nodo, ast.Assign) and isinstance(nodo.value, ast.Call)
+        if any(x.arg == "id" and _constante(x.value) == id_ for x in nodo.value.keywords)
+        for nombre in _define(nodo)
     }
+
+
+def _constante(nodo: ast.expr) -> object:
+    return nodo.value if isinstance(nodo, ast.Constant) else None
 
 
 def huella(
@@ -175,6 +194,7 @@ def versiones() -> str:
     return " ".join([f"python {python}", *(f"{x} {metadata.version(x)}" for x in VERSIONES)])
 
 
+@cache
 def lo_que_importa(codigo: str) -> str:
     """Las líneas que importan algo del libro y, si lo nombra en un texto, esa mención."""
     nombres = sorted(x for x in _importa(codigo, "") or () if x.split(".")[0] != "torch")
