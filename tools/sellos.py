@@ -26,6 +26,7 @@ RAIZ = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(RAIZ / "book" / "_ext"))
 
 from libro.huella import MIRA_LAS_FUENTES, Fuentes, huella, normalizado  # noqa: E402
+from libro.lector import analiza  # noqa: E402
 
 SELLOS = ".cache/sellos.json"
 DURACIONES = "tests/duraciones.json"
@@ -294,7 +295,9 @@ class Foto(Fuentes):
         """La del capítulo (sus celdas y lo que importan), con lo que nbval le compara."""
         nombre = Path(prueba).stem
         paginas = [x for x in self.todos if x.startswith("book/") and x.endswith(f"/{nombre}.md")]
-        propias = (huella(self._texto(x), nombre, self.raiz) for x in paginas)
+        textos = list(map(self._texto, paginas))
+        propias = [huella(x, nombre, self.raiz) for x in textos]
+        propias += [str((c.codigo, sorted(c.etiquetas))) for x in textos for c in analiza(x).celdas]
         junto = (prueba, f"tests/temblor/{nombre}.json", *DE_NBVAL)
         return _resume(
             [self.entorno, *paginas, *propias, *(self.sumas.get(x, "no está") for x in junto)]
