@@ -8,6 +8,7 @@ tanto no queda sellado.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections import defaultdict
@@ -39,13 +40,20 @@ class Apunta:
         self.rotos: set[str] = set()
         self.segundos: dict[str, float] = defaultdict(float)
         self.foto = None if self.trabajador else Foto(raiz)
-        if self.trabajador or self.prueba:
-            sys.addaudithook(self.oye)
 
     # --- Oír --------------------------------------------------------------------------------------
 
+    def escucha(self) -> None:
+        """Pone el gancho en los procesos que prueban; no se puede quitar."""
+        if self.trabajador or self.prueba:
+            sys.addaudithook(self.oye)
+
     def oye(self, suceso: str, datos: tuple[Any, ...]) -> None:
-        """El gancho de auditoría. Aquí no puede fallar nada: rompería lo que se prueba."""
+        """El gancho de auditoría: lo que fallara aquí rompería lo que se prueba."""
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            self._oye(suceso, datos)
+
+    def _oye(self, suceso: str, datos: tuple[Any, ...]) -> None:
         if suceso == "open":
             ruta, modo, opciones = (*datos, None, None)[:3]
             if isinstance(modo, str) and set(modo) & set("wax+"):
@@ -59,13 +67,13 @@ class Apunta:
             programa = datos[0] if datos and datos[0] is not None else (*datos, "", "")[1]
             programa = programa[0] if isinstance(programa, list | tuple) and programa else programa
             if Path(os.fsdecode(programa) if programa else "").name not in AJENOS:
-                for quien in self._quienes(sys._getframe(1)):
+                for quien in self._quienes(sys._getframe(2)):
                     self.lecturas[quien].lanza = True
 
     def _apunta(self, ruta: object, clase: str) -> None:
         if not isinstance(ruta, str | bytes | os.PathLike):
             return
-        marco = sys._getframe(2)
+        marco = sys._getframe(3)
         if marco.f_code.co_filename.startswith("<frozen importlib"):
             return  # lo que se importa lo dice el grafo
         entera = os.path.abspath(os.fsdecode(ruta))
@@ -178,7 +186,9 @@ class Apunta:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Empieza a mirar."""
-    config.pluginmanager.register(Apunta(config, config.rootpath), "quien-apunta")
+    quien = Apunta(config, config.rootpath)
+    config.pluginmanager.register(quien, "quien-apunta")
+    quien.escucha()
 
 
 def de_nodo(nodo: str) -> str:

@@ -17,6 +17,7 @@ from procesos import principal
 # isort: split
 # Lo demás tarda en importarse, y Ctrl+C se atiende ya.
 import argparse
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -26,7 +27,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from prueba import APUNTA, LARGOS_ANTES, ejecuta, nbval, pytest
+from prueba import APUNTA, EXIGE, LARGOS_ANTES, ejecuta, nbval, pytest
 from sellos import RAIZ, Cuaderno, Foto, duraciones
 
 BARATO = 5.0  # segundos: lo que no se puede decidir se ejecuta si tarda menos
@@ -117,6 +118,8 @@ def main(raiz: Path = RAIZ) -> None:
     opciones.add_argument("--barato", type=float, default=BARATO, help="segundos")
     pedido = opciones.parse_args()
     consola = Console()
+    for variable, valor in EXIGE.items():  # cuentan en los sellos
+        os.environ.setdefault(variable, valor)
     decisiones = decide(Foto(raiz), Cuaderno.abre(raiz), duraciones(raiz), pedido.barato)
     fallos = []
     if pedido.mira:

@@ -160,13 +160,20 @@ class Foto(Fuentes):
 
     @cached_property
     def construido(self) -> str:
-        """La huella de las páginas construidas; vacía si no las hay."""
+        """La huella de las páginas construidas; vacía si no las hay, y de nadie si se están
+        construyendo.
+        """
         base = self.raiz / CONSTRUIDO
-        return _resume(
-            f"{p.relative_to(base).as_posix()} {hashlib.sha256(p.read_bytes()).hexdigest()}"
-            for p in sorted(base.rglob("*"))
-            if p.is_file()
-        ) if (base / "intro.html").exists() else ""  # fmt: skip
+        if not (base / "intro.html").exists():
+            return ""
+        try:
+            return _resume(
+                f"{p.relative_to(base).as_posix()} {hashlib.sha256(p.read_bytes()).hexdigest()}"
+                for p in sorted(base.rglob("*"))
+                if p.is_file()
+            )
+        except OSError:
+            return os.urandom(8).hex()
 
     @cached_property
     def entera(self) -> str:

@@ -84,6 +84,16 @@ def prueba(raiz: Path, *que: str) -> int:
     return subprocess.run(orden, cwd=raiz, env=entorno, capture_output=True, timeout=120).returncode
 
 
+def test_la_orden_mira_con_las_variables_de_make_prueba(juguete, monkeypatch):
+    """Las pruebas se ejecutan con ``ATENTO_ESTRICTO``: sin ella no valdría ningún sello."""
+    monkeypatch.delenv("ATENTO_ESTRICTO", raising=False)
+    monkeypatch.setattr(rapida, "ejecuta", lambda ordenes, *a, **k: list(ordenes))
+    monkeypatch.setattr(sys, "argv", ["rapida.py", "--mira"])
+    with pytest.raises(SystemExit):
+        rapida.main(juguete)
+    assert os.environ["ATENTO_ESTRICTO"] == "1"
+
+
 def decisiones(raiz: Path, barato: float = -1) -> dict[str, rapida.Decision]:
     foto, cuaderno = sellos.Foto(raiz), sellos.Cuaderno.abre(raiz)
     return {d.fichero: d for d in rapida.decide(foto, cuaderno, sellos.duraciones(raiz), barato)}
@@ -261,10 +271,11 @@ def test_los_programas_ajenos_no_cuentan_como_ordenes(tmp_path):
         def getoption(self, *_):
             return None
 
-    quien = apunta.Apunta(Config(), tmp_path)  # oye lo de tmp_path, donde no pasa nada
+    quien = apunta.Apunta(Config(), tmp_path)
     quien.fichero = "tests/test_a.py"
     quien.oye("subprocess.Popen", ("/usr/bin/hunspell", ["hunspell"], None, None))
     assert not quien.lecturas["tests/test_a.py"].lanza
     quien.oye("subprocess.Popen", (None, ["git", "status"], None, None))
     assert quien.lecturas["tests/test_a.py"].lanza
-    quien.fichero = None
+    quien.oye("open", (b"\0", "r", 0))  # lo que no se entiende no rompe nada
+    quien.oye("subprocess.Popen", (3, None, None, None))
