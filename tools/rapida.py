@@ -90,13 +90,16 @@ def pasos(decisiones: Iterable[Decision]) -> dict[str, list[str]]:
     return salida
 
 
-def tabla(decisiones: list[Decision], cuaderno: Cuaderno) -> Table:
-    """Lo que se ha ejecutado, con cómo ha ido, y lo que no, con su razón; de lo sellado, cuánto."""
+def tabla(decisiones: list[Decision], foto: Foto, cuaderno: Cuaderno) -> Table:
+    """Lo que se ha ejecutado, con cómo ha ido, y lo que no, con su razón. Solo ha ido bien lo que
+    lleva un sello de ahora: no, lo que no llegó a ejecutarse y conserva el de antes.
+    """
     salida = Table("fichero", "qué", "por qué", title="make rapida")
     for d in decisiones:
         if d.que != SELLADO:
-            bien = d.fichero in cuaderno.sellos
-            que = ("corrido: bien" if bien else "corrido: FALLA") if d.que == CORRE else d.que
+            sello = cuaderno.sellos.get(d.fichero)
+            bien = sello is not None and sello.entera == foto.entera
+            que = ("corrido: bien" if bien else "NO HA PASADO") if d.que == CORRE else d.que
             salida.add_row(d.fichero, que, d.porque)
     return salida
 
@@ -105,7 +108,7 @@ def resumen(decisiones: list[Decision]) -> str:
     """Cuántos de cada, en una línea, y lo que falta por probar."""
     cuantos = Counter(d.que for d in decisiones)
     faltan = sum(d.segundos or 0 for d in decisiones if d.que == NO)
-    dicho = f"{cuantos[CORRE]} corridos, {cuantos[SELLADO]} sellados, {cuantos[NO]} no corridos"
+    dicho = f"Corridos: {cuantos[CORRE]}; sellados: {cuantos[SELLADO]}; no corridos: {cuantos[NO]}"
     if cuantos[NO]:
         dicho += f" (unos {faltan:.0f} s de un núcleo: los hace «make prueba»)"
     return f"{dicho}."
@@ -120,14 +123,15 @@ def main(raiz: Path = RAIZ) -> None:
     consola = Console()
     for variable, valor in EXIGE.items():  # cuentan en los sellos
         os.environ.setdefault(variable, valor)
-    decisiones = decide(Foto(raiz), Cuaderno.abre(raiz), duraciones(raiz), pedido.barato)
+    foto = Foto(raiz)
+    decisiones = decide(foto, Cuaderno.abre(raiz), duraciones(raiz), pedido.barato)
     fallos = []
     if pedido.mira:
         for d in decisiones:
             consola.print(f"{d.que:10} {d.fichero}  {d.porque}", highlight=False, soft_wrap=True)
     else:
         fallos = ejecuta(pasos(decisiones), consola, titulo="make rapida")
-        consola.print(tabla(decisiones, Cuaderno.abre(raiz)))
+        consola.print(tabla(decisiones, foto, Cuaderno.abre(raiz)))
     consola.print(resumen(decisiones))
     sys.exit(1 if fallos else 0)
 

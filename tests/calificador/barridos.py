@@ -240,7 +240,7 @@ class Barridos:
     def sellado(self, curso: Curso, ejercicio: Ejercicio, cual: str) -> bool:
         """Si todo pasó con lo que hay ahora y no se ha pedido repetirlo."""
         guardada = self.guardadas.get(ejercicio.id, {}).get(cual)
-        return not entero() and guardada == self.de(curso, ejercicio, cual)
+        return self.de(curso, ejercicio, cual) == guardada and not entero()
 
     def semillas(
         self, curso: Curso, ejercicio: Ejercicio, cual: str, todas: Iterable[object], cuantas: int

@@ -132,6 +132,10 @@ def test_lo_sellado_prueba_semillas_nuevas_y_lo_demas_todas(de_juguete, tmp_path
     assert de_nuevo.semillas(de_juguete, uno, "errores", range(25), 3) == nuevas(3)
     monkeypatch.setenv("ATENTO_ENTERO", "1")
     assert de_nuevo.semillas(de_juguete, uno, "errores", range(25), 3) == list(range(25))
+    todo = Barridos(fichero)
+    todo.pasa(de_juguete, dos, "errores")
+    todo.guarda({})
+    assert {"1.1", "1.2"} == set(json.loads(fichero.read_text()))
     monkeypatch.setenv("ATENTO_ENTERO", "0")
     de_nuevo.pasa(de_juguete, uno, "errores")  # con semillas nuevas no se sella nada
     assert de_nuevo.pasados == {}
