@@ -4,10 +4,10 @@
 
 Cada fichero de pruebas y cada capítulo llevan un sello de la última vez que pasaron
 (:mod:`sellos`). Se ejecuta lo que no lo tiene o ha visto cambiar algo de lo que alcanza; lo demás
-no se repite. De lo que lanza órdenes no se sabe todo lo que alcanza: si ha cambiado otra cosa, se
-ejecuta si es barato, y si no se dice que no se ha ejecutado. Lo mismo con lo que mira el libro
-construido, que aquí no se construye. Al final, una tabla. Los sellos los pone también «make
-prueba», que lo ejecuta todo. Con ``--mira`` solo se dice lo que se haría.
+no se repite. De lo que lanza órdenes o hace páginas no se sabe todo lo que alcanza: si ha cambiado
+otra cosa, se ejecuta si es barato, y si no se dice que no se ha ejecutado. Lo mismo con lo que mira
+el libro construido, que aquí no se construye. Al final, una tabla. Los sellos los pone también
+«make prueba», que lo ejecuta todo. Con ``--mira`` solo se dice lo que se haría.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from prueba import APUNTA, EXIGE, LARGOS_ANTES, ejecuta, nbval, pytest
 from sellos import RAIZ, Cuaderno, Foto, duraciones
 
 BARATO = 5.0  # segundos: lo que no se puede decidir se ejecuta si tarda menos
-LEEN_TODO = ("tests/reglas/",)  # recorren el repositorio: se tratan como si lanzaran órdenes
 SELLADO, CORRE, NO = "sellado", "corre", "no corrido"
 
 
@@ -68,12 +67,11 @@ def _decide(
     if libro and sello.fuentes != foto.fuentes_del_libro:
         porque = "mira el libro, y el construido no lleva lo que ha cambiado (make libro)"
         return Decision(fichero, NO, porque, segundos)
-    lanza = foto.lo_que_lee(fichero, cuaderno.lecturas)[1].lanza or fichero.startswith(LEEN_TODO)
-    if not lanza or sello.entera == foto.entera:
+    if sello.entera == foto.entera or not foto.puede_alcanzar_mas(fichero, cuaderno.lecturas):
         return Decision(fichero, SELLADO, "", segundos)
     if segundos is not None and segundos <= barato:
-        return Decision(fichero, CORRE, "lanza órdenes o lee el repositorio, y es barato", segundos)
-    porque = "lanza órdenes o lee el repositorio; lo que se sabe que alcanza no ha cambiado"
+        return Decision(fichero, CORRE, "quizá lo alcance el cambio, y es barato", segundos)
+    porque = "lanza órdenes o hace páginas; lo que se sabe que alcanza no ha cambiado"
     return Decision(fichero, NO, porque, segundos)
 
 

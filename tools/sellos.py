@@ -10,6 +10,7 @@ variables que cambian algo se hace una huella; si todas sus pruebas pasan, la hu
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
@@ -25,7 +26,13 @@ from typing import Any
 RAIZ = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(RAIZ / "book" / "_ext"))
 
-from libro.huella import MIRA_LAS_FUENTES, Fuentes, huella, normalizado  # noqa: E402
+from libro.huella import (  # noqa: E402
+    IMPORTA_AL_VUELO,
+    MIRA_LAS_FUENTES,
+    Fuentes,
+    huella,
+    normalizado,
+)
 from libro.lector import analiza  # noqa: E402
 
 SELLOS = ".cache/sellos.json"
@@ -33,6 +40,8 @@ DURACIONES = "tests/duraciones.json"
 BARRIDOS = "tests/calificador/barridos.json"
 ESCRITOS = (DURACIONES, BARRIDOS)  # los escriben las propias pruebas al pasar
 CONSTRUIDO = "book/_build/html/"
+EXTENSION = "libro"  # el paquete de la extensión de Sphinx
+LEEN_TODO = ("tests/reglas/",)  # recorren el repositorio
 VARIABLES = ("ATENTO_DEVICE", "ATENTO_ESTRICTO", "ATEN_CPU_CAPABILITY", "MKL_CBWR", "SITIO")
 # Lo que nbval mira además del capítulo y de lo que importa
 DE_NBVAL = ("tests/referencias/conftest.py", "tests/referencias/sanear.cfg", "tests/conftest.py")
@@ -195,6 +204,22 @@ class Foto(Fuentes):
         variables = [f"{x}={os.environ.get(x, '')}" for x in VARIABLES]
         return _resume([sys.version, *dict.fromkeys(instalado), *variables])
 
+    def importados(self, codigo: str, desde: str = "") -> tuple[set[str], set[str]]:
+        """Lo que un código importa; de la extensión del libro, que lo importan casi todas las
+        herramientas, solo lo que se importa con ella: lo demás, al hacer una página.
+        """
+        if desde.partition(".")[0] != EXTENSION:
+            return super().importados(codigo, desde)
+        suyos, fuera = super().importados(_sin_cuerpos(codigo), desde)
+        if IMPORTA_AL_VUELO.search(codigo):
+            suyos |= {m for m in self.modulos if m.partition(".")[0] == EXTENSION}
+        return suyos, fuera
+
+    def puede_alcanzar_mas(self, prueba: str, lecturas: dict[str, Lecturas]) -> bool:
+        """Si no se sabe todo lo que alcanza: lanza órdenes, puede hacer páginas o lee todo."""
+        modulos, leido = self.lo_que_lee(prueba, lecturas)
+        return leido.lanza or EXTENSION in modulos or prueba.startswith(LEEN_TODO)
+
     # --- De cada fichero --------------------------------------------------------------------------
 
     def pruebas(self) -> list[str]:
@@ -316,6 +341,15 @@ class Foto(Fuentes):
         return Sello(
             self.huella(prueba, lecturas), self.entera, self.fuentes_del_libro if libro else ""
         )
+
+
+def _sin_cuerpos(codigo: str) -> str:
+    """El código sin lo que hay dentro de sus funciones."""
+    arbol = ast.parse(codigo)
+    for nodo in ast.walk(arbol):
+        if isinstance(nodo, ast.FunctionDef | ast.AsyncFunctionDef):
+            nodo.body = [ast.Pass()]
+    return ast.unparse(arbol)
 
 
 def _resume(trozos: Iterable[str]) -> str:

@@ -267,6 +267,27 @@ def test_la_huella_de_un_capitulo_cambia_con_lo_que_nbval_mira(tmp_path):
     assert sellos.Foto(tmp_path).huella(prueba, {}) == vistas[-1]
 
 
+def test_de_la_extension_cuenta_lo_que_se_importa_con_ella_y_de_lo_demas_no_se_sabe(tmp_path):
+    perezosa = "from libro import otra\n\n\ndef dibuja():\n    from atento import uno\n"
+    perezosa += "    exec(uno)\n"
+    for nombre, texto in {
+        "code/atento/__init__.py": "",
+        "code/atento/uno.py": "uno = 1\n",
+        "book/_ext/libro/__init__.py": perezosa,
+        "book/_ext/libro/otra.py": "",
+        "tools/usa.py": "import libro\n",
+        "tests/test_usa.py": "import usa\n",
+        "tests/test_suelto.py": "",
+    }.items():
+        escribe(tmp_path, nombre, texto)
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True, timeout=60)
+    foto = sellos.Foto(tmp_path)
+    modulos, _ = foto.lo_que_lee("tests/test_usa.py", {})
+    assert modulos == {"usa", "libro", "libro.otra"}
+    assert foto.puede_alcanzar_mas("tests/test_usa.py", {})
+    assert not foto.puede_alcanzar_mas("tests/test_suelto.py", {})
+
+
 def test_las_duraciones_solo_cambian_si_cambian_de_verdad(tmp_path):
     antes = {"a": 10, "b": 3, "corto": 0.2}
     vistas = {"a": 12.2, "b": 9.04, "nuevo": 0.333, "corto": 0.9}
