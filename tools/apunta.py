@@ -1,7 +1,7 @@
 """El complemento de pytest de ``--apunta``: mira qué lee y qué lanza cada fichero de pruebas, sella
 los que pasan enteros (:mod:`sellos`) y guarda lo que tarda cada uno.
 
-Lo que se lee se oye con un gancho de auditoría de Python, en cada proceso de xdist; los sellos los
+Lo que se lee se oye con un gancho de auditoría de Python, en cada proceso de ``xdist``; los sellos los
 pone el que los reparte. La foto del repositorio se hace al empezar: lo que se cambie mientras
 tanto no queda sellado.
 """

@@ -1,4 +1,4 @@
-"""«make rapida»: lo que el cambio puede haber roto, y nada más.
+"""``make rapida``: lo que el cambio puede haber roto, y nada más.
 
     python tools/rapida.py [--mira]
 
