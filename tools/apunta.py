@@ -1,9 +1,9 @@
 """El complemento de pytest de ``--apunta``: mira qué lee y qué lanza cada fichero de pruebas, sella
 los que pasan enteros (:mod:`sellos`) y guarda lo que tarda cada uno.
 
-Lo que se lee se oye con un gancho de auditoría de Python, en cada proceso de ``xdist``; los sellos los
-pone el que los reparte. La foto del repositorio se hace al empezar: lo que se cambie mientras
-tanto no queda sellado.
+Lo que se lee se oye con un gancho de auditoría de Python, en cada uno de los procesos que prueban;
+los sellos los pone el que reparte. La foto del repositorio se hace al empezar: lo que se cambie
+mientras tanto no queda sellado.
 """
 
 from __future__ import annotations
@@ -181,7 +181,8 @@ class Apunta:
         for fichero in verdes:
             cuaderno.sellos[fichero] = self.foto.sello(fichero, cuaderno.lecturas)
         cuaderno.guarda()
-        guarda_duraciones({f: self.segundos[f] for f in verdes}, self.foto.raiz)
+        if not os.environ.get("ATENTO_ENTERO"):  # lo entero tarda más de lo que tarda siempre
+            guarda_duraciones({f: self.segundos[f] for f in verdes}, self.foto.raiz)
 
 
 def pytest_configure(config: pytest.Config) -> None:
