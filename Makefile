@@ -14,9 +14,10 @@ MINIMO ?= 90
 RAPIDAS ?=
 VECES ?= 20
 SOLO ?=
+MIRA ?=
 
 .DEFAULT_GOAL := ayuda
-.PHONY: ayuda entorno sistema libro epub pdf paquete ver prueba procesadores temblor referencias tiempos semillas prosa sumador formato estilo bancos mutantes capitulo limpia
+.PHONY: ayuda entorno sistema libro epub pdf paquete ver rapida prueba procesadores temblor referencias tiempos semillas prosa sumador formato estilo bancos mutantes capitulo limpia
 
 ayuda:          ## muestra estas órdenes
 	@$(AQUI) awk -F ':[^#]*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z]+:[^#]*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -52,7 +53,10 @@ limpia:         ## borra lo construido (no el entorno)
 
 ##@ Comprobar
 
-prueba: entorno ## ejecuta todas las pruebas
+rapida: entorno ## ejecuta lo que el cambio puede haber roto y dice qué no ha ejecutado (MIRA=1: solo lo dice)
+	@$(AQUI) $(VENV) tools/rapida.py $(if $(MIRA),--mira)
+
+prueba: entorno ## ejecuta todas las pruebas (ATENTO_ENTERO=1: también lo que está sellado)
 	@$(AQUI) tools/sistema.sh --si-puede
 	@$(AQUI) $(VENV) tools/prueba.py
 

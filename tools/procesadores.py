@@ -20,7 +20,7 @@ import sys
 
 from rich.console import Console
 
-from prueba import ejecuta, pasos, pytest
+from prueba import ejecuta, nbval, pytest
 
 PROCESADORES = {
     "avx2": {"ATEN_CPU_CAPABILITY": "avx2"},
@@ -39,7 +39,7 @@ def pasos_de(nombre: str) -> dict[str, list[str]]:
     """Lo que se ejecuta con un procesador: los capítulos con nbval, la biblioteca y los
     ejercicios."""
     return {
-        f"{nombre}: capítulos (nbval)": pasos("", [])["capítulos (nbval)"],
+        f"{nombre}: capítulos (nbval)": nbval("tests/referencias"),
         f"{nombre}: biblioteca y ejercicios": pytest("-p", "no:cacheprovider", *BIBLIOTECA),
     }
 

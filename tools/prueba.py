@@ -30,12 +30,16 @@ RAIZ = Path(__file__).resolve().parents[1]
 PROCESOS = str(os.cpu_count() or 1)
 PLAZO = 3600  # segundos de cada paso
 HILOS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "JUPYTER_PREFER_ENV_PATH": "1"}
+EXIGE = {"ATENTO_ESTRICTO": "1"}  # lo entrenado también se comprueba
 AL_LADO = ("libro",)  # a la vez que el paso siguiente
 SIN_LIBRO = (
     "tests/atento",
     "tests/figuras",
     "tests/calificador",
 )  # carpetas que no miran el libro construido
+LARGOS_ANTES = ("--no-loadscope-reorder",)  # los ficheros, como los ordena tests/conftest.py
+# Lo que tarda cada uno se guarda, y lo que pasa se sella para «make rapida» (tools/apunta.py).
+APUNTA = ("--apunta",)
 
 
 def pytest(*argumentos: str) -> list[str]:
@@ -43,18 +47,22 @@ def pytest(*argumentos: str) -> list[str]:
     return [sys.executable, "-m", "pytest", "-q", "-n", PROCESOS, "--dist", "loadfile", *argumentos]
 
 
+def nbval(*argumentos: str) -> list[str]:
+    """La orden que ejecuta capítulos con nbval. Manda el plazo de la celda, que dice cuál es."""
+    return pytest(
+        *("--nbval", "--nbval-current-env", "--nbval-cell-timeout=600", "--timeout=720"),
+        "--nbval-sanitize-with=tests/referencias/sanear.cfg",
+        "-p",
+        "no:cacheprovider",
+        *argumentos,
+    )
+
+
 def pasos(carpeta: str, extra: list[str]) -> dict[str, list[str]]:
-    """Los pasos, en orden. En nbval manda el plazo de la celda, que dice cuál es."""
-    nbval = ("--nbval", "--nbval-current-env", "--nbval-cell-timeout=600", "--timeout=720")
+    """Los pasos, en orden."""
     return {
         "referencias al día": [sys.executable, "tools/referencias.py", "--revisa"],
-        "capítulos (nbval)": pytest(
-            *nbval,
-            "--nbval-sanitize-with=tests/referencias/sanear.cfg",
-            "-p",
-            "no:cacheprovider",
-            "tests/referencias",
-        ),
+        "capítulos (nbval)": nbval(*LARGOS_ANTES, *([] if extra else APUNTA), "tests/referencias"),
         "libro": [sys.executable, "tools/construir.py", "--ejecutados", carpeta],
         **pruebas(extra),
     }
@@ -62,15 +70,14 @@ def pasos(carpeta: str, extra: list[str]) -> dict[str, list[str]]:
 
 def pruebas(extra: list[str]) -> dict[str, list[str]]:
     """Los pasos de pytest: con argumentos, uno; si no, el que no necesita el libro y lo demás."""
-    # Los ficheros se reparten como se recogen: los largos, primero (tests/conftest.py).
-    comun = ("--no-loadscope-reorder", "--durations=15")
+    comun = (*LARGOS_ANTES, "--durations=15")
     if extra:
         return {"pruebas (pytest)": pytest(*comun, *extra)}
     # Lo demás no se enumera: una carpeta nueva entra sola.
     demas = (f"--ignore={carpeta}" for carpeta in SIN_LIBRO)
     return {
-        "biblioteca y ejercicios (pytest)": pytest(*comun, *SIN_LIBRO),
-        "lo demás (pytest)": pytest(*comun, *demas),
+        "biblioteca y ejercicios (pytest)": pytest(*comun, *APUNTA, *SIN_LIBRO),
+        "lo demás (pytest)": pytest(*comun, *APUNTA, *demas),
     }
 
 
@@ -136,7 +143,7 @@ def ejecuta(
     fallos = []
     for tanda in tandas(ordenes, al_lado):
         juntas = {nombre: ordenes[nombre] for nombre in tanda}
-        completo = {"ATENTO_ESTRICTO": "1", **os.environ, **HILOS, **entorno}
+        completo = {**EXIGE, **os.environ, **HILOS, **entorno}
         for nombre, codigo, segundos in _hace(juntas, consola, cwd=RAIZ, env=completo):
             if codigo:
                 fallos.append(nombre)

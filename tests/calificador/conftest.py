@@ -162,11 +162,17 @@ class Mesa:
 
 
 @pytest.fixture(scope="session", params=["clon", "wheel"])
-def python_del_curso(request) -> Path:
+def instalacion(request) -> str:
+    """Cada manera de tener el curso."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def python_del_curso(instalacion, request) -> Path:
     """El intérprete de cada instalación."""
     return (
         Path(sys.executable)
-        if request.param == "clon"
+        if instalacion == "clon"
         else request.getfixturevalue("python_del_wheel")
     )
 

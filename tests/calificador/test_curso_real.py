@@ -1,5 +1,9 @@
 """El curso del libro, instalado de las dos maneras, en las dos jaulas: nadie lee una solución ni se
 pone un punto.
+
+Lo que se intenta con cada ejercicio no se cruza con cada instalación y cada jaula: rota
+(``barridos.reparto``). Cada combinación se ve con un tercio de los ejercicios y entre todas se ven
+todos; con otra confirmación, otros. ``ATENTO_ENTERO=1`` los cruza.
 """
 
 from __future__ import annotations
@@ -15,8 +19,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from barridos import combinaciones, reparto, vuelta
 
-from calificador.jaula import lectura
+from calificador.jaula import canal, lectura
 
 AQUI = Path(__file__).resolve().parent
 RAIZ = AQUI.parents[1]
@@ -65,11 +70,18 @@ def _robo(mesa, ids: list[str], maneras: tuple[str, ...] = DE_CADA_UNO) -> dict:
     return mesa.corrige(ids[0], fuente, limites=limites, con_pista=False)
 
 
-def _botin(mesa) -> dict[str, dict]:
-    """Lo robado, de cada ejercicio y de todo el curso a la vez; también si el ladrón no llegó al
-    final.
+def _le_tocan(mesa, instalacion: str, nivel: str, desde: int = 0) -> list[str]:
+    """Los ejercicios de una instalación y una jaula, de las que hay en esta máquina."""
+    hay = [n for n in JAULAS if canal.prueba_nivel(n) is None]
+    todas = combinaciones(INSTALACIONES, hay)
+    return reparto(list(mesa.ejercicios), (instalacion, nivel), todas, vuelta() + desde)
+
+
+def _botin(mesa, ids: list[str]) -> dict[str, dict]:
+    """Lo robado, de cada uno de esos ejercicios y de todo el curso a la vez; también si el ladrón
+    no llegó al final.
     """
-    robos = {id_: _robo(mesa, [id_]) for id_ in mesa.ejercicios}
+    robos = {id_: _robo(mesa, [id_]) for id_ in ids}
     robos["todos"] = _robo(mesa, list(mesa.ejercicios), DE_TODOS)
     return {
         cual: hecho
@@ -78,7 +90,8 @@ def _botin(mesa) -> dict[str, dict]:
     }
 
 
-# Los que tratan de pasar una respuesta por buena van contra todos los ejercicios.
+# Los que tratan de pasar una respuesta por buena van, entre todos, contra todos los ejercicios.
+INSTALACIONES, JAULAS = ("clon", "wheel"), ("media", "fuerte")
 FORJAS = ("parchea allclose e isclose", "parchea la codificación", "objeto igual a todo")
 
 
@@ -121,8 +134,8 @@ def test_cada_instalacion_corrige_sus_soluciones(mesa, python_del_curso):
         assert mesa.corrige(id_, "esqueleto")["puntos"] == 0, id_
 
 
-def test_nadie_lee_la_solucion(mesa):
-    assert _botin(mesa) == {}
+def test_nadie_lee_la_solucion(mesa, instalacion, nivel):
+    assert _botin(mesa, _le_tocan(mesa, instalacion, nivel)) == {}
 
 
 @pytest.mark.parametrize("manera", ["por_rutas", "por_importacion", "paseando"])
@@ -168,12 +181,12 @@ def test_ningun_ataque_consigue_puntos(mesa, python_del_curso):
 
 
 @pytest.mark.parametrize("forja", FORJAS)
-def test_nadie_forja_una_respuesta_de_ningun_ejercicio(mesa, forja):
-    texto = _textos()[forja]
-    puntos = {
-        id_: mesa.corrige(id_, _fuente(_para(texto, nombre), id_, nombre, []), con_pista=False)
-        for id_, nombre in mesa.ejercicios.items()
-    }
+def test_nadie_forja_una_respuesta_de_ningun_ejercicio(mesa, instalacion, nivel, forja):
+    texto, puntos = _textos()[forja], {}
+    for id_ in _le_tocan(mesa, instalacion, nivel, FORJAS.index(forja)):
+        fuente = _fuente(_para(texto, mesa.ejercicios[id_]), id_, mesa.ejercicios[id_], [])
+        puntos[id_] = mesa.corrige(id_, fuente, con_pista=False)
+    assert puntos
     assert not {id_: hecho for id_, hecho in puntos.items() if hecho["puntos"]}
 
 
@@ -194,10 +207,11 @@ print("objetos", malas)
 """
 
 
-def test_el_cigoto_bifurcado_tampoco_lleva_nada(mesa_pronta):
+def test_el_cigoto_bifurcado_tampoco_lleva_nada(mesa_pronta, nivel):
     """El de ``atento calificar`` nace de quien corrige, antes de que lea el registro."""
     assert mesa_pronta.bifurcado
-    assert _botin(mesa_pronta) == {}
+    hay = [n for n in JAULAS if canal.prueba_nivel(n) is None]
+    assert _botin(mesa_pronta, reparto(list(mesa_pronta.ejercicios), nivel, hay, vuelta())) == {}
     dicho = mesa_pronta.corrige("4.1", ENTORNO)["dicho"]
     assert (
         "objetos []" in dicho and "ATENTO_CURSO" not in dicho and "PYTEST_CURRENT_TEST" not in dicho

@@ -1,6 +1,6 @@
 """Cada corrector se corrige: la referencia dice la verdad y saca todo; el esqueleto y lo trivial,
 nada; y cada error conocido cae con su pista. Las respuestas ajenas al registro, buenas y malas,
-están en ``respuestas/``."""
+están en ``respuestas/``. Lo que se barre con muchas semillas está sellado (``barridos.py``)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 from banco import _arbol, pistas_debidas, respuestas, triviales
+from barridos import NUEVAS, NUEVAS_RESPUESTAS, Barridos
 from verdades import VERDADES
 
 from calificador import carga
@@ -37,6 +38,13 @@ DEL_LIBRO = list(LIBRO.ejercicios.values())
 TODOS = [(c, e) for c in (DE_PRUEBA, LIBRO) for e in c.ejercicios.values()]
 IDS = [f"{e.id}-{e.nombre}" for _, e in TODOS]
 BUENAS, MALAS = respuestas("buenas"), respuestas("malas")
+PISTAS = pistas_debidas()
+RESPUESTAS = {  # de cada ejercicio, los casos de su barrido
+    e.id: {f"{que} {resto}" for que, ternas in
+           (("buena", BUENAS), ("mala", MALAS), ("pista", PISTAS))
+           for id_, *resto in ternas if id_ == e.id} | {"bancos"}
+    for e in DEL_LIBRO
+}  # fmt: skip
 
 
 @cache
@@ -50,19 +58,45 @@ def en_la_practica(ejercicio_id, codigo):
     return verifica(ejercicio, codigo, "practica", examen=examen_de(ejercicio_id, "practica"))
 
 
+@cache
+def corregida(ejercicio_id, codigo, semilla):
+    """Lo que recibe una respuesta: varias pruebas miran la misma."""
+    if semilla == "practica":
+        return en_la_practica(ejercicio_id, codigo)
+    examen = examen_de(ejercicio_id, semilla)
+    return verifica(LIBRO.ejercicios[ejercicio_id], codigo, semilla, examen=examen)
+
+
+def de_respuestas(barridos, ejercicio_id):
+    """Las semillas con que se prueban las respuestas de un ejercicio."""
+    ejercicio, todas = LIBRO.ejercicios[ejercicio_id], ("practica", *POCAS)
+    return barridos.semillas(LIBRO, ejercicio, "respuestas", todas, NUEVAS_RESPUESTAS)
+
+
 def _nombre(terna):
     return f"{terna[0]}-{terna[1]}"
 
 
+@pytest.fixture(scope="module")
+def barridos(request):
+    """Qué barridos están sellados; con ``--apunta``, se sellan los que pasan enteros."""
+    abiertos = Barridos(del_libro={id_: sorted(casos) for id_, casos in RESPUESTAS.items()})
+    yield abiertos
+    if request.config.getoption("apunta", False):
+        abiertos.guarda({(id_, "respuestas"): casos for id_, casos in RESPUESTAS.items()})
+
+
 @pytest.mark.parametrize(("del_curso", "ejercicio"), TODOS, ids=IDS)
-def test_los_casos_separan_la_referencia_y_cada_error_conocido(del_curso, ejercicio):
-    """Con 25 semillas; ``python -m calificador.correccion.semillas --semillas 200`` prueba
-    doscientas.
+def test_los_casos_separan_la_referencia_y_cada_error_conocido(del_curso, ejercicio, barridos):
+    """Con 25 semillas o, si está sellado, con tres nuevas; ``python -m
+    calificador.correccion.semillas --semillas 200`` prueba doscientas.
     """
     assert len({m.pista for m in ejercicio.mutantes}) == len(ejercicio.mutantes), (
         "dos mutantes con la misma pista"
     )
-    assert not faltas(del_curso, ejercicio, SEMILLAS)
+    semillas = barridos.semillas(del_curso, ejercicio, "errores", SEMILLAS, NUEVAS)
+    assert not faltas(del_curso, ejercicio, semillas)
+    barridos.pasa(del_curso, ejercicio, "errores")
 
 
 @pytest.mark.parametrize("ejercicio", [e for e in DEL_LIBRO if e.casos], ids=lambda e: e.id)
@@ -181,31 +215,29 @@ def test_recordar_en_orden_lo_de_otra_semilla_no_da_puntos(ejercicio):
 
 
 @pytest.mark.parametrize(("id_", "que", "codigo"), MALAS, ids=map(_nombre, MALAS))
-def test_una_respuesta_equivocada_no_tiene_todo(id_, que, codigo):
+def test_una_respuesta_equivocada_no_tiene_todo(id_, que, codigo, barridos):
     ejercicio = LIBRO.ejercicios[id_]
-    resultados = {"practica": en_la_practica(id_, codigo)}
-    for semilla in POCAS:
-        examen = examen_de(id_, semilla)
-        resultados[semilla] = verifica(ejercicio, codigo, semilla, examen=examen)
-    for semilla, resultado in resultados.items():
+    for semilla in de_respuestas(barridos, id_):
+        resultado = corregida(id_, codigo, semilla)
         assert resultado.puntos < ejercicio.puntos, f"semilla {semilla}: pasa"
         assert resultado.pista or "el enunciado no lo permite" in resultado.mensaje, resultado
+    barridos.pasa(LIBRO, ejercicio, "respuestas", f"mala {[que, codigo]}")
 
 
-@pytest.mark.parametrize(
-    ("id_", "que", "trozo", "codigo"), pistas_debidas(), ids=map(_nombre, pistas_debidas())
-)
-def test_una_respuesta_equivocada_recibe_la_pista_de_su_error(id_, que, trozo, codigo):
-    for semilla in ("practica", *POCAS):
-        dado = verifica(LIBRO.ejercicios[id_], codigo, semilla, examen=examen_de(id_, semilla))
+@pytest.mark.parametrize(("id_", "que", "trozo", "codigo"), PISTAS, ids=map(_nombre, PISTAS))
+def test_una_respuesta_equivocada_recibe_la_pista_de_su_error(id_, que, trozo, codigo, barridos):
+    for semilla in de_respuestas(barridos, id_):
+        dado = corregida(id_, codigo, semilla)
         assert trozo in dado.pista, (semilla, dado)
+    barridos.pasa(LIBRO, LIBRO.ejercicios[id_], "respuestas", f"pista {[que, trozo, codigo]}")
 
 
 @pytest.mark.parametrize(("id_", "que", "codigo"), BUENAS, ids=map(_nombre, BUENAS))
-def test_una_respuesta_buena_escrita_de_otra_manera_lo_tiene_todo(id_, que, codigo):
-    for semilla in ("practica", *POCAS):
-        resultado = verifica(LIBRO.ejercicios[id_], codigo, semilla, examen=examen_de(id_, semilla))
+def test_una_respuesta_buena_escrita_de_otra_manera_lo_tiene_todo(id_, que, codigo, barridos):
+    for semilla in de_respuestas(barridos, id_):
+        resultado = corregida(id_, codigo, semilla)
         assert resultado.estado == "superado", (semilla, resultado)
+    barridos.pasa(LIBRO, LIBRO.ejercicios[id_], "respuestas", f"buena {[que, codigo]}")
 
 
 def buenas_exigidas(ejercicio):
@@ -229,7 +261,7 @@ def _es_del_registro(ejercicio, codigo) -> bool:
 
 
 @pytest.mark.parametrize("ejercicio", DEL_LIBRO, ids=lambda e: e.id)
-def test_hay_bastantes_respuestas_de_fuera_del_registro(ejercicio):
+def test_hay_bastantes_respuestas_de_fuera_del_registro(ejercicio, barridos):
     """Cinco malas y tres buenas de cada ejercicio, escritas sin mirar el registro.
 
     De las tres buenas se libran los ejercicios en que se entrega un valor y no una función (los
@@ -243,8 +275,10 @@ def test_hay_bastantes_respuestas_de_fuera_del_registro(ejercicio):
     malas = [c for id_, _, c in MALAS if id_ == ejercicio.id]
     assert len(set(buenas)) == len(buenas) >= buenas_exigidas(ejercicio)
     assert len(set(malas)) == len(malas) >= 5
-    nuevas = [c for c in malas if not _es_del_registro(ejercicio, c)]
-    assert len(nuevas) >= 5 or ejercicio.opciones, f"{len(nuevas)} malas de fuera del registro"
+    if not barridos.sellado(LIBRO, ejercicio, "respuestas"):
+        nuevas = [c for c in malas if not _es_del_registro(ejercicio, c)]
+        assert len(nuevas) >= 5 or ejercicio.opciones, f"{len(nuevas)} malas de fuera del registro"
+        barridos.pasa(LIBRO, ejercicio, "respuestas", "bancos")
 
 
 # --- Pistas ---------------------------------------------------------------------------------------

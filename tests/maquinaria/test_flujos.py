@@ -203,7 +203,7 @@ def test_la_orden_semanal_pone_la_variable_y_ejecuta_las_pruebas(tmp_path, proce
     """El guion del flujo, con otro «.ci/run» que dice lo que ve."""
     trabajo = leido(RAIZ / ".github/workflows/semanal.yml")["jobs"]["prueba"]
     paso = next(p for p in trabajo["steps"] if p.get("name") == "Pruebas")
-    assert paso["env"] == {"PROCESADOR": "${{ matrix.procesador }}"}
+    assert paso["env"] == {"PROCESADOR": "${{ matrix.procesador }}", "ATENTO_ENTERO": "1"}
     doble = tmp_path / ".ci" / "run"
     doble.parent.mkdir()
     doble.write_text('#!/bin/bash\necho "pruebas ${MKL_CBWR-sin poner}"\nexit 3\n')

@@ -1,5 +1,6 @@
 """Los procesos con plazo y las órdenes que los usan."""
 
+import json
 import os
 import re
 import runpy
@@ -20,6 +21,7 @@ import procesos
 import prueba
 from ejecutar import LIMITE_CELDA
 from procesos import INTERRUMPIDO, PLAZO_VENCIDO, corre, en_marcha, principal, termina
+from sellos import duraciones
 
 CON_HIJO = """
 import subprocess, sys, time
@@ -336,7 +338,8 @@ def test_los_pasos_son_los_que_dice_mantener():
     assert pasos["referencias al día"][-1] == "--revisa" and "loadfile" in nbval
     # Entre los dos últimos hacen todas las de «testpaths»: lo que uno nombra, el otro lo salta.
     antes, demas = list(pasos.values())[3:]
-    comun = [*prueba.pytest(), "--no-loadscope-reorder", "--durations=15"]
+    comun = [*prueba.pytest(), "--no-loadscope-reorder", "--durations=15", "--apunta"]
+    assert {"--no-loadscope-reorder", "--apunta"} < set(nbval)
     assert antes[: len(comun)] == demas[: len(comun)] == comun
     assert antes[len(comun) :] == list(prueba.SIN_LIBRO)
     assert demas[len(comun) :] == [f"--ignore={carpeta}" for carpeta in prueba.SIN_LIBRO]
@@ -362,11 +365,22 @@ def test_se_exige_lo_entrenado_salvo_que_se_diga(monkeypatch, puesto, llega):
     assert prueba.ejecuta(orden, Console(quiet=True)) == []
 
 
-def test_los_ficheros_largos_existen():
-    """La lista es la de ``tests/conftest.py``."""
+def test_los_ficheros_largos_van_primero_y_antes_los_que_no_se_sabe():
+    """Según las duraciones guardadas; lo que se parte existe."""
     comun = runpy.run_path(str(prueba.RAIZ / "tests" / "conftest.py"))
-    assert all((prueba.RAIZ / fichero).is_file() for fichero in comun["LARGOS"])
-    assert set(comun["PARTIDOS"]) <= set(comun["LARGOS"])
+    assert all((prueba.RAIZ / fichero).is_file() for fichero in comun["PARTIDOS"])
+    orden, tardan = comun["de_mas_a_menos"], {"corto": 0.4, "largo": 90, "medio": 8}
+    todos = {f"tests/{x}.py" for x in ("corto", "medio", "largo", "nuevo", "otro")}
+    primero = ["nuevo", "otro", "largo", "medio", "corto"]
+    segundos = {f"tests/{x}.py": s for x, s in tardan.items()}
+    assert orden(todos, segundos) == [f"tests/{x}.py" for x in primero]
+    assert orden(todos, {}) == sorted(todos)
+
+
+def test_las_duraciones_guardadas_son_de_ficheros_que_existen():
+    tardan = duraciones()
+    assert all((prueba.RAIZ / fichero).is_file() for fichero in tardan)
+    assert all(segundos >= 0 for segundos in tardan.values())
 
 
 def test_cada_fichero_va_en_un_proceso_y_el_curso_real_en_dos(tmp_path):
@@ -385,6 +399,9 @@ def test_cada_fichero_va_en_un_proceso_y_el_curso_real_en_dos(tmp_path):
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "tests" / "calificador").mkdir(parents=True)
     shutil.copy(prueba.RAIZ / "tests" / "conftest.py", tmp_path / "tests")
+    tardan = {"test_otro": 1, "calificador/test_curso_real": 9, "test_una": 2}
+    tardan = {f"tests/{x}.py": s for x, s in tardan.items()} | {"tests/calificador/test_lote.py": 5}
+    (tmp_path / "tests" / "duraciones.json").write_text(json.dumps(tardan))
     for nombre in ("test_otro", "calificador/test_curso_real", "test_una", "calificador/test_lote"):
         real = nombre == "calificador/test_curso_real"
         argumento, quien = ("python_del_curso",) * 2 if real else ("", repr(nombre))
@@ -415,7 +432,8 @@ def test_otros_procesadores_repiten_capitulos_y_biblioteca():
     for nombre, entorno in procesadores.PROCESADORES.items():
         hechos = procesadores.pasos_de(nombre)
         assert [n.split(": ")[0] for n in hechos] == [nombre, nombre] and len(entorno) == 1
-        assert prueba.pasos("", [])["capítulos (nbval)"] in hechos.values()
+        assert prueba.nbval("tests/referencias") in hechos.values()
+        assert not any("--apunta" in orden for orden in hechos.values())  # no es esta máquina
     assert all((prueba.RAIZ / ruta).exists() for ruta in procesadores.BIBLIOTECA)
     orden = [sys.executable, "-c", "import torch; print(torch.backends.cpu.get_cpu_capability())"]
     dicho = subprocess.run(

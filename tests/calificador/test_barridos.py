@@ -1,0 +1,177 @@
+"""Los sellos de los barridos: cualquier cosa de la que dependan los abre, y lo que no ha pasado
+entero no se sella. Y el reparto de los ataques: nadie se queda sin el suyo.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import barridos
+import pytest
+from barridos import Barridos, combinaciones, huella, lo_suyo, nuevas, reparto
+
+from calificador import carga
+
+REGISTRO = """
+from calificador.registro import Ejercicio
+
+TOPE = 3
+
+
+def _casos_uno(rng):
+    return TOPE
+
+
+def _casos_dos(rng):
+    return 7
+
+
+_UNO = Ejercicio(id="1.1", nombre="uno", casos=_casos_uno, pistas=("una pista",))
+_DOS = Ejercicio(id="1.2", nombre="dos", casos=_casos_dos)
+EJERCICIOS = [_UNO, _DOS]
+"""
+SOLUCION = """
+import torch
+from atento.masks import causal_mask
+
+
+def _ayuda(x):
+    return x + 1
+
+
+def uno(x):
+    return _ayuda(x)
+
+
+def dos(x):
+    return x
+"""
+
+
+@pytest.fixture
+def de_juguete(tmp_path, monkeypatch):
+    """Un curso de dos ejercicios, en su carpeta."""
+    monkeypatch.delenv("ATENTO_ENTERO", raising=False)
+    (tmp_path / "cap01.py").write_text(REGISTRO)
+    (tmp_path / "soluciones").mkdir()
+    (tmp_path / "soluciones" / "cap01.py").write_text(SOLUCION)
+    uno = next(iter(carga.curso_en("").ejercicios.values()))
+    ejercicios = {i: replace(uno, id=i, nombre=n) for i, n in (("1.1", "uno"), ("1.2", "dos"))}
+    return carga.Curso(tmp_path, tmp_path, tmp_path / "soluciones", ejercicios)
+
+
+@pytest.mark.parametrize(
+    ("donde", "antes", "despues", "cambian"),
+    [
+        ("cap01.py", "una pista", "otra pista", {"1.1"}),
+        ("cap01.py", "TOPE = 3", "TOPE = 4", {"1.1"}),
+        ("cap01.py", "return 7", "return 8", {"1.2"}),
+        ("cap01.py", "return 7", "return 7  # siete", set()),
+        ("soluciones/cap01.py", "x + 1", "1 + x", {"1.1"}),
+        ("soluciones/cap01.py", "return x\n", "return +x\n", {"1.2"}),
+        ("soluciones/cap01.py", "causal_mask", "padding_mask", {"1.1", "1.2"}),
+        ("soluciones/cap01.py", "atento.masks", "atento.layers", {"1.1", "1.2"}),
+    ],
+)
+def test_cambia_la_huella_de_quien_lo_usa(de_juguete, donde, antes, despues, cambian):
+    todos = de_juguete.ejercicios
+    viejas = {i: huella(de_juguete, e) for i, e in todos.items()}
+    ruta = de_juguete.registro / donde
+    texto = ruta.read_text()
+    assert antes in texto
+    ruta.write_text(texto.replace(antes, despues))
+    assert {i for i, e in todos.items() if huella(de_juguete, e) != viejas[i]} == cambian
+
+
+def test_cambia_con_las_respuestas_las_versiones_y_el_calificador(de_juguete, monkeypatch):
+    uno = de_juguete.ejercicios["1.1"]
+    vistas = [huella(de_juguete, uno), huella(de_juguete, uno, ["una respuesta"])]
+    monkeypatch.setattr(barridos, "versiones", lambda: "torch 99")
+    vistas.append(huella(de_juguete, uno))
+    textos = barridos.fuentes(barridos.RAIZ).textos
+    for modulo in ("calificador.correccion.oraculo", "calificador.generadores", "atento.masks"):
+        barridos._de_modulos.cache_clear()
+        with monkeypatch.context() as parche:
+            parche.setitem(textos, modulo, f"{textos[modulo]}\nNUEVO = 1\n")
+            vistas.append(huella(de_juguete, uno))
+    barridos._de_modulos.cache_clear()
+    assert len(set(vistas)) == len(vistas)
+    # El registro de los demás y las órdenes de quien estudia no cuentan.
+    ajenos = ("calificador.ejercicios.cap04", "calificador.uso.pantalla")
+    assert not set(ajenos) & barridos.fuentes(barridos.RAIZ).alcance(barridos.CALIFICADOR)[0]
+    assert barridos.versiones() == "torch 99"
+
+
+def test_las_versiones_son_las_que_deciden_los_numeros():
+    assert [x.split()[0] for x in ("python", *barridos.VERSIONES)] == ["python", "torch", "numpy"]
+    assert all(x in barridos.versiones() for x in ("python 3.", "torch ", "numpy "))
+
+
+def test_de_un_modulo_queda_lo_que_usa_y_lo_que_se_ejecuta_al_cargarlo():
+    codigo = "import math\nA = 1\nB = 2\ndef f(): return g(A)\ndef g(x): return x\ndef h(): pass\n"
+    assert lo_suyo(codigo + "print(B)\n", {"f"}).count("def ") == 2
+    assert "B = 2" in lo_suyo(codigo + "print(B)\n", {"f"})
+    assert "B = 2" not in lo_suyo(codigo, {"f"}) and "import math" in lo_suyo(codigo, {"f"})
+
+
+def test_lo_sellado_prueba_semillas_nuevas_y_lo_demas_todas(de_juguete, tmp_path, monkeypatch):
+    uno, dos = de_juguete.ejercicios.values()
+    fichero = tmp_path / "barridos.json"
+    pasan = Barridos(fichero)
+    assert pasan.semillas(de_juguete, uno, "errores", range(25), 3) == list(range(25))
+    pasan.pasa(de_juguete, uno, "errores")
+    pasan.pasa(de_juguete, uno, "respuestas", "buena 1")
+    pasan.guarda({("1.1", "respuestas"): {"buena 1", "mala 1"}})
+    assert list(json.loads(fichero.read_text())["1.1"]) == ["errores"]  # falta la mala
+
+    de_nuevo = Barridos(fichero)
+    assert de_nuevo.sellado(de_juguete, uno, "errores")
+    assert not de_nuevo.sellado(de_juguete, uno, "respuestas")
+    assert not de_nuevo.sellado(de_juguete, dos, "errores")
+    assert de_nuevo.semillas(de_juguete, uno, "errores", range(25), 3) == nuevas(3)
+    monkeypatch.setenv("ATENTO_ENTERO", "1")
+    assert de_nuevo.semillas(de_juguete, uno, "errores", range(25), 3) == list(range(25))
+    todo = Barridos(fichero)
+    todo.pasa(de_juguete, dos, "errores")
+    todo.guarda({})
+    assert {"1.1", "1.2"} == set(json.loads(fichero.read_text()))
+    monkeypatch.setenv("ATENTO_ENTERO", "0")
+    de_nuevo.pasa(de_juguete, uno, "errores")  # con semillas nuevas no se sella nada
+    assert de_nuevo.pasados == {}
+
+
+def test_las_semillas_nuevas_dicen_como_se_repiten(monkeypatch):
+    barridos.origen.cache_clear()
+    monkeypatch.setenv("ATENTO_BARRIDO", "abc")
+    una, otra = nuevas(2)
+    assert una.startswith("ATENTO_BARRIDO=abc") and una != otra
+    barridos.origen.cache_clear()
+    monkeypatch.setenv("ATENTO_BARRIDO", "otra")
+    assert not {una, otra} & set(nuevas(2))
+    barridos.origen.cache_clear()
+    monkeypatch.delenv("ATENTO_BARRIDO")
+    assert barridos.origen() == barridos.origen() != ""
+    barridos.origen.cache_clear()
+
+
+@pytest.mark.parametrize("niveles", [["media", "fuerte"], ["media"], ["fuerte"]])
+@pytest.mark.parametrize("desde", range(4))
+def test_entre_todas_las_combinaciones_se_ven_todos_y_cada_una_un_tercio(
+    niveles, desde, monkeypatch
+):
+    monkeypatch.delenv("ATENTO_ENTERO", raising=False)
+    cosas, todas = [str(i) for i in range(100)], combinaciones(["clon", "wheel"], niveles)
+    tocan = [reparto(cosas, una, todas, desde) for una in todas]
+    assert set().union(*tocan) == set(cosas)
+    assert all(len(cosas) // 3 <= len(suyas) <= len(cosas) // 2 for suyas in tocan)
+    # Al girar, cada combinación acaba viéndolos todos.
+    girando = [set(reparto(cosas, todas[0], todas, desde + i)) for i in range(3)]
+    assert set().union(*girando) == set(cosas)
+    monkeypatch.setenv("ATENTO_ENTERO", "1")
+    assert all(reparto(cosas, una, todas, desde) == cosas for una in todas)
+
+
+def test_una_combinacion_sola_lo_ve_todo(monkeypatch):
+    monkeypatch.delenv("ATENTO_ENTERO", raising=False)
+    assert reparto(["a", "b"], "media", ["media"], 5) == ["a", "b"]
