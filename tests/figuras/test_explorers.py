@@ -6,15 +6,42 @@ import itertools
 import json
 import re
 from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
+from muestras import (
+    CLASES,
+    LETTERS,
+    MAKERS,
+    MUESTRAS,
+    NAMES,
+    SENTENCE,
+    TEXT,
+    WORDS,
+    make_adder,
+    make_architecture,
+    make_beam,
+    make_clock,
+    make_machine,
+    make_mask,
+    make_merges,
+    make_plane,
+    make_rotation,
+    make_runs,
+    make_sampling,
+    make_schedule,
+    make_softmax,
+    make_stack,
+    make_stepper,
+    make_stream,
+    normal,
+    table_step,
+)
 from torch import nn
 
 from atento import attention, masks, positions, trained
-from atento.blocks import Encoder, EncoderBlock
 from atento.decoding import beam_search, by_length, by_total, sample, tree
-from atento.layers import FeedForward
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from atento.tasks import addition
 from atento.tokenizers import BPE, Unigram
@@ -22,216 +49,61 @@ from atento.watching import watching
 from figuras import explorers, plots
 from figuras.diagrams.transformer import fitting, places
 from figuras.explorers import base
-from figuras.explorers.adder import adder, complaint, read_sum, recorded
+from figuras.explorers.adder import complaint, read_sum, recorded
 from figuras.explorers.beam import FATES
 from figuras.explorers.stepper import STEPS
 
-WORDS = ["el", "banco", "del", "río", "crece"]
-
-
-def normal(*shape, seed=0):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def make_stepper(**changes):
-    tables = {
-        "query": normal(2, 5, 3),
-        "key": normal(2, 5, 3, seed=1),
-        "value": normal(2, 5, 2, seed=2),
-    }
-    return explorers.stepper(**({"words": WORDS, "name": "prueba"} | tables | changes))
-
-
-def make_plane(**changes):
-    given = {
-        "words": ["tren", "invierno"],
-        "query": [1.0, 1.0],
-        "key": [[2.0, 0.5], [0.5, 2.0]],
-        "name": "prueba",
-    }
-    return explorers.plane(**(given | changes))
-
-
-def make_softmax(**changes):
-    given = {
-        "scores": 8 * normal(3, 5, seed=7),
-        "keys": WORDS,
-        "queries": WORDS[:3],
-        "d_k": 64,
-        "name": "prueba",
-    }
-    return explorers.softmax(**(given | changes))
-
-
-def make_clock(**changes):
-    return explorers.clock(**({"d_model": 8, "name": "prueba"} | changes))
-
-
-def make_rotation(**changes):
-    given = {"query": normal(4, seed=3), "key": normal(4, seed=4), "name": "prueba"}
-    return explorers.rotation(**(given | changes))
-
-
-def make_mask(**changes):
-    given = {"words": WORDS, "scores": normal(5, 5, seed=9), "name": "prueba"}
-    return explorers.mask(**(given | changes))
-
-
-def make_stack(norm="pre", *, blocks=2, normalization="layer", dropout=0.0, d=4):
-    torch.manual_seed(3)
-    options = {"norm": norm, "normalization": normalization, "dropout": dropout}
-    parts = [
-        EncoderBlock(attention.MultiHeadAttention(d, 2), FeedForward(d, 6), **options)
-        for _ in range(blocks)
-    ]
-    with torch.no_grad():
-        for parameter in nn.ModuleList(parts).parameters():
-            parameter.add_(0.3 * torch.randn(parameter.shape))
-    return Encoder(parts)
-
-
-def make_stream(**changes):
-    stacks = {"Pre-LN": make_stack(), "Post-LN": make_stack("post")}
-    given = {"words": WORDS, "x": normal(5, 4, seed=2), "stacks": stacks, "name": "prueba"}
-    return explorers.stream(**(given | changes))
-
-
-SENTENCE = ["no", "limpian", "la", "casa"], ["⟨inicio⟩", "they", "do", "not", "clean"]
-NAMES = ["⟨relleno⟩", "⟨inicio⟩", "⟨fin⟩", "they", "do", "not", "clean", "the", "house"]
-
-
-def make_machine(**changes):
-    torch.manual_seed(4)
-    given = {"d_model": 8, "n_heads": 2, "d_ff": 12, "n_decoder_layers": 3} | changes
-    machine = Seq2Seq(Seq2SeqConfig(8, len(NAMES), **given))
-    with torch.no_grad():
-        for parameter in machine.parameters():
-            parameter.add_(0.3 * torch.randn(parameter.shape))
-    return machine
-
-
-def make_architecture(**changes):
-    given = {
-        "model": make_machine(), "source": SENTENCE[0], "target": SENTENCE[1],
-        "source_ids": [3, 4, 5, 6], "target_ids": [1, 3, 4, 5, 6], "vocabulary": NAMES,
-        "links": {"self": ("el capítulo 6", "../seis.html")}, "name": "prueba",
-    }  # fmt: skip
-    return explorers.architecture(**(given | changes))
-
-
-LARGEST = {"architecture": 115_000, "adder": 52_000}  # un dibujo, un modelo; los demás, 40 000
-
-
-def make_adder(**changes):
-    return adder(**({"name": "prueba"} | changes))
-
-
-LETTERS = ["<fin>", "la", "casa"]
-ENDING = torch.tensor([[0.05, 0.6, 0.35], [0.3, 0.4, 0.3], [0.9, 0.05, 0.05]])
-
-
-def table_step(ids, state):
-    return ENDING.log()[ids[:, -1]], state
-
-
-def make_beam(**changes):
-    given = {
-        "search": partial(beam_search, table_step, torch.tensor([[1]]), eos_id=0),
-        "words": LETTERS,
-        "eos_id": 0,
-        "widths": (1, 2, 3),
-        "max_length": 5,
-        "name": "prueba",
-    }
-    return explorers.beam(**(given | changes))
-
-
-def make_sampling(**changes):
-    given = {
-        "logits": 2 * normal(2, 5, seed=11),
-        "words": WORDS,
-        "contexts": ["tras uno", "tras otro"],
-        "name": "prueba",
-    }
-    return explorers.sampling(**(given | changes))
-
-
-def make_runs(schedules=("none", "noam", "cosine", "stable"), norms=("pre", "post"), **changes):
-    """Una malla entera de ejecuciones inventadas; a la última se le acaban dos semillas."""
-    runs = [
-        {
-            "schedule": schedule,
-            "norm": norm,
-            "rate": rate,
-            "curves": (normal(3, 4, seed=i) + 3).tolist(),
-            "exact": torch.rand(3, generator=torch.Generator().manual_seed(i)).tolist(),
-        }
-        for i, (norm, rate, schedule) in enumerate(
-            itertools.product(norms, (0.003, 0.01), schedules)
-        )
-    ]
-    runs[-1]["curves"] = [[5.0, 6.0, None, None], [4.0] * 4, [3.0, None, None, None]]
-    return {"recipe": {"steps": 40, "window": 10, "warmup": 8}, "runs": runs} | changes
-
-
-def make_schedule(**changes):
-    return explorers.schedule(**({"stored": make_runs(), "name": "prueba"} | changes))
-
-
-TEXT = "La niña come y los niños comen: comían, comerán y comimos. ¿Comes tú? Comen doce niñas."
-
-
-def make_merges(**changes):
-    given = {
-        "bpe": BPE.train([TEXT] * 3, 70),
-        "unigram": Unigram.train([TEXT] * 3, 60),
-        "text": "Los niños comen",
-        "name": "prueba",
-    }
-    return explorers.merges(**(given | changes))
-
-
-def make_paths(**changes):
-    return explorers.paths(**({"words": WORDS, "name": "prueba"} | changes))
-
-
-MAKERS = {
-    "adder": make_adder,
-    "stepper": make_stepper,
-    "plane": make_plane,
-    "softmax": make_softmax,
-    "mask": make_mask,
-    "clock": make_clock,
-    "rotation": make_rotation,
-    "stream": make_stream,
-    "architecture": make_architecture,
-    "beam": make_beam,
-    "sampling": make_sampling,
-    "schedule": make_schedule,
-    "merges": make_merges,
-    "paths": make_paths,
-}
+LARGEST = {"architecture": 120_000, "adder": 52_000}  # un dibujo, un modelo; los demás, 40 000
 every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+every_sample = pytest.mark.parametrize("sample", MUESTRAS.values(), ids=MUESTRAS)
 
 
 # --- Lo común -------------------------------------------------------------------------------------
 
 
+def test_every_explorer_has_its_samples():
+    assert {sample.kind for sample in MUESTRAS.values()} == set(CLASES) == set(MAKERS)
+    drawn = {path.stem for path in Path(base.__file__).parent.glob("*.js")}
+    assert set(CLASES) == drawn - {"base", "tensors", "transformer"}
+    for kind, make in MAKERS.items():
+        assert make().kind == kind and type(make()) is CLASES[kind]
+
+
+@every_sample
+def test_the_page_is_small_repeatable_and_offline(sample):
+    bundle, page = sample._repr_mimebundle_(), sample._repr_html_()
+    assert bundle["text/html"] == page
+    lean, files = explorers.detach(page, "modelos")
+    assert len(lean.encode()) <= LARGEST.get(sample.kind, 40_000)
+    assert len(page.encode()) <= 400_000 and bool(files) == (sample.kind == "adder")
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|src=|@import|url\(", page)
+    assert not re.search(r"@[A-Z]+@", page)
+
+
 @every_explorer
-def test_the_page_is_small_repeatable_and_offline(make):
-    bundle, again = make()._repr_mimebundle_(), make()._repr_mimebundle_()
-    assert bundle == again
-    lean, files = explorers.detach(bundle["text/html"], "modelos")
-    assert len(lean.encode()) <= LARGEST.get(make().kind, 40_000)
-    assert len(bundle["text/html"].encode()) <= 400_000 and bool(files) == (make is make_adder)
-    assert not re.search(
-        r"https?://(?!www\.w3\.org/2000/svg)|src=|@import|url\(", bundle["text/html"]
-    )
-    assert not re.search(r"@[A-Z]+@", bundle["text/html"])
-    assert (
-        bundle["text/plain"].endswith("(interactivo en la página)")
-        and "\n" not in bundle["text/plain"]
-    )
+def test_each_is_made_twice_alike_and_told_in_one_line(make):
+    explorer = make()
+    assert explorer._repr_mimebundle_() == make()._repr_mimebundle_()
+    said, told = explorer.summary(), explorer._repr_mimebundle_()["text/plain"]
+    assert told == repr(explorer) == f"{said} (interactivo en la página)"
+    assert said.startswith(SAID.get(explorer.kind, "")) and 20 < len(said) < 100
+    assert "None" not in said and "\n" not in said
+
+
+SAID = {
+    "adder": "Sumador",
+    "stepper": "Atención paso a paso: 5 consultas y 5 claves, d_k = 3, d_v = 2, 2 cabezas",
+    "softmax": "Explorador de la softmax: 3 consultas y 5 claves, d_k = 64",
+    "paths": "Explorador de caminos: 5 palabras, filtro de 3",
+    "sampling": "Sorteo: 2 comienzos y 5 palabras",
+}
+
+
+@every_explorer
+def test_a_name_that_is_not_an_identifier_is_named_at_the_door(make):
+    for name in ("con espacios", "ñ", "", "-a"):
+        with pytest.raises(ValueError, match="^name: llegó"):
+            make(name=name)
 
 
 @every_explorer
@@ -256,9 +128,13 @@ def test_colours_come_from_the_tokens_of_the_book():
     for role in ("query", "key", "value", "ink", "paper", "muted"):
         assert f"var(--atento-{role},{plots.TOKENS[role]['light']})" in css
         assert f"--{role}:{plots.TOKENS[role]['dark']};" in css
+    folder = Path(base.__file__).parent
     sources = "".join(
-        base._read(f"{name}.css") + base._read(f"{name}.js") for name in ("base", *MAKERS)
-    ) + base._read("transformer.js")
+        base._read(str(path.relative_to(folder)))
+        for path in folder.rglob("*")
+        if path.suffix in (".css", ".js")
+    )
+    assert "--role:var(--query)" in sources and "atentoExplorers.add(" in sources
     assert not set(re.findall(r"#[0-9a-f]{3,6}\b", sources)) - {"#000", "#fff"}
 
 
@@ -268,9 +144,10 @@ def test_a_page_with_several_keeps_one_copy_of_what_is_shared():
         for make in (make_stepper, make_plane, make_plane, make_softmax, make_mask)
     )
     lean = explorers.deduplicate(page)
-    parts = re.findall(r'data-atento-part="([a-z]+)-', lean)
-    assert sorted(parts) == sorted(2 * ["base", "stepper", "plane", "softmax", "mask"])
-    assert lean.count("data-atento-explorer=") == 5 and explorers.deduplicate(lean) == lean
+    parts = re.findall(r'data-atento-part="([a-z/]+)-', lean)
+    pieces = ["pieces/kit", "pieces/table", "pieces/chart", "pieces/cells"]
+    assert sorted(parts) == sorted(2 * ["base", "stepper", "plane", "softmax", "mask", *pieces])
+    assert lean.count(" data-atento-explorer=") == 5 and explorers.deduplicate(lean) == lean
 
 
 def test_comments_and_indents_stay_at_home():
@@ -299,7 +176,6 @@ def test_comments_and_indents_stay_at_home():
     (make_stepper, {"output": normal(3, 2)}, "output"),
     (make_stepper, {"output": normal(4, 2), "output_features": ["una"]}, "output_features"),
     (make_stepper, {"head_names": ["una"]}, "head_names"),
-    (make_stepper, {"name": "con espacios"}, "name"),
     (make_stepper, {"projections": (1, 2)}, "query"),
     (make_plane, {"query": [1.0, 2.0, 3.0]}, "query"),
     (make_plane, {"key": [[1.0, 2.0, 3.0]]}, "key"),
@@ -338,7 +214,6 @@ def test_comments_and_indents_stay_at_home():
     (make_rotation, {"factor": 1.0}, "factor"),
     (make_rotation, {"factor": "dos"}, "factor"),
     (make_rotation, {"query": normal(2), "key": normal(2), "factor": 4}, "factor"),
-    (make_rotation, {"name": "con espacios"}, "name"),
     (make_clock, {"d_model": 7}, "d"),
     (make_clock, {"d_model": 14}, "d_model"),
     (make_clock, {"base": 1.0}, "base"),
@@ -347,7 +222,6 @@ def test_comments_and_indents_stay_at_home():
     (make_clock, {"position": 60}, "position"),
     (make_clock, {"other": -1}, "other"),
     (make_clock, {"other": 2.0}, "other"),
-    (make_clock, {"name": "con espacios"}, "name"),
     (make_mask, {"scores": normal(5, 4)}, "scores"),
     (make_mask, {"scores": normal(9, 9), "words": ["a"] * 9}, "scores"),
     (make_mask, {"scores": torch.full((5, 5), float("inf"))}, "scores"),
@@ -357,7 +231,6 @@ def test_comments_and_indents_stay_at_home():
     (make_mask, {"window": 0}, "window"),
     (make_mask, {"prefix": 6}, "prefix"),
     (make_mask, {"layers": 0}, "layers"),
-    (make_mask, {"name": "con espacios"}, "name"),
     (make_stream, {"x": normal(5, 9)}, "x"),
     (make_stream, {"x": normal(4)}, "x"),
     (make_stream, {"x": normal(7, 4), "words": ["a"] * 7}, "x"),
@@ -373,7 +246,6 @@ def test_comments_and_indents_stay_at_home():
     (make_stream, {"stacks": {"una": make_stack(blocks=5)}}, "stacks"),
     (make_stream, {"stacks": {c: make_stack(blocks=4) for c in "abc"}}, "stacks"),
     (make_stream, {"stacks": {"una": make_stack(), "otra": make_stack(blocks=1)}}, "stacks"),
-    (make_stream, {"name": "con espacios"}, "name"),
     (make_architecture, {"model": nn.Linear(2, 2)}, "model"),
     (make_architecture, {"model": make_machine(d_model=16)}, "model: d_model es 16"),
     (make_architecture, {"model": make_machine(n_encoder_layers=4)}, "model: n_encoder"),
@@ -383,7 +255,6 @@ def test_comments_and_indents_stay_at_home():
     (make_architecture, {"target": ["a"] * 10, "target_ids": [1] * 10}, "target: llegaron 10"),
     (make_architecture, {"vocabulary": NAMES[:4]}, "vocabulary"),
     (make_architecture, {"links": {"atención": ("a", "b")}}, "links: «atención»"),
-    (make_architecture, {"name": "con espacios"}, "name"),
     (make_beam, {"widths": ()}, "widths"),
     (make_beam, {"widths": (1, 6)}, "widths"),
     (make_beam, {"penalties": {}}, "penalties"),
@@ -391,7 +262,6 @@ def test_comments_and_indents_stay_at_home():
     (make_beam, {"words": ["<fin>", "la"]}, "words"),
     (make_beam, {"search": partial(beam_search, table_step, torch.ones(2, 1).long(), eos_id=0)},
      "search"),
-    (make_beam, {"name": "con espacios"}, "name"),
     (make_sampling, {"logits": normal(5)}, "logits"),
     (make_sampling, {"logits": normal(2, 800), "words": ["a"] * 800}, "logits"),
     (make_sampling, {"logits": torch.full((2, 5), -torch.inf)}, "logits"),
@@ -400,7 +270,6 @@ def test_comments_and_indents_stay_at_home():
     (make_sampling, {"truth": torch.ones(2, 4)}, "truth"),
     (make_sampling, {"truth": torch.ones(2, 5)}, "truth"),
     (make_sampling, {"truth": torch.tensor([[2.0, -1.0, 0, 0, 0]] * 2)}, "truth"),
-    (make_sampling, {"name": "con espacios"}, "name"),
     (make_schedule, {"stored": []}, "stored"),
     (make_schedule, {"stored": make_runs(runs=[])}, "runs"),
     (make_schedule, {"stored": make_runs(runs=make_runs()["runs"][1:])}, "runs"),
@@ -415,7 +284,6 @@ def test_comments_and_indents_stay_at_home():
      "warmup"),
     (make_schedule, {"start": {"rate": 0.5}}, "start"),
     (make_schedule, {"start": {"tasa": 0.01}}, "start"),
-    (make_schedule, {"name": "con espacios"}, "name"),
 ])  # fmt: skip
 def test_bad_input_is_named_at_the_door(make, changes, names):
     with pytest.raises(ValueError, match=f"^{re.escape(names)}"):
@@ -1144,7 +1012,6 @@ def test_el_ultimo_paso_es_el_corte_del_tokenizador():
         ({"bpe": BPE.train([TEXT], 300, byte_level=True)}, "bytes"),
         ({"text": " "}, "text"),
         ({"text": "a" * 81}, "text"),
-        ({"name": "ñ"}, "name"),
     ],
 )
 def test_las_uniones_rechazan_lo_que_no_sirve(changes, said):
@@ -1273,10 +1140,3 @@ def test_files_are_taken_out_once():
         r'\(window\.atentoFiles\?\?=\{\}\)\["sumador-\w{8}"\]="[\w+/=]+"\n', files[name]
     )
     assert explorers.detach(lean, "../modelos") == (lean, {})
-
-
-@pytest.mark.parametrize("kind", MAKERS)
-def test_each_explorer_is_told_in_one_line(kind):
-    told = repr(MAKERS[kind]())
-    assert told.endswith("(interactivo en la página)") and "\n" not in told
-    assert "None" not in told and len(told) > 50

@@ -1,5 +1,9 @@
-"""Los exploradores en Chromium: las mismas cuentas que en Python, y manejo con teclado, dedo y
-lector de pantalla.
+"""Los exploradores en Chromium: el contrato que cumplen todos (teclado, dedo, lector de pantalla,
+360 px, papel, menos movimiento y sin JavaScript) y lo propio de cada uno: las mismas cuentas que en
+Python y lo que dice.
+
+El contrato se prueba en todas las muestras de ``muestras.py``; un explorador nuevo entra en él con
+la suya, y aquí solo se añade lo que sea suyo.
 """
 
 from __future__ import annotations
@@ -7,22 +11,45 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from functools import partial
 from pathlib import Path
 
 import pydata_sphinx_theme
 import pytest
 import torch
-from torch import nn
+from accesible import pon_tema
+from muestras import (
+    ALARGADO,
+    CALENDARIO,
+    CAMINOS,
+    CLASES,
+    EMPATES,
+    ENVOLVENTE,
+    FLUJO,
+    FLUJO_ANCHO,
+    GIRO,
+    HAZ,
+    MAPA,
+    MAPA_ANCHO,
+    MASCARA,
+    MUESTRAS,
+    PASOS,
+    PERDIDAS,
+    PINTADA,
+    PLANO,
+    PROYECTADO,
+    RELOJ,
+    SOFTMAX,
+    SOLO_UNA,
+    SORTEO,
+    SUMADOR,
+    UNIDO,
+    UNIONES_BPE,
+    WORDS,
+)
 
 from atento import trained
-from atento.attention import MultiHeadAttention
-from atento.blocks import EncoderBlock
-from atento.decoding import beam_search, by_length, by_total, by_wu
-from atento.layers import FeedForward
-from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from atento.tasks import addition
-from atento.tokenizers import BPE, Unigram, visible
+from atento.tokenizers import visible
 from atento.watching import watching
 from figuras import explorers, plots
 from figuras.explorers import base
@@ -30,237 +57,9 @@ from figuras.explorers.adder import adder, complaint
 
 pytestmark = pytest.mark.navegador
 
-PALABRAS = ["el", "banco", "del", "río", "crece"]
 TOLERANCIA = 1e-6
-
-
-def normal(*forma, semilla=0):
-    return torch.randn(forma, generator=torch.Generator().manual_seed(semilla), dtype=torch.float64)
-
-
-MASCARA = torch.tensor([[True] * 5, [False] * 5, *[[True, False, True, False, True]] * 3])
-PASOS = explorers.stepper(
-    PALABRAS, normal(2, 5, 3), normal(2, 5, 3, semilla=1), normal(2, 5, 2, semilla=2), mask=MASCARA,
-    mask_label="relleno", row=2, name="pasos", question="¿A quién mira «banco»?", answer="A «río».",
-)  # fmt: skip
-PROYECTADO = explorers.stepper(
-    PALABRAS,
-    *[normal(5, 4)] * 3,
-    projections=tuple(normal(2, 4, d, semilla=d) for d in (3, 3, 2)),
-    name="cabezas",
-)
-UNIDO = explorers.stepper(
-    PALABRAS, *[normal(5, 4)] * 3, projections=tuple(normal(2, 4, d, semilla=d) for d in (3, 3, 2)),
-    output=normal(4, 6, semilla=9), head_names=["sujeto", "objeto"],
-    output_features=list("abcdef"), name="unido",
-)  # fmt: skip
-ANCHO = explorers.stepper(
-    ["La", "desafortunada", "investigadora", "perdió", "todos", "sus", "cuadernos", "ayer"],
-    *[normal(8, 8, semilla=s) for s in (1, 2, 3)], name="ancho",
-)  # fmt: skip
-PLANO = explorers.plane(
-    ["estación", "tren", "invierno"],
-    [1.0, 1.0],
-    [[1.0, 1.0], [2.4, 0.2], [0.3, 2.2]],
-    self_index=0,
-    query_word="estación",
-    axes=("transporte", "clima"),
-    controls=("words", "temperature"),
-    name="estacion",
-)
-ENVOLVENTE = explorers.plane(
-    ["a", "b", "c", "d"],
-    [1.0, 0.5],
-    [[1.5, 0.0], [0.0, 1.5], [-1.5, 0.0], [0.0, -1.5]],
-    [[2.0, 1.6], [-1.0, 2.0], [-2.0, -1.0], [0.0, 0.8]],
-    hull=True,
-    move=("query", "value"),
-    name="envolvente",
-)
-SOFTMAX = explorers.softmax(
-    8 * normal(3, 5, semilla=7), PALABRAS, queries=PALABRAS[:3], d_k=64, name="softmax"
-)
-GIRO = explorers.rotation(
-    [1.0, 0.2, 0.8, -0.3], [0.7, 0.9, 0.5, 0.6], base=100.0, places=40, name="giro"
-)
-ALARGADO = explorers.rotation(
-    normal(6, semilla=1), normal(6, semilla=2), base=500.0, places=30, factor=4, pair=2,
-    name="alargado",
-)  # fmt: skip
-RELOJ = explorers.clock(8, places=40, position=5, other=8, name="reloj")
-TEXTO = "La niña come y los niños comen: comían, comerán y comimos. ¿Comes tú? Comen 12 niñas."
-UNIONES_BPE = explorers.merges(
-    BPE.train([TEXTO] * 3, 90), Unigram.train([TEXTO] * 3, 80), "Los niños comen", name="uniones"
-)
-CAMINOS = explorers.paths(
-    PALABRAS, kernel=2, goal=2, name="caminos", question="¿Con qué filtro?", answer="Con tres."
-)
-PINTADA = explorers.mask(
-    PALABRAS, normal(5, 5, semilla=9), padding=2, window=2, prefix=3, name="pintada"
-)
-
-
-def pila(norma, *, bloques=2, d=6, **opciones):
-    torch.manual_seed(5)
-    partes = nn.ModuleList(
-        EncoderBlock(MultiHeadAttention(d, 2), FeedForward(d, 9), norm=norma, **opciones)
-        for _ in range(bloques)
-    )
-    with torch.no_grad():
-        for parametro in partes.parameters():
-            parametro.add_(0.3 * torch.randn(parametro.shape))
-    return partes
-
-
-def sin_normas(partes):
-    for bloque in partes:
-        bloque.add_attention.norm = bloque.add_feed_forward.norm = nn.Identity()
-    return partes
-
-
-FLUJO = explorers.stream(
-    PALABRAS, normal(5, 6, semilla=4), {"Pre-LN": pila("pre"), "Post-LN": pila("post")},
-    features=["nombre", "verbo", "número", "sujeto", "concuerda", "discuerda"], word=1,
-    name="flujo", answer="La última, con Pre-LN.",
-)  # fmt: skip
-NADA = torch.cat([normal(5, 8), torch.zeros(1, 8, dtype=torch.float64)])
-FLUJO_ANCHO = explorers.stream(
-    ["la", "desafortunada", "investigadora", "perdió", "cuadernos", "ayer"],
-    NADA,
-    {
-        "sin normalizar": sin_normas(pila("pre", bloques=3, d=8)),
-        "RMSNorm": pila("pre", bloques=3, d=8, normalization="rms"),
-        "RMSNorm después": pila("post", bloques=3, d=8, normalization="rms"),
-    },
-    word=5,
-    ask="most",
-    name="flujo-ancho",
-)
-VOCABULARIO = [
-    "⟨relleno⟩",
-    "⟨inicio⟩",
-    "⟨fin⟩",
-    "they",
-    "do",
-    "not",
-    "clean",
-    "the",
-    "white",
-    "house",
-]
-
-
-def maquina(**opciones):
-    torch.manual_seed(6)
-    return Seq2Seq(Seq2SeqConfig(9, len(VOCABULARIO), d_model=8, n_heads=2, d_ff=16, **opciones))
-
-
-def mapa(origen, destino, nombre, **opciones):
-    numeros = ([3 + i % 6 for i in range(len(lado))] for lado in (origen, destino))
-    uno, otro = numeros
-    return explorers.architecture(
-        maquina(**opciones), origen, destino, source_ids=uno, target_ids=otro,
-        vocabulary=VOCABULARIO, links={"cross": ("la sección", "#cruzada")}, name=nombre,
-    )  # fmt: skip
-
-
-MAPA = mapa(
-    ["no", "limpian", "la", "casa", "blanca"],
-    ["⟨inicio⟩", "they", "do", "not", "clean", "the"],
-    "mapa",
-    n_decoder_layers=3,
-)
-MAPA_ANCHO = mapa(
-    ["no", "comprenden", "las", "explicaciones", "de", "la", "profesora", ".", "⟨fin⟩"],
-    ["⟨inicio⟩", *VOCABULARIO[2:]],
-    "mapa-ancho",
-    norm_first=False,
-    final_norm=False,
-)
-SUMADOR = adder("758 + 469", name="sumador", inside=True)
-FRASES_DEL_HAZ = {
-    "no": {"limpian": 1.0},
-    "limpian": {"la": 0.6, "nada": 0.4},
-    "la": {"casa": 0.5, "calle": 0.3, "mesa": 0.2},
-    "nada": {".": 0.9, "más": 0.1},
-} | dict.fromkeys(("casa", "calle", "mesa", "más"), {".": 1.0})
-DEL_HAZ = ["<fin>", "no", "limpian", "la", "nada", "casa", "calle", "mesa", "más", "."]
-
-
-def paso_de_tabla(ids, estado):
-    filas = [FRASES_DEL_HAZ.get(DEL_HAZ[i], {"<fin>": 1.0}) for i in ids[:, -1].tolist()]
-    return torch.tensor([[f.get(p, 1e-6) for p in DEL_HAZ] for f in filas]).log(), estado
-
-
-HAZ = explorers.beam(
-    partial(beam_search, paso_de_tabla, torch.tensor([[1, 2]]), eos_id=0), DEL_HAZ, eos_id=0,
-    widths=(1, 2, 4), penalties={"suma": by_total, "media": by_length(1), "Wu": by_wu(0.6)},
-    name="haz",
-)  # fmt: skip
-SOLO_UNA = explorers.beam(
-    partial(beam_search, paso_de_tabla, torch.tensor([[1, 2, 4]]), eos_id=0), DEL_HAZ, eos_id=0,
-    widths=(1, 3), penalties={"suma": by_total}, max_length=2, name="solo-una",
-    question="¿Cambia algo con anchura 3?", answer="No.",
-)  # fmt: skip
-VERDAD = torch.softmax(normal(3, 30, semilla=8), -1) * (normal(3, 30, semilla=9) > -0.5)
-SORTEO = explorers.sampling(
-    2 * normal(3, 30, semilla=6) * torch.tensor([[2.0], [0.3], [1.0]]),
-    [f"palabra{i}" for i in range(30)], ["la casa es", "no", "los perros de la vecina están"],
-    truth=VERDAD / VERDAD.sum(-1, keepdim=True), name="sorteo",
-)  # fmt: skip
-EMPATES = explorers.sampling(
-    [[1.0, 2.0, 2.0, 0.0, 2.0, 1.0]], list("abcdef"), ["tras"], name="empates"
-)
-
-
-def ejecuciones(calientan, **medida):
-    """Una malla de ejecuciones inventadas, con y sin calentamiento; dos semillas no acaban."""
-    calendarios = ("constant", "noam", "cosine", "stable")
-    malla = itertools.product(("pre", "post"), calientan, (0.0003, 0.01), calendarios)
-    hechas = [
-        {
-            "schedule": calendario, "norm": norma, "warmup": pasos, "rate": tasa,
-            "curves": (normal(3, 5, semilla=i) + 3).tolist(),
-            **{clave: (normal(3, semilla=i) / 9 + 0.5).tolist() for clave in medida or ("exact",)},
-        }
-        for i, (norma, pasos, tasa, calendario) in enumerate(malla)
-    ]  # fmt: skip
-    hechas[2]["curves"] = [[5.0, None, None, None, None], [4.0] * 5, [3.0, 3.5, None, None, None]]
-    hechas[5]["curves"] = [[None] * 5] * 3
-    return {"recipe": {"steps": 50, "window": 10, "warmup": 0}, "runs": hechas}
-
-
-CALENDARIO = explorers.schedule(
-    ejecuciones((0, 12)), start={"warmup": 12}, name="calendario", answer="El coseno."
-)
-PERDIDAS = explorers.schedule(ejecuciones((7,), held_out=1), ask=False, name="perdidas")
-TODOS = {
-    "pasos": PASOS,
-    "cabezas": PROYECTADO,
-    "unido": UNIDO,
-    "ancho": ANCHO,
-    "plano": PLANO,
-    "envolvente": ENVOLVENTE,
-    "softmax": SOFTMAX,
-    "giro": GIRO,
-    "alargado": ALARGADO,
-    "reloj": RELOJ,
-    "caminos": CAMINOS,
-    "pintada": PINTADA,
-    "uniones": UNIONES_BPE,
-    "flujo": FLUJO,
-    "flujo-ancho": FLUJO_ANCHO,
-    "mapa": MAPA,
-    "mapa-ancho": MAPA_ANCHO,
-    "sumador": SUMADOR,
-    "haz": HAZ,
-    "solo-una": SOLO_UNA,
-    "sorteo": SORTEO,
-    "empates": EMPATES,
-    "calendario": CALENDARIO,
-    "perdidas": PERDIDAS,
-}
-cada_uno = pytest.mark.parametrize("explorador", TODOS.values(), ids=TODOS)
+CONTRATO = (Path(__file__).parent / "exploradores.js").read_text("utf8")
+cada_uno = pytest.mark.parametrize("explorador", MUESTRAS.values(), ids=MUESTRAS)
 
 ATENTO = "nombre => document.getElementById(nombre).atento"
 
@@ -310,6 +109,288 @@ def _igual(obtenido, esperado: torch.Tensor) -> None:
     assert (
         (obtenido - esperado)[finitos].abs().max().item() <= TOLERANCIA if finitos.any() else True
     )
+
+
+# --- El contrato: lo que cumplen todos ------------------------------------------------------------
+
+
+def _contrato(pagina, que: str):
+    """Pregunta al primer explorador de la página una de las cosas de ``exploradores.js``."""
+    if not pagina.evaluate("'contrato' in window"):
+        pagina.evaluate(f"() => {{ {CONTRATO} }}")
+    return pagina.evaluate(f"contrato(document.querySelector('.atento-exp')).{que}()")
+
+
+def _usar(pagina, explorador) -> None:
+    """Deja el explorador usado: el sumador, con su suma hecha; los demás, con todo movido."""
+    if explorador.kind == "adder":
+        pagina.get_by_role("button", name="Sumar").first.click()
+        pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.run")
+    _contrato(pagina, "mueve")
+
+
+def test_hay_muestra_de_cada_explorador():
+    assert {uno.kind for uno in MUESTRAS.values()} == set(CLASES)
+
+
+@cada_uno
+def test_contrato_con_el_teclado(abrir, explorador):
+    """El tabulador llega a todo y sale; cada mando obedece a sus teclas, y el foco no se pierde."""
+    pagina = abrir(explorador, explorador)
+    raiz, otro = pagina.locator(".atento-exp").first, "document.querySelectorAll('.atento-exp')[1]"
+    antes_del_otro = pagina.evaluate(f"JSON.stringify({otro}.atento)")
+    _tabula(pagina)
+    cuantos = _contrato(pagina, "cuantos")
+    assert sum(cuantos.values()) > 0
+    for i in range(cuantos["grupos"]):
+        _flechas_de_grupo(pagina, raiz.get_by_role("radiogroup").nth(i))
+    for mando in raiz.get_by_role("slider").filter(visible=True).all():
+        if mando.evaluate("e => e.type !== 'range'"):
+            continue
+        vistos = []
+        for tecla in ("Home", "End", "ArrowLeft"):
+            mando.press(tecla)
+            vistos.append(mando.evaluate("e => [Number(e.value), e.ariaValueText]"))
+        (menor, _), (mayor, _), (menos, _) = vistos
+        assert menor < menos < mayor and all(texto for _, texto in vistos)
+        assert vistos[0][1] != vistos[1][1], "lo que se oye no cambia"
+    for casilla in raiz.get_by_role("checkbox").all():
+        antes = casilla.is_checked()
+        casilla.press("Space")
+        assert casilla.is_checked() != antes
+    for rejilla in raiz.get_by_role("grid").all():
+        _flechas_de_rejilla(pagina, rejilla)
+    for punto in raiz.locator(".grip").all():
+        punto.focus()
+        antes = _contrato(pagina, "huella")
+        pagina.keyboard.press("ArrowRight")
+        assert _contrato(pagina, "huella") != antes
+    _pulsa_los_botones(pagina, raiz)
+    assert pagina.evaluate(f"JSON.stringify({otro}.atento)") == antes_del_otro, "se mueven los dos"
+
+
+def _tabula(pagina) -> None:
+    mandos = _contrato(pagina, "tabulador")
+    assert mandos
+    pagina.evaluate("document.activeElement.blur()")
+    for orden, mando in enumerate(mandos):
+        pagina.keyboard.press("Tab")
+        visto, marca = pagina.evaluate(
+            "() => { const e = document.activeElement, s = getComputedStyle(e);"
+            " return [e.dataset.orden, s.outlineStyle !== 'none' || e.closest('svg') !== null]; }"
+        )
+        assert visto == str(orden), f"se esperaba {mando}"
+        assert marca, f"no se ve dónde está el foco: {mando}"
+    pagina.keyboard.press("Tab")
+    assert pagina.evaluate(
+        "!document.querySelector('.atento-exp').contains(document.activeElement)"
+    ), "el tabulador no sale"
+
+
+FOCO = """grupo => { const r = [...grupo.querySelectorAll('[role=radio]')]
+  .filter((e) => e.getClientRects().length);
+  return [r.length, r.indexOf(document.activeElement),
+    r.map((e) => e.ariaChecked === 'true'), r.filter((e) => e.tabIndex === 0).length]; }"""
+
+
+def _flechas_de_grupo(pagina, grupo) -> None:
+    nombre = grupo.get_attribute("aria-label")
+    grupo.locator("[role=radio][tabindex='0']").focus()
+    opciones = grupo.evaluate(FOCO)[0]
+    sitio = None
+    for tecla in ("End", "ArrowLeft", "ArrowRight", "Home", "ArrowDown", "ArrowUp"):
+        pagina.keyboard.press(tecla)
+        ultimo = opciones - 1
+        sitio = {"End": ultimo, "Home": 0}.get(
+            tecla,
+            min(ultimo, (sitio or 0) + 1)
+            if tecla in ("ArrowRight", "ArrowDown")
+            else max(0, (sitio or 0) - 1),
+        )
+        cuantos, foco, marcados, de_paso = grupo.evaluate(FOCO)
+        assert (cuantos, foco, de_paso) == (opciones, sitio, 1), (nombre, tecla)
+        assert [i for i, marcado in enumerate(marcados) if marcado] == [sitio], (nombre, tecla)
+
+
+def _flechas_de_rejilla(pagina, rejilla) -> None:
+    celdas, filas = rejilla.get_by_role("gridcell"), rejilla.locator("tbody tr").count()
+    ancho = celdas.count() // filas
+    assert rejilla.locator("[role=gridcell][tabindex='0']").count() == 1
+    celdas.first.focus()
+    for tecla, sitio in (("ArrowRight", 1), ("ArrowDown", ancho + 1), ("End", 2 * ancho - 1),
+                         ("Home", ancho), ("ArrowUp", 0), ("ArrowLeft", 0)):  # fmt: skip
+        pagina.keyboard.press(tecla)
+        assert celdas.nth(sitio).evaluate("e => e === document.activeElement"), tecla
+    for tecla in ("Space", "Enter"):
+        antes = celdas.first.get_attribute("aria-selected")
+        pagina.keyboard.press(tecla)
+        assert celdas.first.get_attribute("aria-selected") != antes
+
+
+def _pulsa_los_botones(pagina, raiz) -> None:
+    """Con Intro, hasta que se apaga: alguna vez hace algo, y el foco sigue dentro."""
+    mudos = []
+    for boton in raiz.locator(".stage button:not([role])").all():
+        nombre, hizo = boton.evaluate("e => e.ariaLabel ?? e.textContent"), False
+        for _ in range(3):
+            if not boton.is_visible() or not boton.is_enabled():
+                hizo = True
+                break
+            antes = _contrato(pagina, "huella")
+            boton.press("Enter")
+            if nombre in ("Sumar", "Al azar"):
+                pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.run")
+            dentro = "document.querySelector('.atento-exp').contains(document.activeElement)"
+            pagina.evaluate("() => new Promise(requestAnimationFrame)")
+            assert pagina.evaluate(dentro), f"«{nombre}» pierde el foco"
+            hizo |= _contrato(pagina, "huella") != antes
+        if not hizo:
+            mudos.append(nombre)
+    assert not mudos, mudos
+
+
+@cada_uno
+def test_contrato_con_el_dedo_y_a_360_px(abrir, explorador):
+    """Nada se sale a 390, 360 ni 320 px; a 390, se acierta y se lee. Al abrirse y usado; y tocar
+    hace lo mismo que pulsar.
+    """
+    pagina = abrir(
+        explorador, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
+    raiz = pagina.locator(".atento-exp")
+    for usado in (False, True):
+        if usado:
+            _toca(raiz)
+            _usar(pagina, explorador)
+        for ancho in (390, 360, 320):
+            pagina.set_viewport_size({"width": ancho, "height": 844})
+            assert pagina.evaluate("document.documentElement.scrollWidth") <= ancho, usado
+            if ancho > 320:
+                for falta in ("asoman", "letras", "pequenos")[: 3 if ancho == 390 else 1]:
+                    assert not (hallado := _contrato(pagina, falta)), (falta, ancho, usado, hallado)
+        pagina.set_viewport_size({"width": 390, "height": 844})
+
+
+def _toca(raiz) -> None:
+    for grupo in raiz.get_by_role("radiogroup").filter(visible=True).all():
+        opciones = grupo.get_by_role("radio", checked=False).filter(visible=True)
+        if opciones.count():
+            opcion = opciones.last.element_handle()
+            opcion.tap()
+            assert opcion.get_attribute("aria-checked") == "true"
+    for mando in raiz.locator("[type=range]").filter(visible=True).all():
+        caja, antes = mando.bounding_box(), mando.input_value()
+        for parte in (0.2, 0.8):
+            mando.tap(position={"x": parte * caja["width"], "y": caja["height"] / 2})
+        assert mando.input_value() != antes or antes == mando.get_attribute("max")
+    for casilla in raiz.locator("[type=checkbox]").filter(visible=True).all():
+        antes = casilla.is_checked()
+        casilla.tap()
+        assert casilla.is_checked() != antes
+
+
+@cada_uno
+def test_contrato_del_lector_del_papel_y_del_movimiento(abrir, explorador):
+    """Se oye lo que cambia, poco y cuando se para; axe no halla nada, en claro y en oscuro; se
+    imprime en blanco y sin mandos, y con menos movimiento nada se mueve.
+    """
+    pagina = abrir(explorador, reduced_motion="reduce")
+    raiz = pagina.locator(".atento-exp")
+    assert raiz.get_attribute("role") == "group"
+    assert raiz.get_attribute("aria-label") == explorador.title
+    vivas = raiz.locator("[aria-live]")
+    assert vivas.count() == 1 and vivas.get_attribute("aria-live") == "polite"
+    pagina.wait_for_function("document.querySelector('[aria-live]').textContent.length > 10")
+    dicho = vivas.text_content()
+    assert len(dicho) < 160
+    faltas = _axe(pagina)
+    siguiente = pagina.get_by_role("button", name="Siguiente")
+    for _ in range(4):  # los que van por pasos no enseñan lo mismo en cada uno
+        if siguiente.count() and siguiente.is_visible() and siguiente.is_enabled():
+            siguiente.click()
+            faltas += _axe(pagina)
+            pon_tema(pagina, "dark")
+            faltas += _axe(pagina, runOnly=["color-contrast"])
+            pon_tema(pagina, "light")
+    pagina.wait_for_timeout(450)  # lo último ya está dicho
+    dicho = vivas.text_content()
+    antes = _contrato(pagina, "huella")
+    _usar(pagina, explorador)
+    if explorador.kind != "adder":
+        assert vivas.text_content() == dicho, "habla antes de que el movimiento se pare"
+    assert _contrato(pagina, "huella") != antes
+    pagina.wait_for_function(
+        "() => { const [visto, dicho] = ['.reading', '[aria-live]'].map("
+        "(que) => document.querySelector(que).textContent);"
+        " return visto === dicho && dicho.length > 10; }"
+    )
+    assert vivas.text_content() != dicho and len(vivas.text_content()) < 160
+    assert raiz.locator(".reading").get_attribute("aria-hidden") == "true"
+    faltas += _axe(pagina)
+    pon_tema(pagina, "dark")
+    faltas += _axe(pagina, runOnly=["color-contrast"])
+    assert not faltas, "\n".join(faltas)
+    assert not (mueven := _contrato(pagina, "movimiento")), mueven
+    pagina.emulate_media(media="print", reduced_motion="reduce")
+    assert not (impresos := _contrato(pagina, "mandosImpresos")), impresos
+    assert len(raiz.locator(".stage").inner_text()) > 40
+    colores = raiz.evaluate("e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).color]")
+    assert colores == [_rgb("paper", "light"), _rgb("ink", "light")]
+
+
+def _rgb(nombre: str, tema: str) -> str:
+    return f"rgb{tuple(int(plots.TOKENS[nombre][tema][i : i + 2], 16) for i in (1, 3, 5))}"
+
+
+def _axe(pagina, **opciones) -> list[str]:
+    from axe_playwright_python.sync_playwright import Axe
+
+    return [
+        f"{v['id']}: {nodo['html'][:140]}"
+        for v in Axe().run(pagina, options={"preload": False, **opciones}).response["violations"]
+        for nodo in v["nodes"]
+    ]
+
+
+@cada_uno
+def test_contrato_sin_javascript_y_en_un_cuaderno(abrir, explorador):
+    """Sin JavaScript se lee el estado inicial, y la respuesta se despliega; en JupyterLab y Colab,
+    que ponen el HTML con innerHTML y vuelven a crear los guiones, se puede ejecutar dos veces.
+    """
+    quieta = abrir(explorador, java_script_enabled=False, viewport={"width": 360, "height": 844})
+    raiz = quieta.locator(".atento-exp")
+    assert raiz.locator(".quiet table").first.is_visible() and not raiz.locator(".stage").count()
+    texto = raiz.inner_text()
+    assert explorador.title in texto and (explorador.question or "") in texto
+    assert raiz.locator("summary").count() == bool(explorador.answer)
+    if explorador.answer:
+        respuesta = raiz.locator("details p")
+        assert not respuesta.is_visible()
+        raiz.locator("summary").click()
+        assert respuesta.is_visible() and respuesta.inner_text() == explorador.answer
+    viva = abrir(cuerpo="<div id=salida></div>", viewport={"width": 360, "height": 844})
+    for _ in range(2):
+        viva.evaluate("""html => {
+          const salida = document.getElementById("salida");
+          salida.innerHTML = html;
+          for (const viejo of salida.querySelectorAll("script")) {
+            const nuevo = document.createElement("script");
+            for (const {name, value} of viejo.attributes) nuevo.setAttribute(name, value);
+            nuevo.textContent = viejo.textContent;
+            viejo.replaceWith(nuevo);
+          }
+        }""", explorador._repr_html_())  # fmt: skip
+        assert viva.locator(".stage").count() == 1 and viva.locator(".stage").is_visible()
+        assert viva.locator(".quiet").is_hidden()
+        assert _leer(viva, explorador)["state"] is not None
+        if explorador.answer:
+            assert not viva.locator("details p").is_visible()
+    ancho = "document.documentElement.scrollWidth"
+    assert viva.evaluate(ancho) <= 360
+    with_quiet = "document.querySelector('.stage').remove(),"
+    with_quiet += "document.querySelector('.quiet').hidden = false," + ancho
+    assert viva.evaluate(with_quiet) <= 360, "la tabla quieta se sale"
+    assert not (letras := _contrato(viva, "letras")), letras
 
 
 # --- Las mismas cuentas ---------------------------------------------------------------------------
@@ -560,7 +641,7 @@ def test_las_flechas_y_el_punto_estan_donde_dicen_los_numeros(abrir):
             return Math.atan2(centro[1] - r.y - r.height / 2, r.x + r.width / 2 - centro[0]);
           });
           const punto = document.querySelector(".spot").getBoundingClientRect();
-          const marco = document.querySelector(".bydistance svg").getBoundingClientRect();
+          const marco = document.querySelector(".plot svg").getBoundingClientRect();
           return [angulos, [(punto.x + punto.width / 2 - marco.x) / marco.width,
                             (punto.y + punto.height / 2 - marco.y) / marco.height]];
         }""")
@@ -633,23 +714,9 @@ def test_adelantar_las_dos_no_cambia_el_producto_y_para_en_los_extremos(abrir):
 # --- Manejo ---------------------------------------------------------------------------------------
 
 
-def test_se_recorre_con_el_teclado(abrir):
+def test_los_mandos_del_paso_a_paso_van_en_su_orden(abrir):
     pagina = abrir(PASOS)
     pagina.get_by_role("radio", name="1, puntuar").focus()
-    recorrido = []
-    for tecla in ("ArrowRight", "ArrowDown", "End", "ArrowRight", "ArrowLeft", "Home", "ArrowLeft"):
-        pagina.keyboard.press(tecla)
-        recorrido.append(_leer(pagina, PASOS)["state"]["step"])
-        assert pagina.evaluate("document.activeElement.getAttribute('aria-checked')") == "true"
-    assert recorrido == [
-        "escalar",
-        "enmascarar",
-        "promediar",
-        "promediar",
-        "normalizar",
-        "puntuar",
-        "puntuar",
-    ]
     pagina.keyboard.press("Shift+Tab")  # las cabezas se eligen antes que el paso
     orden = []
     for _ in range(9):
@@ -675,61 +742,8 @@ def test_se_recorre_con_el_teclado(abrir):
     assert _leer(pagina, PASOS)["state"]["step"] == "escalar"
 
 
-PEQUENOS = """() => [...document.querySelectorAll(
-  ".atento-exp :is(button, summary, label, input[type=range], .hit)")]
-  .map((e) => [e.outerHTML, e.getBoundingClientRect()])
-  .filter(([, r]) => r.width && (r.width < 43.5 || r.height < 43.5))
-  .map(([html, r]) => `${html} ${r.width} x ${r.height}`)"""
-LETRAS = """() => [...document.querySelectorAll(
-  ".atento-exp *")]
-  .filter((e) => e.getClientRects().length
-    && [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))
-  .map((e) => [e.outerHTML, parseFloat(getComputedStyle(e).fontSize)
-    * (e.ownerSVGElement?.getScreenCTM().a ?? 1)])
-  .filter(([, size]) => size > 0 && size < 11)"""
-
-
-# Lo que asoma por los lados del explorador, y las cabezas de tabla más anchas que su columna.
-ASOMAN = """() => [...document.querySelectorAll('.atento-exp')].flatMap((exp) => {
-  const marco = exp.getBoundingClientRect();
-  const fuera = (n) => {
-    const caja = n.getBoundingClientRect();
-    return caja.width && (caja.right > marco.right + 0.5 || caja.left < marco.left - 0.5);
-  };
-  const encerrado = (n) => {
-    for (let caja = n.parentElement; caja !== exp; caja = caja.parentElement)
-      if (getComputedStyle(caja).overflowX !== 'visible') return true;
-    return false;
-  };
-  const nodos = [...exp.querySelectorAll('*')].filter((n) => !encerrado(n));
-  const cabezas = [...exp.querySelectorAll('th')];
-  return [...nodos.filter(fuera), ...cabezas.filter((n) => n.scrollWidth > n.clientWidth + 1)]
-    .map((n) => n.outerHTML.slice(0, 120));
-})"""
-
-
-@cada_uno
-def test_el_dedo_acierta_y_nada_se_sale_a_390_px(abrir, explorador):
-    pagina = abrir(
-        explorador, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
-    )
-    for ancho in (390, 360, 320):
-        pagina.set_viewport_size({"width": ancho, "height": 844})
-        assert pagina.evaluate("document.documentElement.scrollWidth") <= ancho
-        assert ancho == 320 or not (asoman := pagina.evaluate(ASOMAN)), (ancho, asoman)
-    pagina.set_viewport_size({"width": 390, "height": 844})
-    pequenos = pagina.evaluate(PEQUENOS)
-    assert not pequenos, pequenos
-    letras = pagina.evaluate(LETRAS)
-    assert not letras, letras
-
-
-def test_el_dedo_mueve_y_avanza(abrir):
-    pagina = abrir(
-        PASOS, PLANO, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
-    )
-    pagina.get_by_role("button", name="Siguiente").tap()
-    assert _leer(pagina, PASOS)["state"]["step"] == "escalar"
+def test_el_dedo_mueve_los_puntos_del_plano(abrir):
+    pagina = abrir(PLANO, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     asa = pagina.locator(".grip.key").first
     asa.scroll_into_view_if_needed()
     x, y = _centro(pagina, asa.locator(".hit"))
@@ -775,39 +789,6 @@ def test_lo_tapado_se_raya(abrir):
     assert [fondo != "none" for fondo in fondos] == (~MASCARA).flatten().tolist()
 
 
-@cada_uno
-def test_lo_que_se_dice_en_voz_alta_es_corto_y_espera(abrir, explorador):
-    pagina = abrir(explorador)
-    assert pagina.locator("[aria-live]").count() == 1
-    pagina.wait_for_function("document.querySelector('[aria-live]').textContent.length > 10")
-    assert len(pagina.locator("[aria-live]").text_content()) < 160
-
-
-@pytest.mark.parametrize("tema", ["light", "dark"])
-def test_axe_no_encuentra_nada(abrir, tema):
-    from axe_playwright_python.sync_playwright import Axe
-
-    pagina = abrir(*TODOS.values(), tema=tema, reduced_motion="reduce")
-    for _ in range(5):
-        faltas = [
-            f"{v['id']}: {nodo['html'][:140]}"
-            for v in Axe().run(pagina).response["violations"]
-            for nodo in v["nodes"]
-        ]
-        assert not faltas, "\n".join(faltas)
-        for boton in pagina.get_by_role("button", name="Siguiente").all():
-            if boton.is_enabled():
-                boton.click()
-
-
-@cada_uno
-def test_con_menos_movimiento_nada_se_mueve(abrir, explorador):
-    duraciones = """() => [...new Set([...document.querySelectorAll(
-  ".atento-exp *")]
-        .map(e => getComputedStyle(e).transitionDuration + getComputedStyle(e).animationName))]"""
-    assert abrir(explorador, reduced_motion="reduce").evaluate(duraciones) == ["0snone"]
-
-
 def _clases(texto: str) -> set[str]:
     return set(re.findall(r"\.([a-zA-Z][\w-]*)", texto))
 
@@ -830,30 +811,10 @@ def test_ninguna_clase_es_del_tema_del_sitio():
 # --- En cualquier sitio ---------------------------------------------------------------------------
 
 
-@cada_uno
-def test_pesa_como_mucho_40_kb(explorador):
-    """El mapa, con su dibujo y sus tablas, 120; el sumador, que trae un Transformer, 52 (y 400)."""
-    tope = {"architecture": 120_000, "adder": 52_000}.get(explorador.kind, 40_000)
-    entero = explorador._repr_html_()
-    pagina, ficheros = explorers.detach(entero, "modelos")
-    assert len(pagina.encode()) <= tope
-    assert len(entero.encode()) <= 400_000 and len(ficheros) == (explorador is SUMADOR)
-
-
-@cada_uno
-def test_sin_javascript_queda_una_tabla(abrir, explorador):
-    pagina = abrir(explorador, java_script_enabled=False, viewport={"width": 390, "height": 844})
-    assert (
-        pagina.locator(".quiet table").first.is_visible() and pagina.locator(".stage").count() == 0
-    )
-    viva = abrir(explorador)
-    assert viva.locator(".quiet").is_hidden() and viva.locator(".stage").is_visible()
-
-
 def test_varios_en_una_pagina_son_independientes(abrir):
-    cuerpo = explorers.deduplicate("".join(e._repr_html_() for e in (*TODOS.values(), PASOS)))
+    cuerpo = explorers.deduplicate("".join(e._repr_html_() for e in (*MUESTRAS.values(), PASOS)))
     pagina = abrir(cuerpo=cuerpo)
-    assert pagina.locator(".stage").count() == len(TODOS) + 1
+    assert pagina.locator(".stage").count() == len(MUESTRAS) + 1
     identificadores = pagina.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
     assert len(set(identificadores)) == len(identificadores)
     pagina.get_by_role("button", name="Siguiente").first.click()
@@ -862,24 +823,6 @@ def test_varios_en_una_pagina_son_independientes(abrir):
         pagina.evaluate("[...document.querySelectorAll('.atento-exp')].at(-1).atento.state.step")
         == "puntuar"
     )
-
-
-def test_en_un_cuaderno_se_ejecuta_la_celda_dos_veces(abrir):
-    """JupyterLab y Colab ponen el HTML con innerHTML y vuelven a crear los guiones, en orden."""
-    pagina = abrir(cuerpo="<div id=salida></div>")
-    for _ in range(2):
-        pagina.evaluate("""html => {
-          const salida = document.getElementById("salida");
-          salida.innerHTML = html;
-          for (const viejo of salida.querySelectorAll("script")) {
-            const nuevo = document.createElement("script");
-            for (const {name, value} of viejo.attributes) nuevo.setAttribute(name, value);
-            nuevo.textContent = viejo.textContent;
-            viejo.replaceWith(nuevo);
-          }
-        }""", SOFTMAX._repr_html_())  # fmt: skip
-        assert pagina.locator(".stage").count() == 1
-        assert _leer(pagina, SOFTMAX)["state"]["row"] == 0
 
 
 @pytest.mark.parametrize(
@@ -901,15 +844,6 @@ def test_el_modo_oscuro_de_los_cuadernos(navegador, marca):
     assert colores == [f"rgb{tono}" for tono in esperado]
 
 
-def test_en_papel_quedan_los_numeros_y_no_los_mandos(abrir):
-    pagina = abrir(PASOS, SOFTMAX, tema="dark")
-    pagina.emulate_media(media="print")
-    assert pagina.locator(".board").is_visible() and pagina.locator(".weights").is_visible()
-    assert not any(m.is_visible() for m in pagina.locator(".controls, .probe, .move").all())
-    fondo = pagina.locator(".atento-exp").first.evaluate("e => getComputedStyle(e).backgroundColor")
-    assert fondo == "rgb(255, 255, 255)"
-
-
 # --- Los caminos ----------------------------------------------------------------------------------
 
 
@@ -920,7 +854,7 @@ def test_los_caminos_son_los_de_python_con_todas_las_palabras(abrir):
             """([id, inicio, fin, filtro]) => {
               const raiz = document.getElementById(id), grupo = (nombre, i) =>
                 raiz.querySelector(`[aria-label="${nombre}"]`).children[i].click();
-              grupo("Desde", inicio); grupo("Hasta", fin); grupo("Desde", inicio);
+              grupo("Desde", inicio); grupo("Hasta", fin - 1); grupo("Desde", inicio);
               const mando = raiz.querySelector("[type=range]");
               mando.value = filtro; mando.dispatchEvent(new Event("input"));
               return raiz.atento;
@@ -961,11 +895,11 @@ def _veredictos(pagina, maximo: int) -> list[str]:
 
 
 def test_el_veredicto_de_los_caminos_concuerda_y_dice_si_hay_un_filtro_menor(abrir):
-    una = explorers.paths(PALABRAS, kernel=2, goal=1, name="una")
+    una = explorers.paths(WORDS, kernel=2, goal=1, name="una")
     pagina = abrir(una)
     dichos = _veredictos(pagina, 5)
     assert "basta 1 capa" in dichos[-1] and "Se pide 1" in dichos[0]
-    dos = explorers.paths(PALABRAS, start=0, end=1, kernel=2, goal=1, name="dos")
+    dos = explorers.paths(WORDS, start=0, end=1, kernel=2, goal=1, name="dos")
     pagina = abrir(dos)
     dichos = _veredictos(pagina, 3)
     assert dichos[0].endswith("basta 1 capa.") and "uno menor" not in dichos[0]
@@ -973,9 +907,9 @@ def test_el_veredicto_de_los_caminos_concuerda_y_dice_si_hay_un_filtro_menor(abr
 
 
 def test_los_caminos_nombran_sus_puntas_y_dicen_si_se_empuja_la_otra(abrir):
-    pagina = abrir(explorers.paths(PALABRAS, start=2, kernel=2, name="puntas"))
+    pagina = abrir(explorers.paths(WORDS, start=2, kernel=2, name="puntas"))
     assert pagina.locator(".ends").first.locator("text").all_text_contents() == [
-        PALABRAS[2], PALABRAS[4]
+        WORDS[2], WORDS[4]
     ]  # fmt: skip
     assert pagina.locator("path.head").count() == 2 + 2 + 1
     pagina.get_by_role("radiogroup", name="Hasta").get_by_role("radio").first.click()
@@ -1013,20 +947,8 @@ def test_la_mascara_pintada_calcula_lo_mismo_que_python(abrir):
         assert escritos == [f"{w:.2f}" for w in PINTADA.weights(allowed).flatten().tolist()]
 
 
-def test_la_mascara_se_pinta_con_teclado_con_raton_y_con_el_dedo(abrir):
+def test_la_mascara_se_pinta_con_raton_y_con_el_dedo(abrir):
     pagina, allowed = abrir(PINTADA), PINTADA.presets()["causal"].clone()
-    pagina.get_by_role("gridcell").nth(20).focus()
-    for tecla, toca in (
-        ("ArrowUp", None),
-        ("End", None),
-        (" ", (3, 4)),
-        ("ArrowLeft", None),
-        ("Enter", (3, 3)),
-    ):
-        pagina.keyboard.press(tecla)
-        if toca:
-            allowed[toca] ^= True
-    _igual_pintada(pagina, allowed)
     pagina.mouse.move(*_centro(pagina, pagina.get_by_role("gridcell").nth(5)))
     pagina.mouse.down()
     for casilla in (6, 7, 8):
@@ -1041,10 +963,6 @@ def test_la_mascara_se_pinta_con_teclado_con_raton_y_con_el_dedo(abrir):
     movil.get_by_role("gridcell").nth(4).tap()
     causal[0, 4] = True
     _igual_pintada(movil, causal)
-    medidas = movil.locator(".paint tbody td").evaluate_all(
-        "celdas => celdas.map(c => c.getBoundingClientRect()).map(r => [r.width, r.height])"
-    )
-    assert min(min(medida) for medida in medidas) >= 43.5
 
 
 # --- El flujo residual ----------------------------------------------------------------------------
@@ -1126,14 +1044,8 @@ def test_las_columnas_miden_lo_que_dicen(abrir):
         assert abs(arriba - (hueco / 2 - (alto if valor > 0 else 0))) <= 1.01
 
 
-def test_el_flujo_se_recorre_con_el_teclado_y_contesta(abrir):
+def test_el_flujo_se_recorre_y_contesta(abrir):
     pagina = abrir(FLUJO)
-    nivel = pagina.get_by_role("radiogroup", name="Subcapa")
-    nivel.get_by_role("radio").first.focus()
-    for esperada, tecla in ((1, "ArrowDown"), (3, "End"), (2, "ArrowUp"), (0, "Home")):
-        pagina.keyboard.press(tecla)
-        assert _leer(pagina, FLUJO)["state"]["sublayer"] == esperada
-        assert pagina.evaluate("document.activeElement.getAttribute('aria-checked')") == "true"
     assert pagina.get_by_role("button", name="Anterior").is_disabled()
     for _ in range(FLUJO.goal()[0]):
         assert "✓" not in pagina.locator(".verdict").inner_text()
@@ -1243,15 +1155,8 @@ def test_pulsar_en_un_rotulo_del_mapa_abre_su_parte(abrir, ancho):
         assert pagina.locator(".part-name").inner_text() == titulo, (texto, lado)
 
 
-def test_el_mapa_se_recorre_con_el_teclado_y_se_dice(abrir):
+def test_el_mapa_se_recorre_y_se_dice(abrir):
     pagina = abrir(MAPA)
-    grupo = pagina.get_by_role("radiogroup", name="Parte del mapa")
-    grupo.get_by_role("radio").first.focus()
-    for tecla, esperada in (("ArrowDown", 1), ("ArrowRight", 2), ("End", -1), ("Home", 0)):
-        pagina.keyboard.press(tecla)
-        clave = MAPA.parts[esperada].key
-        assert _leer(pagina, MAPA)["state"]["key"] == clave
-        assert pagina.evaluate("document.activeElement.getAttribute('aria-checked')") == "true"
     assert pagina.get_by_role("button", name="Anterior").is_disabled()
     pagina.get_by_role("button", name="Siguiente").click()
     assert _leer(pagina, MAPA)["state"]["part"] == 1
@@ -1618,8 +1523,6 @@ def test_escribir_otra_suma_borra_la_resuelta(sumador, texto, queda):
 
 @pytest.mark.parametrize("tema", ["light", "dark"])
 def test_resuelto_cabe_en_el_telefono_y_axe_no_encuentra_nada(sumador, tema):
-    from axe_playwright_python.sync_playwright import Axe
-
     pagina = sumador(tema=tema, viewport={"width": 390, "height": 844}, has_touch=True,
                      is_mobile=True, reduced_motion="reduce")  # fmt: skip
     _suma(pagina, "758 + 469")
@@ -1633,13 +1536,8 @@ def test_resuelto_cabe_en_el_telefono_y_axe_no_encuentra_nada(sumador, tema):
             pagina.set_viewport_size({"width": ancho, "height": 844})
             assert pagina.evaluate("document.documentElement.scrollWidth") <= ancho
         pagina.set_viewport_size({"width": 390, "height": 844})
-        assert not pagina.evaluate(PEQUENOS) and not pagina.evaluate(LETRAS)
-        faltas = [
-            f"{v['id']}: {nodo['html'][:140]}"
-            for v in Axe().run(pagina).response["violations"]
-            for nodo in v["nodes"]
-        ]
-        assert not faltas, "\n".join(faltas)
+        assert not _contrato(pagina, "pequenos") and not _contrato(pagina, "letras")
+        assert not (faltas := _axe(pagina)), "\n".join(faltas)
 
 
 def test_en_papel_el_sumador_sin_usar_deja_su_tabla(sumador):
@@ -1688,7 +1586,7 @@ def test_el_haz_es_el_de_python(abrir, explorador):
         )
         assert visto["values"]["goal"] == explorador.goal(rotulo)
         assert visto["values"]["reached"] == (ancho == explorador.goal(rotulo))
-        escrita = pagina.locator(".top td").all_inner_texts()
+        escrita = pagina.locator(".top :is(th, td)").all_inner_texts()
         ganadora = explorador.winner(ancho, rotulo)
         assert escrita == [
             f"✓ {ganadora.text}",
@@ -1708,7 +1606,7 @@ def test_el_haz_se_anda_con_el_teclado_y_contesta(abrir):
     for paso in range(ultimo):
         assert "✓" not in pagina.locator(".verdict").inner_text()
         candidatos = [n for n in HAZ.compute(2) if n.step == paso]
-        assert pagina.locator(".beam-table").first.locator("tbody tr").count() == len(candidatos)
+        assert pagina.locator(".sheet").first.locator("tbody tr").count() == len(candidatos)
         assert pagina.locator(".leaf").count() == sum(n.step <= paso for n in HAZ.compute(2))
         pagina.get_by_role("button", name="Siguiente").press("Enter")
     assert pagina.get_by_role("button", name="Siguiente").is_disabled()
@@ -1857,13 +1755,8 @@ def test_el_calendario_calcula_lo_mismo_que_python(abrir, explorador):
         assert visto["values"]["reached"] == (explorador.ask and eleccion in metas)
 
 
-def test_el_calendario_se_maneja_con_el_teclado_y_contesta(abrir):
-    pagina, vistos = abrir(CALENDARIO), []
-    pagina.get_by_role("radiogroup", name="Calendario").get_by_role("radio").first.focus()
-    for tecla in ("ArrowRight", "End", "ArrowLeft", "Home"):
-        pagina.keyboard.press(tecla)
-        vistos.append(_leer(pagina, CALENDARIO)["state"]["schedule"])
-    assert vistos == ["noam", "stable", "cosine", "constant"]
+def test_el_calendario_contesta(abrir):
+    pagina = abrir(CALENDARIO)
     meta = CALENDARIO.goal()[0]
     sitios = [valores.index(meta[eje]) for eje, valores in CALENDARIO.axes.items()]
     _elegir_calendario(pagina, CALENDARIO, sitios)

@@ -1,7 +1,7 @@
 /* El sumador vivo: se escribe una suma y el Transformer de transformer.js la resuelve, cifra a cifra y a la vista. Su
    gemelo, con los mismos nombres de tensores, está en adder.py; los tensores los enseña tensors.js. */
 window.atentoExplorers.register("adder", (stage, data, root) => {
-  const {h, number, choice, reading, probe, heat} = window.atentoExplorers;
+  const {h, disable, number, choice, reading, probe, heat} = window.atentoExplorers;
   const {signs} = data;
   const PLACES = ["unidades", "decenas", "centenas", "millares"],
     STEPS = [...PLACES, "fin"],
@@ -472,8 +472,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     Object.assign(state, change);
     lookAgain();
     stepChoice.pick(state.step);
-    back.disabled = state.step === 0;
-    next.disabled = state.step === run.written.length - 1;
+    disable([[back, state.step === 0], [next, state.step === run.written.length - 1]]);
     drawBoard();
     drawChances();
     drawAnswer();

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +20,7 @@ from atento.models.seq2seq import Seq2Seq
 from atento.tasks import addition
 from atento.tasks.addition import Sum
 from atento.watching import watching
-from figuras.explorers.base import Explorer, check_name, number, static_table
+from figuras.explorers.base import Explorer, Texts, number, static_table
 
 __all__ = ["SIGNS", "AdderExplorer", "adder", "complaint", "read_sum", "recorded"]
 
@@ -35,7 +35,7 @@ _SUM = re.compile(r"(\d+)\s*\+\s*(\d+)", re.ASCII)
 _SUBLAYERS = ("attention", "cross_attention", "feed_forward")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class AdderExplorer(Explorer):
     """El sumador vivo. Se construye con :func:`adder`.
 
@@ -43,13 +43,12 @@ class AdderExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "adder"
+    pieces: ClassVar[tuple[str, ...]] = ()
     scripts: ClassVar[tuple[str, ...]] = ("transformer", "tensors")
     start: Sum
     inside: bool
-    title: str
-    question: str | None
-    answer: str | None
-    name: str
+    title: str = "Un Transformer que suma"
+    name: str = "sumador"
 
     def compute(self, a: int | None = None, b: int | None = None) -> dict[str, Tensor]:
         """Los tensores de una suma, los de :func:`recorded`; sin argumentos, la del principio.
@@ -108,10 +107,7 @@ def adder(
     start: str = "458 + 367",
     *,
     inside: bool = False,
-    title: str = "Un Transformer que suma",
-    question: str | None = None,
-    answer: str | None = None,
-    name: str = "sumador",
+    **texts: Unpack[Texts],
 ) -> AdderExplorer:
     """Devuelve el sumador vivo: se escribe una suma y el Transformer del libro la resuelve.
 
@@ -129,7 +125,7 @@ def adder(
         raise TypeError(f"inside: se esperaba True o False; llegó {inside!r}.")
     if problem := complaint(start):
         raise ValueError(f"start: llegó {start!r}. {problem}")
-    return AdderExplorer(read_sum(start), inside, title, question, answer, check_name(name))
+    return AdderExplorer(start=read_sum(start), inside=inside, **texts)
 
 
 def read_sum(text: str) -> Sum:

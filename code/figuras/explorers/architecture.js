@@ -1,6 +1,6 @@
 /* El mapa del Transformer: cada parte es un botón sobre el dibujo, y dice qué entra, qué sale y cuánto pesa. */
 window.atentoExplorers.register("architecture", (stage, data, root) => {
-  const {h, number, choice, reading, probe, heat} = window.atentoExplorers;
+  const {h, disable, number, choice, reading, probe, heat} = window.atentoExplorers;
   const {words, ids, parts, tables, best, shapes, layers} = data;
   const state = {part: 0, block: 0, head: 0};
 
@@ -166,8 +166,7 @@ window.atentoExplorers.register("architecture", (stage, data, root) => {
     block.buttons.forEach((button, i) => (button.hidden = i >= many));
     block.pick(state.block);
     spots.pick(state.part);
-    back.disabled = state.part === 0;
-    next.disabled = state.part === parts.length - 1;
+    disable([[back, state.part === 0], [next, state.part === parts.length - 1]]);
     card.replaceChildren(
       h("p", {class: "part-name"}, part.title),
       h("p", null, part.says),

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from figuras import plots
 from figuras.diagrams.transformer import Box, fitting, places
-from figuras.explorers.base import Explorer, check_labels, check_name, check_table
+from figuras.explorers.base import Explorer, Texts, check_labels, check_table
 
 __all__ = ["ArchitectureExplorer", "architecture"]
 
@@ -58,7 +58,7 @@ class _Part:
         return stack if stack in _STACKS and rest != ["norm"] else None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ArchitectureExplorer(Explorer):
     """El explorador del mapa. Se construye con :func:`architecture`.
 
@@ -67,6 +67,7 @@ class ArchitectureExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "architecture"
+    pieces: ClassVar[tuple[str, ...]] = ()
     words: dict[str, tuple[str, ...]]
     ids: dict[str, tuple[int, ...]]
     parts: tuple[_Part, ...]
@@ -77,10 +78,9 @@ class ArchitectureExplorer(Explorer):
     norm: str
     tied: bool
     links: dict[str, tuple[str, str]]
-    title: str
-    question: str | None
-    answer: str | None
-    name: str
+    title: str = "El mapa, parte a parte"
+    question: str | None = "¿Qué caja recibe filas de las dos frases? ¿Cuáles no tienen parámetros?"
+    name: str = "mapa"
 
     def compute(self, part: str, block: int = 0) -> dict[str, list[Tensor]]:
         """Las tablas que entran en ``part`` y las que salen, en su bloque ``block``: ``(m, d)`` o
@@ -223,11 +223,7 @@ def architecture(
     vocabulary: Sequence[str],
     links: Mapping[str, tuple[str, str]] | None = None,
     base: Seq2SeqConfig | None = None,
-    title: str = "El mapa, parte a parte",
-    question: str
-    | None = "¿Qué caja recibe filas de las dos frases? ¿Cuáles no tienen parámetros?",
-    answer: str | None = None,
-    name: str = "mapa",
+    **texts: Unpack[Texts],
 ) -> ArchitectureExplorer:
     """Devuelve el explorador del mapa: el dibujo de :func:`figuras.diagrams.architecture` y, de
     cada parte de ``model``, lo que entra y lo que sale al leer ``source`` y escribir tras
@@ -260,11 +256,13 @@ def architecture(
     ids = {"source": tuple(source_ids), "target": tuple(target_ids)}
     ids["output"] = tuple(logits.argmax(-1).tolist())
     parts = _Parts(model, base or Seq2SeqConfig.base()).listed()
+    if texts.get("question", True):
+        texts.setdefault("answer", _answer(parts))
     return ArchitectureExplorer(
-        words, ids, parts, tables, best, _shapes(tables, model.config, words), _layers(model),
-        "pre" if model.config.norm_first else "post", model.config.tying != "none",
-        dict(links or {}), title, question, answer or (_answer(parts) if question else None),
-        check_name(name),
+        words=words, ids=ids, parts=parts, tables=tables, best=best, links=dict(links or {}),
+        shapes=_shapes(tables, model.config, words), layers=_layers(model),
+        norm="pre" if model.config.norm_first else "post", tied=model.config.tying != "none",
+        **texts,
     )  # fmt: skip
 
 

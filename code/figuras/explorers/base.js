@@ -2,7 +2,7 @@
 
    Cada explorador se registra con su nombre, atentoExplorers.register("stepper", build), y build(stage, data, root)
    se llama una vez por cada elemento con data-atento-explorer="stepper". Este guion puede venir repetido: la segunda
-   copia no hace nada. */
+   copia no hace nada. Lo que no usan todos (pasos, tablas, gráficos, rejillas) está en pieces/, y se añade a esto con add. */
 (() => {
   const VERSION = "@VERSION@";
   if (window.atentoExplorers?.version === VERSION) return;
@@ -51,6 +51,14 @@
   const factor = (value, digits) => (value < 0 ? `(${number(value, digits)})` : number(value, digits));
 
   // ---- Mandos ---------------------------------------------------------------------------------------------------
+  const button = (text, onclick, attributes) => h("button", {type: "button", onclick, ...attributes}, text);
+  /* Apaga los botones que no llevan a ninguna parte, [[botón, si se apaga], …]; el foco pasa a otro de ellos. */
+  function disable(pairs) {
+    const had = pairs.some(([node, off]) => off && node === document.activeElement);
+    for (const [node, off] of pairs) node.disabled = off;
+    if (had) pairs.find(([, off]) => !off)?.[0].focus();
+  }
+
   /* Grupo de opciones del que se elige una: flechas, Inicio y Fin, y un solo paso de tabulador. */
   function choice({label, options, value, onchange, className = "", describe}) {
     const group = h("div", {role: "radiogroup", "aria-label": label, class: `choice ${className}`});
@@ -213,8 +221,9 @@
     if (!builders.has(kind)) builders.set(kind, build);
   };
 
-  window.atentoExplorers = {
+  const kit = {
     version: VERSION,
+    add: (piece) => Object.assign(kit, piece(kit)),
     register,
     mount,
     h,
@@ -227,6 +236,8 @@
     number,
     factor,
     digitsOf,
+    button,
+    disable,
     choice,
     slider,
     toggle,
@@ -235,4 +246,5 @@
     heat,
     vector,
   };
+  window.atentoExplorers = kit;
 })();

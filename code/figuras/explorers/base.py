@@ -3,8 +3,10 @@
 Un explorador es una clase pequeña que hereda de :class:`Explorer` y dice cuatro cosas: sus datos
 (lo que recibe el JavaScript), su versión quieta (lo que se lee sin JavaScript y en papel), su
 resumen (lo que se lee en una terminal) y su gemelo en Python, el método que hace la misma cuenta.
-Al lado tiene dos ficheros con su mismo nombre: ``.js``, que la dibuja, y ``.css``. Lo común
-(colores, teclado, dedo, lectura en voz alta) está en ``base.js`` y ``base.css``.
+Al lado tiene dos ficheros con su mismo nombre: ``.js``, que la dibuja, y, si hace falta, ``.css``,
+que vale solo para él. Lo común (colores, mandos, teclado, dedo, lectura en voz alta, tablas,
+barras) está en ``base.js`` y ``base.css``; lo que comparten varios y no todos (gráficos de líneas,
+rejillas), en ``pieces/``, y un explorador dice en ``pieces`` cuáles usa.
 
 Cada trozo lleva todo lo que necesita, porque en un cuaderno puede ejecutarse una celda sin las
 demás. En una página con varios, :func:`deduplicate` deja una sola copia de lo repetido.
@@ -17,8 +19,9 @@ import html
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from importlib import resources
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import torch
 from torch import Tensor
@@ -27,8 +30,11 @@ from figuras import plots
 
 __all__ = [
     "Explorer",
+    "Texts",
+    "check_count",
     "check_labels",
     "check_name",
+    "check_option",
     "check_table",
     "deduplicate",
     "detach",
@@ -38,23 +44,41 @@ __all__ = [
 
 _ATTENTION = {"attention": {"light": "#6e2a6b", "dark": "#d9a0d5"}}  # el violeta de los pesos
 _ROLES = ("query", "key", "value", "position", "attention", "muted", "ink", "paper")
-_PART = re.compile(r'<(style|script) data-atento-part="([\w-]+)">.*?</\1>', re.DOTALL)
+_PART = re.compile(r'<(style|script) data-atento-part="([\w/-]+)">.*?</\1>', re.DOTALL)
 _FILE = re.compile(
     r'<script type="text/plain" data-atento-file="([\w-]+)">(.+?)</script>', re.DOTALL
 )
 
 
-class Explorer:
-    """Lo común de todos los exploradores. Quien hereda da ``kind``, ``data``, ``static`` y
-    ``summary``.
+class Texts(TypedDict, total=False):
+    """Lo que se le puede decir a cualquier explorador: qué pone en su cabecera, qué se pregunta y
+    qué se contesta, y el nombre que entra en su identificador (letras ASCII, cifras y guiones).
     """
 
-    kind: ClassVar[str]
-    scripts: ClassVar[tuple[str, ...]] = ()  # guiones que necesita además del suyo
-    name: str
     title: str
     question: str | None
     answer: str | None
+    name: str
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Explorer:
+    """Lo común de todos los exploradores. Quien hereda da ``kind``, ``data``, ``static`` y
+    ``summary``, y un ``title`` y un ``name`` para cuando no se dicen.
+
+    Errores: ``ValueError`` si ``name`` no es de letras ASCII, cifras y guiones.
+    """
+
+    kind: ClassVar[str]
+    pieces: ClassVar[tuple[str, ...]] = ("kit",)  # las piezas de pieces/ que usa
+    scripts: ClassVar[tuple[str, ...]] = ()  # guiones que necesita además del suyo
+    title: str
+    question: str | None = None
+    answer: str | None = None
+    name: str
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
 
     def data(self) -> dict[str, Any]:
         """Lo que recibe el JavaScript: números, textos y listas."""
@@ -86,14 +110,14 @@ class Explorer:
         display(self)
 
     def _repr_html_(self) -> str:
-        parts = (
-            _part("style", "base", _base_css()),
-            _part("style", self.kind, _read(f"{self.kind}.css")),
-        )
-        scripts = (
-            _part("script", "base", _base_js()),
-            *(_part("script", name, _read(f"{name}.js")) for name in (*self.scripts, self.kind)),
-        )
+        sheets = ((f"pieces/{name}", "") for name in self.pieces)
+        parts = [_part("style", "base", _base_css())]
+        for name, scope in (*sheets, (self.kind, f':where([data-atento-explorer="{self.kind}"])')):
+            if sheet := _sheet(name, scope):
+                parts.append(_part("style", name, sheet))
+        names = (*(f"pieces/{name}" for name in self.pieces), *self.scripts, self.kind)
+        parts.append(_part("script", "base", _base_js()))
+        parts += [_part("script", name, _read(f"{name}.js")) for name in names]
         files = (_file(name, text) for name, text in self.files().items())
         return (
             f'<div id="{self.element_id}" class="atento-exp" data-atento-explorer="{self.kind}"'
@@ -101,7 +125,7 @@ class Explorer:
             f'{self._heading()}<div class="quiet">{self.static()}</div>\n'
             f"{self._folded_answer()}"
             f'<script type="application/json">{_json(self.data())}</script>\n</div>\n'
-            + "\n".join((*files, *parts, *scripts))
+            + "\n".join((*files, *parts))
             + "\n<script>window.atentoExplorers.mount()</script>"
         )
 
@@ -183,7 +207,8 @@ def _read(name: str) -> str:
         return _squeezed(text)
     text = re.sub(r"^((?:(?!//).)*[({\[,;])\n", r"\1", text, flags=re.MULTILINE)
     text = re.sub(r"\n(?=[)}\]?:&|])", "", text)  # una línea no acaba antes de estos signos
-    return re.sub(r" (=>|===|&&|\?\?) |((?:const|let) \w+) = ", _tight, text)
+    text = text.replace(") {", "){").replace("else {", "else{")
+    return re.sub(r" (=>|[!=]==|&&|\|\||\?\?) |((?:(?:const|let) |\.)\w+) = ", _tight, text)
 
 
 def _tight(found: re.Match[str]) -> str:
@@ -193,15 +218,22 @@ def _tight(found: re.Match[str]) -> str:
 _ROOT = ".atento-exp "
 
 
-def _squeezed(css: str) -> str:
-    """La hoja sin los espacios, los ceros y los puntos y coma que sobran."""
-    css = re.sub(r"(?<=[;{,])\s+|\s+(?=[{}])|(?<=: )0(?=\.\d)|(?<= )0(?=\.\d)", "", css)
-    css = re.sub(r"(?<=[\w-]): ", ":", css).replace(";}", "}")
+def _sheet(name: str, scope: str = "") -> str:
+    """La hoja de un explorador o de una pieza, que puede no tenerla; ``scope`` dice dónde vale."""
+    if not resources.files("figuras.explorers").joinpath(f"{name}.css").is_file():
+        return ""
+    css = _read(f"{name}.css")
     selectors = re.findall(r"(?:^|[{}])\s*([^{};@]+)(?={)", css)
     parts = [part for rule in selectors for part in re.split(r",(?![^(]*\))", rule)]
     if not all(part.strip().startswith(_ROOT) for part in parts):
         return css
-    return f"{_ROOT.strip()}{{{css.replace(_ROOT, '')}}}"  # anidadas: el nombre de la raíz, una vez
+    return f"{_ROOT.strip()}{scope}{{{css.replace(_ROOT, '')}}}"  # anidadas: la raíz, una vez
+
+
+def _squeezed(css: str) -> str:
+    """La hoja sin los espacios, los ceros y los puntos y coma que sobran."""
+    css = re.sub(r"(?<=[;{,])\s+|\s+(?=[{}])|(?<=: )0(?=\.\d)|(?<= )0(?=\.\d)", "", css)
+    return re.sub(r"(?<=[\w-]): ", ":", css).replace(";}", "}")
 
 
 def _base_js() -> str:
@@ -216,7 +248,9 @@ def _base_css() -> str:
         mode: "".join(f"--{role}:{tokens[role][mode]};" for role in _ROLES)
         for mode in ("light", "dark")
     }
-    text = _read("base.css").replace("/*@TOKENS@*/", follow)
+    outside, inside = _read("base.css").split("/*@INSIDE@*/\n")
+    inside = re.sub(r"(?<![\w\]\)])\.atento-exp(?=\{|\.)", "&", inside).replace(_ROOT, "")
+    text = f"{outside}{_ROOT.strip()}{{{inside}}}".replace("/*@TOKENS@*/", follow)
     return text.replace("/*@DARK@*/", fixed["dark"]).replace("/*@LIGHT@*/", fixed["light"])
 
 
@@ -285,6 +319,26 @@ def check_labels(labels: Sequence[str], name: str, count: int, what: str) -> tup
             f"{name}: llegaron {len(labels)} rótulos; se esperaban {count}, uno por {what}"
         )
     return tuple(labels)
+
+
+def check_count(value: Any, name: str, least: int, most: int) -> int:
+    """El entero, si está de ``least`` a ``most``.
+
+    Errores: ``ValueError`` si no lo está o no es un entero.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ValueError(f"{name}: llegó {value!r}; se esperaba un entero de {least} a {most}")
+    return value
+
+
+def check_option(value: Any, name: str, options: Iterable[Any]) -> Any:
+    """El valor, si es uno de ``options``.
+
+    Errores: ``ValueError`` si no lo es.
+    """
+    if value not in (known := list(options)):
+        raise ValueError(f"{name}: llegó {value!r}; se esperaba uno de {known}")
+    return value
 
 
 def check_name(name: str) -> str:

@@ -1,6 +1,6 @@
 /* La búsqueda en haz, paso a paso. Las notas tienen su gemelo en beam.py. */
 window.atentoExplorers.register("beam", (stage, data, root) => {
-  const {h, svg, number, choice, reading, probe} = window.atentoExplorers;
+  const {h, svg, number, picker, walk, table, verdict, cycle, probe} = window.atentoExplorers;
   const {words, widths, divisors} = data,
     LABELS = Object.keys(divisors);
   const FATES = ["sigue", "acaba", "fuera", "tarde", "retirada"];
@@ -81,36 +81,15 @@ window.atentoExplorers.register("beam", (stage, data, root) => {
   }
 
   // ---- Las tablas -------------------------------------------------------------------------------------------------
-  function table(caption, heads, rows) {
-    const cell = (tag, extra) => (one, i) => h(tag, {scope: extra ?? null, class: i ? null : "wide"}, one);
-    return h(
-      "table",
-      {class: "beam-table"},
-      h("caption", null, caption),
-      h("thead", null, h("tr", null, heads.map(cell("th", "col")))),
-      h("tbody", null, rows.map(({kind, cells}) => h("tr", {class: kind}, cells.map(cell("td"))))),
-    );
-  }
   const here = h("div"),
     done = h("div");
   function tell(nodes, ended, best) {
     const width = widths[state.width];
-    here.replaceChildren(
-      table(
-        `Paso ${state.step + 1}: los mejores candidatos`,
-        ["candidato", "log p", "qué pasa"],
-        nodes
-          .filter((one) => one.step === state.step)
-          .map((one) => ({
-            kind: one.fate === "sigue" || one.fate === "acaba" ? one.fate : "lost",
-            cells: [
-              [`${one.before} `, h("b", null, one.word)],
-              number(one.logProb),
-              REASONS[one.fate](width),
-            ],
-          })),
-      ),
-    );
+    const live = ({fate}) => (fate === "sigue" || fate === "acaba" ? fate : "lost");
+    const now = nodes
+      .filter((one) => one.step === state.step)
+      .map((one) => ({kind: live(one), cells: [h("span", null, `${one.before} `, h("b", null, one.word)), number(one.logProb), REASONS[one.fate](width)]}));
+    here.replaceChildren(table(["candidato", "log p", "qué pasa"], now, {caption: `Paso ${state.step + 1}: los mejores candidatos`}));
     const rows = ended.map((one) => ({
       kind: one === best ? "top" : "",
       cells: [
@@ -121,41 +100,17 @@ window.atentoExplorers.register("beam", (stage, data, root) => {
     }));
     done.replaceChildren(
       ended.length
-        ? table("Acabadas, con su nota", ["frase", "palabras", ...LABELS], rows)
+        ? table(["frase", "palabras", ...LABELS], rows, {caption: "Acabadas, con su nota"})
         : h("p", {class: "hush"}, "Aún no ha acabado ninguna."),
     );
   }
 
   // ---- Mandos -----------------------------------------------------------------------------------------------------
-  const named = (label, node) => h("div", {class: "named"}, h("span", null, label), node);
-  const width = choice({
-    label: "Anchura",
-    value: 0,
-    options: widths.map(String),
-    onchange: (i) => update({width: i, step: 0}),
-  });
-  const label = choice({
-    label: "Nota",
-    value: 0,
-    options: LABELS,
-    onchange: (i) => update({label: i}),
-  });
-  const back = h("button", {type: "button", onclick: () => update({step: state.step - 1})}, "Anterior"),
-    next = h("button", {type: "button", onclick: () => update({step: state.step + 1})}, "Siguiente"),
-    end = h("button", {type: "button", onclick: () => update({step: Infinity})}, "Hasta el final");
-  const where = h("span", {class: "where"}),
-    verdict = h("p", {class: "verdict"}),
-    read = reading();
-  stage.append(
-    h("div", {class: "controls"}, named("Anchura", width.node), LABELS.length > 1 && named("Nota", label.node)),
-    h("div", {class: "controls"}, back, next, end, where),
-    tree,
-    probe(stage, "Toca una palabra del árbol y aquí se lee su frase."),
-    here,
-    done,
-    verdict,
-    read.node,
-  );
+  const width = picker({label: "Anchura", value: 0, options: widths.map(String), onchange: (i) => update({width: i, step: 0})});
+  const label = picker({label: "Nota", value: 0, options: LABELS, onchange: (i) => update({label: i})});
+  const moves = walk({back: "Anterior", next: "Siguiente", end: "Hasta el final"}, (step) => update({step}));
+  const where = h("b"),
+    judged = verdict();
 
   // ---- Decirlo ----------------------------------------------------------------------------------------------------
   function judge(best, first) {
@@ -166,40 +121,43 @@ window.atentoExplorers.register("beam", (stage, data, root) => {
     const times = number(Math.exp(Math.abs(gap)));
     return `${state.width === goalOf(state.label) ? "✓ Conseguido: con" : "Con"} anchura ${widths[state.width]} gana «${best.text}», ${times} veces ${gap > 0 ? "más" : "menos"} probable que con anchura ${widths[0]}.`;
   }
-  function update(change) {
-    Object.assign(state, change);
+  const {node, update} = cycle(root, state, () => {
     const nodes = treeOf(state.width, state.label),
       last = Math.max(...nodes.map((one) => one.step));
     state.step = Math.min(state.step, last);
     const isLast = state.step === last,
-      ended = finished(nodes, state.label).filter((one) => one.step <= state.step),
-      best = isLast ? ended[0] : undefined;
+      goal = goalOf(state.label),
+      all = finished(nodes, state.label),
+      ended = all.filter((one) => one.step <= state.step),
+      best = isLast ? ended[0] : undefined,
+      reached = isLast && state.width > 0 && state.width === goal;
     draw(nodes, best);
     tell(nodes, ended, best);
     where.textContent = `paso ${state.step + 1} de ${last + 1}`;
-    back.disabled = state.step === 0;
-    next.disabled = end.disabled = isLast;
-    const reached = isLast && state.width > 0 && state.width === goalOf(state.label);
-    verdict.className = `verdict ${reached ? "reached" : ""}`;
-    verdict.textContent = judge(best, winner(0, state.label));
-    const count = (fate) => nodes.filter((one) => one.step === state.step && fate(one.fate)).length;
-    const alive = count((fate) => fate === "sigue"),
-      closed = count((fate) => fate === "acaba");
-    read.say(
-      `Anchura ${widths[state.width]}, paso ${state.step + 1}. Siguen: ${alive}; acaban: ${closed}; caen: ${count(() => true) - alive - closed}.${reached ? " Conseguido." : ""}`,
-    );
-    root.atento = {
-      state: {...state, width: widths[state.width], label: LABELS[state.label]},
+    moves.set(state.step, last);
+    judged.set(judge(best, winner(0, state.label)), reached);
+    const fates = nodes.filter((one) => one.step === state.step).map((one) => one.fate),
+      [alive, closed] = ["sigue", "acaba"].map((fate) => fates.filter((one) => one === fate).length);
+    return {
+      say: `Anchura ${widths[state.width]}, paso ${state.step + 1}. Siguen: ${alive}; acaban: ${closed}; caen: ${fates.length - alive - closed}.${reached ? " Conseguido." : ""}`,
       values: {
         nodes: nodes.map(({parent, step, word, text, logProb, fate}) => ({parent, step, word, text, logProb, fate})),
-        finished: finished(nodes, state.label).map((one) => ({
-          text: one.text,
-          scores: LABELS.map((_, i) => score(one, i)),
-        })),
-        goal: widths[goalOf(state.label)] ?? null,
+        finished: all.map((one) => ({text: one.text, scores: LABELS.map((_, i) => score(one, i))})),
+        goal: widths[goal] ?? null,
         reached,
       },
+      seen: {width: widths[state.width], label: LABELS[state.label]},
     };
-  }
+  });
+  stage.append(
+    h("div", {class: "controls"}, width.row, label.row),
+    h("div", {class: "controls"}, moves.nodes, where),
+    tree,
+    probe(stage, "Toca una palabra del árbol y aquí se lee su frase."),
+    here,
+    done,
+    judged.node,
+    node,
+  );
   update({});
 });

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 from atento.checks.decoding import require_function
 from atento.decoding import Hypotheses, by_length, by_total, tree
-from figuras.explorers.base import Explorer, check_name, number, static_table
+from figuras.explorers.base import Explorer, Texts, check_count, number, static_table
 
 __all__ = ["FATES", "BeamExplorer", "beam"]
 
@@ -39,7 +39,7 @@ class _Candidate(NamedTuple):
         return self.step + 1
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class BeamExplorer(Explorer):
     """El explorador de la búsqueda en haz. Se construye con :func:`beam`.
 
@@ -48,12 +48,11 @@ class BeamExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "beam"
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "table")
     runs: dict[tuple[int, str], tuple[_Candidate, ...]]
     divisors: dict[str, tuple[float, ...]]
-    title: str
-    question: str | None
-    answer: str | None
-    name: str
+    title: str = "La búsqueda en haz, paso a paso"
+    name: str = "haz"
 
     @property
     def widths(self) -> list[int]:
@@ -160,10 +159,7 @@ def beam(
     widths: Sequence[int] = (1, 2, 4),
     penalties: Mapping[str, Callable[[int], float]] | None = None,
     max_length: int = 12,
-    title: str = "La búsqueda en haz, paso a paso",
-    question: str | None = None,
-    answer: str | None = None,
-    name: str = "haz",
+    **texts: Unpack[Texts],
 ) -> BeamExplorer:
     """Devuelve el explorador de varias búsquedas en haz de la misma frase, hechas aquí.
 
@@ -196,8 +192,8 @@ def beam(
         label: tuple(float(penalty(n)) for n in range(1, max_length + 1))
         for label, penalty in penalties.items()
     }
-    explorer = BeamExplorer(runs, divisors, title, question, answer, check_name(name))
-    return _asking(explorer) if question is None and explorer.goal() else explorer
+    explorer = BeamExplorer(runs=runs, divisors=divisors, **texts)
+    return explorer if explorer.question or not explorer.goal() else _asking(explorer)
 
 
 def _check(widths: Sequence[int], penalties: Any, max_length: int) -> None:
@@ -205,10 +201,7 @@ def _check(widths: Sequence[int], penalties: Any, max_length: int) -> None:
         raise ValueError(f"widths: llegó {widths!r}; se esperaban de una a cuatro, de 1 a 5")
     if not isinstance(penalties, Mapping) or not 1 <= len(penalties) <= 3:
         raise ValueError("penalties: se esperaba un diccionario de una a tres funciones")
-    if not isinstance(max_length, int) or not 1 <= max_length <= _MOST_STEPS:
-        raise ValueError(
-            f"max_length: llegó {max_length!r}; se esperaba un entero de 1 a {_MOST_STEPS}"
-        )
+    check_count(max_length, "max_length", 1, _MOST_STEPS)
 
 
 def _asking(explorer: BeamExplorer) -> BeamExplorer:
@@ -224,8 +217,7 @@ def _asking(explorer: BeamExplorer) -> BeamExplorer:
         f"¿Cuál es la menor anchura que da una frase más probable que la de anchura {first}? ¿En"
         " qué paso iba por detrás su comienzo?"
     )
-    fields = (explorer.runs, explorer.divisors, explorer.title, question)
-    return BeamExplorer(*fields, explorer.answer or answer, explorer.name)
+    return replace(explorer, question=question, answer=explorer.answer or answer)
 
 
 # --- De la historia a los candidatos --------------------------------------------------------------

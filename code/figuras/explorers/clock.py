@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor
 
 from atento.positions import frequencies, sinusoidal
-from figuras.explorers.base import Explorer, check_name, number, static_table
+from figuras.explorers.base import Explorer, Texts, check_count, number, static_table
 
 __all__ = ["ClockExplorer", "clock"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ClockExplorer(Explorer):
     """El explorador de las sinusoides. Se construye con :func:`clock`.
 
@@ -23,15 +23,21 @@ class ClockExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "clock"
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "chart", "places")
     speeds: Tensor
     base: float
     places: int
     position: int
     other: int
-    title: str
-    question: str | None
-    answer: str | None
-    name: str
+    title: str = "El reloj de una posición"
+    question: str | None = (
+        "Lee el producto de las dos posiciones. Después adelanta las dos a la vez. ¿Qué cambia?"
+    )
+    answer: str | None = (
+        "Giran las agujas y cambian las dos filas, y el producto sigue igual: cada pareja de agujas"
+        " conserva su ángulo, que solo depende de la distancia."
+    )
+    name: str = "clock"
 
     def compute(self, position: int | None = None, other: int | None = None) -> dict[str, Tensor]:
         """La misma cuenta que la página, en float64, para dos posiciones.
@@ -87,16 +93,12 @@ def clock(
     places: int = 60,
     position: int = 5,
     other: int = 8,
-    title: str = "El reloj de una posición",
-    question: str | None = None,
-    answer: str | None = None,
-    name: str = "clock",
+    **texts: Unpack[Texts],
 ) -> ClockExplorer:
     """Devuelve el explorador de la codificación sinusoidal de ``d_model`` componentes.
 
     Cada pareja de componentes es una aguja. Se eligen dos posiciones de 0 a ``places - 1``; la
-    página dibuja las agujas, las filas y el producto escalar de la primera con todas. ``name``
-    entra en el identificador: letras, cifras y guiones.
+    página dibuja las agujas, las filas y el producto escalar de la primera con todas.
 
     Errores: los de :func:`atento.positions.frequencies` para ``d_model`` y ``base``; ``ValueError``
     si ``d_model`` pasa de 12, ``places`` no está entre 2 y 200, o ``position`` u ``other`` no son
@@ -105,20 +107,9 @@ def clock(
     speeds = frequencies(d_model, base, dtype=torch.float64)
     if d_model > 12:
         raise ValueError(f"d_model: llegó {d_model}; caben 12 componentes, seis agujas")
-    if isinstance(places, bool) or not isinstance(places, int) or not 2 <= places <= 200:
-        raise ValueError(f"places: llegó {places!r}; se esperaba un entero entre 2 y 200")
+    check_count(places, "places", 2, 200)
     for label, value in (("position", position), ("other", other)):
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < places:
-            raise ValueError(
-                f"{label}: llegó {value!r}; se esperaba un entero entre 0 y {places - 1}"
-            )
-    question = question or (
-        "Lee el producto de las dos posiciones. Después adelanta las dos a la vez. ¿Qué cambia?"
-    )
-    answer = answer or (
-        "Giran las agujas y cambian las dos filas, y el producto sigue igual: cada pareja de agujas"
-        " conserva su ángulo, que solo depende de la distancia."
-    )
+        check_count(value, label, 0, places - 1)
     return ClockExplorer(
-        speeds, float(base), places, position, other, title, question, answer, check_name(name)
+        speeds=speeds, base=float(base), places=places, position=position, other=other, **texts
     )

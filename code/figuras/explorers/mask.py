@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor
@@ -13,8 +13,10 @@ from atento import masks
 from atento.attention import normalize
 from figuras.explorers.base import (
     Explorer,
+    Texts,
+    check_count,
     check_labels,
-    check_name,
+    check_option,
     check_table,
     number,
     static_table,
@@ -26,7 +28,7 @@ PRESETS = ("todo", "causal", "relleno", "ventana", "prefijo", "bloque")
 """Las máscaras de partida, en el orden de los botones."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class MaskExplorer(Explorer):
     """El explorador de las máscaras. Se construye con :func:`mask`.
 
@@ -35,6 +37,7 @@ class MaskExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "mask"
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "cells")
     words: tuple[str, ...]
     scores: Tensor
     preset: str
@@ -42,10 +45,8 @@ class MaskExplorer(Explorer):
     window: int
     prefix: int
     layers: int
-    title: str
-    question: str | None
-    answer: str | None
-    name: str
+    title: str = "Pinta la máscara"
+    name: str = "mascara"
 
     def presets(self) -> dict[str, Tensor]:
         """Las máscaras de partida, ``(n, n)`` booleanas: ``True`` es «puede mirar».
@@ -124,10 +125,7 @@ def mask(
     window: int = 2,
     prefix: int = 2,
     layers: int = 4,
-    title: str = "Pinta la máscara",
-    question: str | None = None,
-    answer: str | None = None,
-    name: str = "mascara",
+    **texts: Unpack[Texts],
 ) -> MaskExplorer:
     """Devuelve el explorador de las máscaras sobre puntuaciones ``(n, n)`` ya escaladas.
 
@@ -146,17 +144,21 @@ def mask(
             f"scores: llegó la forma {tuple(table.shape)}; se esperaba (n, n), con n de 2 a 8"
         )
     words = check_labels(words, "words", len(table), "posición")
-    if preset not in PRESETS:
-        raise ValueError(f"preset: llegó {preset!r}; se esperaba una de {', '.join(PRESETS)}")
+    check_option(preset, "preset", PRESETS)
     for label, size, most in (
         ("padding", padding, len(table) - 1),
         ("window", window, len(table)),
         ("prefix", prefix, len(table)),
         ("layers", layers, 12),
     ):
-        if not isinstance(size, int) or not 1 <= size <= most:
-            raise ValueError(f"{label}: llegó {size!r}; se esperaba un entero de 1 a {most}")
+        check_count(size, label, 1, most)
     return MaskExplorer(
-        words, table, preset, padding, window, prefix, layers, title, question, answer,
-        check_name(name),
-    )  # fmt: skip
+        words=words,
+        scores=table,
+        preset=preset,
+        padding=padding,
+        window=window,
+        prefix=prefix,
+        layers=layers,
+        **texts,
+    )

@@ -1,6 +1,6 @@
 /* Las uniones de BPE en una frase, una a una, y el retículo de unigrama. La cuenta tiene su gemelo en merges.py. */
 window.atentoExplorers.register("merges", (stage, data, root) => {
-  const {h, number, choice, reading, probe} = window.atentoExplorers;
+  const {h, number, choice, walk, reading, probe} = window.atentoExplorers;
   const WORDS = / ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+/gu;
   const raw = (piece) => piece.replaceAll("␣", " ").replaceAll("⏎", "\n");
   const seen = (piece) => piece.replaceAll(" ", "␣");
@@ -80,22 +80,18 @@ window.atentoExplorers.register("merges", (stage, data, root) => {
     "aria-label": "Frase",
     oninput: () => start(field.value),
   });
-  const button = (text, action) => h("button", {type: "button", onclick: action}, text);
-  const back = button("Atrás", () => go(state.step - 1)),
-    forward = button("Unir", () => go(state.step + 1)),
-    reset = button("Letras", () => go(0)),
-    finish = button("Hasta el final", () => go(states.length - 1));
+  const moves = walk({first: "Letras", back: "Atrás", next: "Unir", end: "Hasta el final"}, go);
   const chips = h("div", {class: "chips"}),
     lanes = h("div", {class: "lanes"}),
     which = h("div"),
     read = reading();
   stage.append(
     h("label", {class: "typing"}, h("span", null, "Frase"), field),
-    h("p", {class: "part"}, "BPE"),
+    h("p", {class: "hush"}, "BPE"),
     chips,
-    h("div", {class: "controls"}, reset, back, forward, finish),
+    h("div", {class: "controls"}, moves.nodes),
     read.node,
-    h("p", {class: "part"}, "Unigrama: todas las piezas que caben, con su log-probabilidad"),
+    h("p", {class: "hush"}, "Unigrama: todas las piezas que caben, con su log-probabilidad"),
     which,
     lanes,
     probe(stage, "Toca una pieza para ver su número."),
@@ -187,9 +183,8 @@ window.atentoExplorers.register("merges", (stage, data, root) => {
     };
   }
   function go(step) {
-    state.step = Math.min(states.length - 1, Math.max(0, step));
-    back.disabled = reset.disabled = state.step === 0;
-    forward.disabled = finish.disabled = state.step === states.length - 1;
+    state.step = step;
+    moves.set(step, states.length - 1);
     drawChips();
     say();
     publish();

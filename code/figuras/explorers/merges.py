@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 from atento.tokenizers import BPE, Unigram, visible
 from atento.tokenizers.unigram import UNKNOWN_PENALTY
-from figuras.explorers.base import Explorer, check_name, number, static_table
+from figuras.explorers.base import Explorer, Texts, number, static_table
 
 __all__ = ["MergesExplorer", "merges"]
 
@@ -23,7 +23,7 @@ class _Step(NamedTuple):
     words: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class MergesExplorer(Explorer):
     """El explorador de las uniones. Se construye con :func:`merges`."""
 
@@ -31,10 +31,8 @@ class MergesExplorer(Explorer):
     bpe: BPE
     unigram: Unigram
     text: str
-    title: str
-    question: str | None
-    answer: str | None
-    name: str
+    title: str = "Escribe una frase y mira las uniones"
+    name: str = "uniones"
 
     def steps(self, text: str | None = None) -> list[_Step]:
         """Las uniones de una frase en el orden de la página: la que se aprendió antes, primero.
@@ -96,11 +94,7 @@ def merges(
     bpe: BPE,
     unigram: Unigram,
     text: str,
-    *,
-    title: str = "Escribe una frase y mira las uniones",
-    question: str | None = None,
-    answer: str | None = None,
-    name: str = "uniones",
+    **texts: Unpack[Texts],
 ) -> MergesExplorer:
     """Devuelve el explorador de las uniones, con la frase ``text`` escrita.
 
@@ -119,7 +113,7 @@ def merges(
         raise ValueError("bpe: llegó uno sobre bytes; se esperaba uno sobre caracteres")
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
         raise ValueError(f"text: llegó {text!r}; se esperaba una frase de 1 a {LONGEST} caracteres")
-    return MergesExplorer(bpe, _rounded(unigram), text, title, question, answer, check_name(name))
+    return MergesExplorer(bpe=bpe, unigram=_rounded(unigram), text=text, **texts)
 
 
 def _rounded(unigram: Unigram) -> Unigram:

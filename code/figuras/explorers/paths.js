@@ -1,6 +1,6 @@
 /* Tres maneras de llegar de una palabra a otra. La cuenta tiene su gemelo en paths.py. */
 window.atentoExplorers.register("paths", (stage, data, root) => {
-  const {h, svg, choice, slider, reading} = window.atentoExplorers;
+  const {h, svg, picker, slider, verdict, cycle} = window.atentoExplorers;
   const {words, goal} = data,
     last = words.length - 1;
   const state = {start: data.start, end: data.end, kernel: data.kernel};
@@ -60,10 +60,11 @@ window.atentoExplorers.register("paths", (stage, data, root) => {
   }
 
   // ---- Mandos ---------------------------------------------------------------------------------------------------------
-  const pick = (label, end) =>
-    choice({label, options: words, value: state[end], onchange: (i) => move(end, i)});
-  const from = pick("Desde", "start"),
-    to = pick("Hasta", "end");
+  /* Ni se sale de la última palabra ni se llega a la primera. */
+  const pick = (label, end, first) =>
+    picker({label, options: words.slice(first, first + last), value: state[end] - first, onchange: (i) => move(end, i + first)});
+  const from = pick("Desde", "start", 0),
+    to = pick("Hasta", "end", 1);
   const width = slider({
     label: "El filtro abarca",
     min: 2,
@@ -76,21 +77,12 @@ window.atentoExplorers.register("paths", (stage, data, root) => {
   /* Las dos palabras no se cruzan: quien se mueve empuja a la otra, y se dice. */
   function move(end, i) {
     const before = {...state};
-    if (end === "start") update({start: Math.min(i, last - 1), end: Math.max(state.end, Math.min(i, last - 1) + 1)});
-    else update({end: Math.max(i, 1), start: Math.min(state.start, Math.max(i, 1) - 1)});
+    if (end === "start") update({start: i, end: Math.max(state.end, i + 1)});
+    else update({end: i, start: Math.min(state.start, i - 1)});
     if (end === "start" && state.end !== before.end) told(`«Hasta» pasa a «${words[state.end]}», que va detrás. `);
     if (end === "end" && state.start !== before.start) told(`«Desde» pasa a «${words[state.start]}», que va delante. `);
   }
-  const verdict = h("p", {class: "verdict"}),
-    read = reading();
-  stage.append(
-    h("div", {class: "controls named"}, h("span", null, "Desde"), from.node),
-    h("div", {class: "controls named"}, h("span", null, "Hasta"), to.node),
-    ...lanes.map((lane) => lane.node),
-    h("div", {class: "controls"}, width.node),
-    verdict,
-    read.node,
-  );
+  const judged = verdict();
 
   const layers = (kernel) => route({...state, kernel}).convolución.length - 1;
   const asked = () => state.start === data.start && state.end === data.end;
@@ -110,11 +102,9 @@ window.atentoExplorers.register("paths", (stage, data, root) => {
   }
   const spoken = () =>
     `De «${words[state.start]}» a «${words[state.end]}»: ${LANES.map((lane) => `${lane}, ${count(lane, route(state)[lane].length - 1)}`).join("; ")}.`;
-  const told = (notice) => read.say(notice + spoken());
-  function update(change) {
-    Object.assign(state, change);
+  const {node, update, say} = cycle(root, state, () => {
     from.pick(state.start);
-    to.pick(state.end);
+    to.pick(state.end - 1);
     const paths = route(state);
     for (const {lane, label, jumps, dots, ends, drawing} of lanes) {
       const path = paths[lane];
@@ -125,11 +115,17 @@ window.atentoExplorers.register("paths", (stage, data, root) => {
       dots.forEach((dot, i) => dot.classList.toggle("on", path.includes(i)));
     }
     const done = reached();
-    verdict.hidden = goal === null;
-    verdict.className = `verdict ${done ? "reached" : ""}`;
-    verdict.textContent = judge(done);
-    told("");
-    root.atento = {state: {...state}, values: {...paths, reached: done}};
-  }
+    judged.set(goal === null ? "" : judge(done), done);
+    return {say: spoken(), values: {...paths, reached: done}};
+  });
+  const told = (notice) => say(notice + spoken());
+  stage.append(
+    h("div", {class: "controls"}, from.row),
+    h("div", {class: "controls"}, to.row),
+    ...lanes.map((lane) => lane.node),
+    h("div", {class: "controls"}, width.node),
+    judged.node,
+    node,
+  );
   update({});
 });

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
-from figuras.explorers.base import Explorer, check_labels, check_name, static_table
+from figuras.explorers.base import Explorer, Texts, check_count, check_labels, static_table
 
 _LANES = ("recurrencia", "convolución", "atención")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PathsExplorer(Explorer):
     """Lo que devuelve :func:`paths`. ``route(start, end, kernel)`` hace la misma cuenta que la
     página.
@@ -24,10 +24,8 @@ class PathsExplorer(Explorer):
     end: int
     kernel: int
     goal: int | None
-    title: str
-    question: str | None
-    answer: str | None
-    name: str
+    title: str = "Tres maneras de llegar"
+    name: str = "caminos"
     kind: ClassVar[str] = "paths"
 
     def route(self, start: int, end: int, kernel: int) -> dict[str, list[int]]:
@@ -86,10 +84,7 @@ def paths(
     end: int | None = None,
     kernel: int = 3,
     goal: int | None = None,
-    title: str = "Tres maneras de llegar",
-    question: str | None = None,
-    answer: str | None = None,
-    name: str = "caminos",
+    **texts: Unpack[Texts],
 ) -> PathsExplorer:
     """Devuelve el explorador de los caminos entre dos palabras de una frase, que se tocan con el
     dedo.
@@ -111,10 +106,7 @@ def paths(
         raise ValueError(
             f"start: llegó {start}, con end = {end}; se esperaba 0 ≤ start < end < {len(labels)}"
         )
-    if not 2 <= kernel <= len(labels):
-        raise ValueError(f"kernel: llegó {kernel}; se esperaba un entero de 2 a {len(labels)}")
+    check_count(kernel, "kernel", 2, len(labels))
     if goal is not None and goal < 1:
         raise ValueError(f"goal: llegó {goal}; se esperaba un entero mayor o igual que 1")
-    return PathsExplorer(
-        labels, start, end, kernel, goal, title, question, answer, check_name(name)
-    )
+    return PathsExplorer(words=labels, start=start, end=end, kernel=kernel, goal=goal, **texts)

@@ -7,15 +7,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor
 
 from figuras.explorers.base import (
     Explorer,
+    Texts,
     check_labels,
-    check_name,
     check_table,
     number,
     static_table,
@@ -26,7 +26,7 @@ __all__ = ["PlaneExplorer", "plane"]
 _MOVABLE = ("query", "key", "value")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PlaneExplorer(Explorer):
     """El explorador del plano. Se construye con :func:`plane`.
 
@@ -35,6 +35,7 @@ class PlaneExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "plane"
+    pieces: ClassVar[tuple[str, ...]] = ()
     words: tuple[str, ...]
     query_word: str
     query: Tensor
@@ -50,10 +51,8 @@ class PlaneExplorer(Explorer):
     limits: tuple[float, float, float, float]
     axes: tuple[str, str]
     controls: tuple[str, ...]
-    title: str
-    question: str | None
-    answer: str | None
-    name: str
+    title: str = "La mezcla, en el plano"
+    name: str = "plano"
 
     def compute(
         self,
@@ -146,10 +145,7 @@ def plane(
     limits: tuple[float, float, float, float] | None = None,
     axes: tuple[str, str] = ("", ""),
     controls: Sequence[str] = (),
-    title: str = "La mezcla, en el plano",
-    question: str | None = None,
-    answer: str | None = None,
-    name: str = "plano",
+    **texts: Unpack[Texts],
 ) -> PlaneExplorer:
     """Devuelve el explorador de vectores en un plano.
 
@@ -181,10 +177,7 @@ def plane(
         limits=_limits(limits, vectors),
         axes=_axes(axes),
         controls=_some(controls, "controls", ("words", "temperature")),
-        title=title,
-        question=question,
-        answer=answer,
-        name=check_name(name),
+        **texts,
     )
 
 

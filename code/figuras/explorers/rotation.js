@@ -1,6 +1,6 @@
 /* Una consulta y una clave que giran según su sitio (RoPE). La cuenta tiene su gemelo en rotation.py. */
 window.atentoExplorers.register("rotation", (stage, data, root) => {
-  const {h, svg, number, factor, slider, choice, reading, vector} = window.atentoExplorers;
+  const {h, svg, number, factor, picker, places: couple, vector, chart, cycle} = window.atentoExplorers;
   const {query, key, places, modes, speeds} = data;
   const state = {query_place: data.queryPlace, key_place: data.keyPlace, pair: data.pair, mode: 0};
   const last = places - 1,
@@ -85,77 +85,34 @@ window.atentoExplorers.register("rotation", (stage, data, root) => {
   }
 
   // ---- La puntuación según la distancia -----------------------------------------------------------
-  const WIDTH = 600,
-    HEIGHT = 130;
   const top = sum(lengths[0].map((a, r) => a * lengths[1][r]));
-  const across = (far) => (WIDTH * (far + last)) / (2 * last);
-  const up = (value) => (HEIGHT * (top - value)) / (2 * top);
-  const still = {"vector-effect": "non-scaling-stroke"};
-  const lines = ["onepart", "allparts"].map((kind) => svg("polyline", {class: kind, ...still}));
-  const spot = h("span", {class: "spot"});
-  const axes = svg("path", {class: "cross", d: `M0 ${up(0)}H${WIDTH}M${across(0)} 0V${HEIGHT}`, ...still});
-  const chart = svg(
-    "svg",
-    {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true"},
-    axes,
-    lines,
-  );
-  const STEPS = 8 * last;
-  function drawCurve() {
-    const samples = Array.from({length: STEPS + 1}, (_, i) => -last + (2 * last * i) / STEPS);
-    const parts = samples.map(partsAt);
-    const trace = (line, value) =>
-      line.setAttribute(
-        "points",
-        samples.map((far, i) => `${across(far).toFixed(1)},${up(value(parts[i])).toFixed(1)}`).join(" "),
-      );
-    trace(lines[0], (part) => part[state.pair]);
-    trace(lines[1], sum);
+  const plotted = chart({x: [-last, last], y: [-top, top], feet: [`−${last}`, "0", String(last)]});
+  const STEPS = 8 * last,
+    samples = Array.from({length: STEPS + 1}, (_, i) => -last + (2 * last * i) / STEPS);
+  let curves;
+  function trace() {
+    const parts = samples.map((far) => [far, partsAt(far)]);
+    curves = [
+      {kind: "zero", y: 0},
+      {kind: "zero", x: 0},
+      {kind: "ghost dashes", points: parts.map(([far, part]) => [far, part[state.pair]])},
+      {kind: "line", points: parts.map(([far, part]) => [far, sum(part)])},
+    ];
   }
 
   // ---- Mandos -----------------------------------------------------------------------------------
-  const dials = Object.fromEntries(
-    [
-      ["query_place", "Sitio de la consulta"],
-      ["key_place", "Sitio de la clave"],
-    ].map(([name, label]) => [
-      name,
-      slider({label, min: 0, max: last, step: 1, value: state[name], text: String, oninput: (x) => update({[name]: x})}),
-    ]),
-  );
-  const both = (step) => () =>
-    update({query_place: state.query_place + step, key_place: state.key_place + step});
-  const back = h("button", {type: "button", onclick: both(-1)}, "Atrasar las dos");
-  const ahead = h("button", {type: "button", onclick: both(1)}, "Adelantar las dos");
-  const picker = (label, options, name) =>
-    options.length > 1 &&
-    h(
-      "div",
-      {class: "controls named"},
-      h("span", null, label),
-      choice({label, options, value: state[name], onchange: (i) => update({[name]: i})}).node,
-    );
+  const dials = [["query_place", "Sitio de la consulta"], ["key_place", "Sitio de la clave"]];
+  const spots = couple({dials, last, state, update: (change) => update(change)});
+  const chooser = (label, options, name) => picker({label, options, value: state[name], onchange: (i) => update({[name]: i})}).row;
   const WAYS = {none: "nada", interpolation: `sitios ÷ ${data.factor}`, ntk: "base mayor"};
-  const pairPicker = picker("Pareja", Array.from({length: count}, (_, r) => String(r)), "pair");
-  const modePicker = picker("Alargar", modes.map((mode) => WAYS[mode]), "mode");
+  const pairPicker = chooser("Pareja", Array.from({length: count}, (_, r) => String(r)), "pair");
+  const modePicker = chooser("Alargar", modes.map((mode) => WAYS[mode]), "mode");
   const vectors = ROLES.map(() => h("div", {class: "turned"}));
   const sums = h("p"),
-    pace = h("p", {class: "footline"}),
-    read = reading();
-  const legend = count > 1 && h("p", {class: "footline"}, h("span", {class: "allkey"}, "puntuación"), " ", h("span", {class: "onekey"}, "parte de esta pareja"));
-  stage.append(
-    h("div", {class: "controls"}, dials.query_place.node, dials.key_place.node),
-    h("div", {class: "controls"}, back, ahead),
-    ...[pairPicker, modePicker].filter(Boolean),
-    h("div", {class: "turns"}, disc, h("div", {class: "facts"}, vectors, sums, read.node, pace)),
-    h("p", {class: "footline"}, "Puntuación según la distancia, clave menos consulta"),
-    h("div", {class: "bydistance"}, chart, spot),
-    h("p", {class: "edges"}, [`−${last}`, "0", String(last)].map((text) => h("span", null, text))),
-    legend || "",
-  );
+    pace = h("p", {class: "hush"});
+  const legend = count > 1 && h("p", {class: "hush"}, h("span", {class: "allkey"}, "puntuación"), " ", h("span", {class: "onekey"}, "parte de esta pareja"));
 
-  function update(change) {
-    Object.assign(state, change);
+  const {node, update} = cycle(root, state, (change) => {
     const {query_place: here, key_place: there, pair} = state;
     const turned = [rotated(query, here), rotated(key, there)];
     const parts = partsOf(...turned),
@@ -163,15 +120,11 @@ window.atentoExplorers.register("rotation", (stage, data, root) => {
       far = there - here;
     if (!("query_place" in change || "key_place" in change)) {
       reshape();
-      drawCurve();
+      trace();
     }
     const open = spin();
-    dials.query_place.set(here);
-    dials.key_place.set(there);
-    back.disabled = Math.min(here, there) === 0;
-    ahead.disabled = Math.max(here, there) === last;
-    spot.style.left = `${across(far) / (WIDTH / 100)}%`;
-    spot.style.top = `${up(score) / (HEIGHT / 100)}%`;
+    spots.set(here, there);
+    plotted.draw([...curves, {kind: "spot", spot: [far, score]}]);
     const seen = turned.map((x) => pairsOf(x)[pair]);
     vectors.forEach((node, side) =>
       node.replaceChildren(
@@ -184,19 +137,19 @@ window.atentoExplorers.register("rotation", (stage, data, root) => {
     const degrees = number((Math.abs(open) * 180) / Math.PI, 0);
     const period = number((2 * Math.PI) / speeds[state.mode][pair], 1);
     pace.textContent = `Entre las dos flechas, ${degrees}°. Una vuelta cada ${period} sitios.`;
-    read.say(
-      `Consulta en el sitio ${here} y clave en el ${there}, a distancia ${number(far, 0)}: la puntuación es ${number(score)}.`,
-    );
-    root.atento = {
-      state: {...state, mode: modes[state.mode]},
-      values: {
-        query: turned[0],
-        key: turned[1],
-        parts,
-        score,
-        curve: Array.from({length: 2 * last + 1}, (_, k) => partsAt(k - last)),
-      },
+    return {
+      say: `Consulta en el sitio ${here} y clave en el ${there}, a distancia ${number(far, 0)}: la puntuación es ${number(score)}.`,
+      values: {query: turned[0], key: turned[1], parts, score, curve: Array.from({length: 2 * last + 1}, (_, k) => partsAt(k - last))},
+      seen: {mode: modes[state.mode]},
     };
-  }
+  });
+  stage.append(
+    ...spots.nodes,
+    h("div", {class: "controls"}, pairPicker, modePicker),
+    h("div", {class: "turns"}, disc, h("div", {class: "facts"}, vectors, sums, node, pace)),
+    h("p", {class: "hush"}, "Puntuación según la distancia, clave menos consulta"),
+    plotted.node,
+    legend || "",
+  );
   update({});
 });

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor
 
 from atento.positions import Rotary
-from figuras.explorers.base import Explorer, check_name, check_table, number, static_table
+from figuras.explorers.base import (
+    Explorer,
+    Texts,
+    check_count,
+    check_option,
+    check_table,
+    number,
+    static_table,
+)
 
 __all__ = ["RotationExplorer", "rotation"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RotationExplorer(Explorer):
     """El explorador de RoPE. Se construye con :func:`rotation`.
 
@@ -23,6 +31,7 @@ class RotationExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "rotation"
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "chart", "places")
     query: Tensor
     key: Tensor
     base: float
@@ -31,10 +40,8 @@ class RotationExplorer(Explorer):
     key_place: int
     pair: int
     factor: float | None
-    title: str
-    question: str | None
-    answer: str | None
-    name: str
+    title: str = "Dos vectores que giran"
+    name: str = "rotation"
 
     def modes(self) -> tuple[str, ...]:
         """Las maneras de alargar que se ofrecen; la primera es no hacer nada."""
@@ -45,8 +52,7 @@ class RotationExplorer(Explorer):
 
         Errores: ``ValueError`` si ``mode`` no está entre los de :meth:`modes`.
         """
-        if mode not in self.modes():
-            raise ValueError(f"mode: llegó {mode!r}; se esperaba uno de {', '.join(self.modes())}")
+        check_option(mode, "mode", self.modes())
         stretch = {} if mode == "none" else {mode: self.factor}
         return Rotary(len(self.query), base=self.base, **stretch)
 
@@ -125,18 +131,14 @@ def rotation(
     key_place: int = 7,
     pair: int = 0,
     factor: float | None = None,
-    title: str = "Dos vectores que giran",
-    question: str | None = None,
-    answer: str | None = None,
-    name: str = "rotation",
+    **texts: Unpack[Texts],
 ) -> RotationExplorer:
     """Devuelve el explorador de una consulta y una clave ``(d,)`` que giran con RoPE.
 
     Las parejas son contiguas, ``d`` va de 2 a 8 y los sitios, de 0 a ``places - 1``. La página
     dibuja la pareja que se elija, al principio ``pair``, y la puntuación sin escalar a cada
     distancia. Con ``factor`` se puede además alargar: dividir los sitios entre él, o agrandar la
-    base según :func:`atento.positions.ntk_base`. ``name`` entra en el identificador: letras,
-    cifras y guiones.
+    base según :func:`atento.positions.ntk_base`.
 
     Errores: ``ValueError`` si los vectores no miden lo mismo o alguno es nulo, si ``places`` no
     está entre 2 y 200, si un sitio o ``pair`` no existe o si ``factor`` no pasa de 1 o solo hay
@@ -144,10 +146,10 @@ def rotation(
     """
     query, key = _vectors(query, key)
     pairs = len(query) // 2
-    _check_count(places, "places", 2, 200)
-    _check_count(query_place, "query_place", 0, places - 1)
-    _check_count(key_place, "key_place", 0, places - 1)
-    _check_count(pair, "pair", 0, pairs - 1)
+    check_count(places, "places", 2, 200)
+    check_count(query_place, "query_place", 0, places - 1)
+    check_count(key_place, "key_place", 0, places - 1)
+    check_count(pair, "pair", 0, pairs - 1)
     _check_factor(factor, pairs)
     given = _TEXTS[factor is not None]
     explorer = RotationExplorer(
@@ -159,10 +161,7 @@ def rotation(
         key_place=key_place,
         pair=pair,
         factor=None if factor is None else float(factor),
-        title=title,
-        question=question or given[0],
-        answer=answer or given[1],
-        name=check_name(name),
+        **{"question": given[0], "answer": given[1]} | texts,
     )
     explorer.data()  # la base la comprueba Rotary
     return explorer
@@ -204,11 +203,6 @@ def _vectors(query: Any, key: Any) -> tuple[Tensor, Tensor]:
         if not vector.any():
             raise ValueError(f"{name}: llegó el vector nulo, que no tiene adónde girar")
     return query, key
-
-
-def _check_count(value: Any, name: str, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ValueError(f"{name}: llegó {value!r}; se esperaba un entero de {least} a {most}")
 
 
 def _check_factor(factor: Any, pairs: int) -> None:

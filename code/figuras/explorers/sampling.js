@@ -1,6 +1,6 @@
 /* El sorteo de la palabra siguiente: temperatura y filtros. Las cuentas son las de atento.decoding, por sampling.py. */
 window.atentoExplorers.register("sampling", (stage, data, root) => {
-  const {h, softmax, entropy, number, choice, slider, reading, probe} = window.atentoExplorers;
+  const {h, softmax, entropy, number, picker, slider, button, gauge, cycle, probe} = window.atentoExplorers;
   const {words, contexts, dice} = data,
     size = words.length;
   const truth = data.truth?.map((pairs) => {
@@ -76,19 +76,16 @@ window.atentoExplorers.register("sampling", (stage, data, root) => {
         left = chosen.filter((i) => now.stays[i]).length,
         times = add(counts, chosen);
       const wrong = !isRest && truth && truth[state.context][chosen[0]] === 0;
+      const {bar, tail, set} = gauge(`weight ${left ? "" : "hatched"}`);
+      bar.style.setProperty("--was", `${100 * was}%`);
+      set(share, left ? number(share, 3) : "—");
+      const tip = `${name}: el modelo le da ${number(was, 4)}; tras los mandos, ${number(share, 4)}${wrong ? "; la gramática no la admite" : ""}${isRest ? `; quedan ${left} de ${chosen.length}` : ""}`;
       return h(
         "div",
-        {
-          class: `lot ${left ? "" : "gone"}`,
-          "data-tip": `${name}: el modelo le da ${number(was, 4)}; tras los mandos, ${number(share, 4)}${wrong ? "; la gramática no la admite" : ""}${isRest ? `; quedan ${left} de ${chosen.length}` : ""}`,
-        },
+        {class: `lot ${left ? "" : "gone"}`, "data-tip": tip},
         h("span", {class: "lot-name"}, name, wrong && h("sup", {class: "odd"}, " ✗")),
-        h(
-          "span",
-          {class: `bar weight ${left ? "" : "hatched"}`, style: `--was:${100 * was}%`},
-          h("span", {class: "fill", style: `width:${100 * share}%`}),
-        ),
-        h("span", {class: "tail"}, left ? number(share, 3) : "—"),
+        bar,
+        tail,
         h("span", {class: "times"}, times ? `×${times}` : ""),
       );
     };
@@ -99,12 +96,7 @@ window.atentoExplorers.register("sampling", (stage, data, root) => {
   }
 
   // ---- Mandos -----------------------------------------------------------------------------------------------------
-  const start = choice({
-    label: "Comienzo",
-    value: 0,
-    options: contexts,
-    onchange: (context) => update({context}),
-  });
+  const start = picker({label: "Comienzo", value: 0, options: contexts, onchange: (context) => update({context})});
   const off = (text, isOff) => (isOff ? "no filtra" : text);
   const most = Math.min(size, 50);
   const dials = {
@@ -114,42 +106,23 @@ window.atentoExplorers.register("sampling", (stage, data, root) => {
     m: slider({label: "min-p", min: 0, max: 0.5, step: 0.01, value: 0, text: (x) => off(number(x), x === 0), oninput: (m) => update({m})}),
   };
   const REST_DIAL = {temperature: 0, k: most, p: 1, m: 0};
-  const lottery = h("button", {type: "button", onclick: throwTen}, "Sortear diez palabras"),
-    reset = h(
-      "button",
-      {
-        type: "button",
-        onclick: () => {
-          for (const [name, dial] of Object.entries(dials)) dial.set(REST_DIAL[name]);
-          update(REST);
-        },
-      },
-      "Quitar los filtros",
-    );
-  const facts = h("dl", {class: "facts"}),
-    read = reading();
-  stage.append(
-    contexts.length > 1 && h("div", {class: "controls named"}, h("span", null, "Comienzo"), start.node),
-    h("div", {class: "dials"}, Object.values(dials).map((dial) => dial.node)),
-    facts,
-    h("p", {class: "hush"}, `Barra: probabilidad tras los mandos. Raya: la que da el modelo.${truth ? " ✗: la gramática no la admite." : ""}`),
-    list,
-    h("div", {class: "controls"}, lottery, reset),
-    read.node,
-    probe(stage, "Toca una barra para ver sus números."),
-  );
+  const facts = h("dl", {class: "facts"});
+  function clear() {
+    for (const [name, dial] of Object.entries(dials)) dial.set(REST_DIAL[name]);
+    update(REST);
+  }
   function throwTen() {
     const {probs} = compute(),
       turn = (throws.length / 10) % dice.length;
     throws.push(...dice[turn].map((die) => draw(probs, die)));
-    update({}, true);
+    update({thrown: true});
   }
 
   // ---- Decirlo ----------------------------------------------------------------------------------------------------
   const percent = (value) => `${number(100 * value, 1)}\u00a0%`;
-  function update(change, isThrow) {
-    Object.assign(state, change);
-    if (!isThrow) throws.length = 0;
+  const {node, update} = cycle(root, state, ({thrown}) => {
+    delete state.thrown;
+    if (!thrown) throws.length = 0;
     const now = compute(),
       spread = Math.exp(now.entropy),
       last = throws.slice(-10).map((i) => words[i]);
@@ -164,15 +137,23 @@ window.atentoExplorers.register("sampling", (stage, data, root) => {
     facts.replaceChildren(...told.filter(Boolean).map(([name, text]) => h("div", null, h("dt", null, name), h("dd", null, text))));
     const tally = [...new Set(last)].map((word) => [word, last.filter((other) => other === word).length]);
     const counted = tally.sort((a, b) => b[1] - a[1]).map(([word, times]) => (times > 1 ? `${word} ×${times}` : word));
-    read.say(
-      isThrow
+    return {
+      say: thrown
         ? `Salen: ${counted.join(", ")}.`
         : `Quedan ${now.kept} palabras, que juntaban el ${percent(now.mass)}; entropía, ${number(now.entropy)} nats.`,
-    );
-    root.atento = {
-      state: {...state},
       values: {probs: now.probs, kept: now.kept, mass: now.mass, entropy: now.entropy, wrong: now.wrong, lost: now.lost, drawn: last},
     };
-  }
+  });
+  const key = `Barra: probabilidad tras los mandos. Raya: la que da el modelo.${truth ? " ✗: la gramática no la admite." : ""}`;
+  stage.append(
+    h("div", {class: "controls"}, start.row),
+    h("div", {class: "dials"}, Object.values(dials).map((dial) => dial.node)),
+    facts,
+    h("p", {class: "hush"}, key),
+    list,
+    h("div", {class: "controls"}, button("Sortear diez palabras", throwTen), button("Quitar los filtros", clear)),
+    node,
+    probe(stage, "Toca una barra para ver sus números."),
+  );
   update({});
 });

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor
@@ -13,8 +13,8 @@ from atento import rng
 from atento.decoding import draw, keep_min_p, keep_top_k, keep_top_p, with_temperature
 from figuras.explorers.base import (
     Explorer,
+    Texts,
     check_labels,
-    check_name,
     check_table,
     number,
     static_table,
@@ -33,7 +33,7 @@ _STATIC_SETTINGS: tuple[tuple[str, dict[str, float]], ...] = (
 )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SamplingExplorer(Explorer):
     """El explorador del sorteo. Se construye con :func:`sampling`.
 
@@ -48,10 +48,8 @@ class SamplingExplorer(Explorer):
     contexts: tuple[str, ...]
     dice: Tensor
     truth: Tensor | None
-    title: str
-    question: str | None
-    answer: str | None
-    name: str
+    title: str = "Qué palabras quedan en el sorteo"
+    name: str = "sorteo"
 
     def filtered(
         self,
@@ -138,10 +136,7 @@ def sampling(
     *,
     truth: Tensor | None = None,
     seed: int = 0,
-    title: str = "Qué palabras quedan en el sorteo",
-    question: str | None = None,
-    answer: str | None = None,
-    name: str = "sorteo",
+    **texts: Unpack[Texts],
 ) -> SamplingExplorer:
     """Devuelve el explorador del sorteo de la palabra siguiente, tras uno o varios comienzos.
 
@@ -166,10 +161,14 @@ def sampling(
     contexts = check_labels(contexts, "contexts", len(table), "fila de logits")
     dice = torch.rand(_THROWS, TEN, generator=rng.generator(seed), dtype=torch.float64)
     explorer = SamplingExplorer(
-        table, words, contexts, dice.mul(1e6).floor().div(1e6), _true(truth, table), title,
-        question, answer, check_name(name),
-    )  # fmt: skip
-    return _asking(explorer) if question is None else explorer
+        logits=table,
+        words=words,
+        contexts=contexts,
+        dice=dice.mul(1e6).floor().div(1e6),
+        truth=_true(truth, table),
+        **texts,
+    )
+    return explorer if explorer.question else _asking(explorer)
 
 
 def _sparse(row: Tensor) -> list[tuple[int, float]]:
@@ -209,5 +208,4 @@ def _asking(explorer: SamplingExplorer) -> SamplingExplorer:
     else:
         tail = f" Aquí top-k = {counts[0]} deja las mismas."
     answer = explorer.answer or f"{told[0].upper()}{told[1:]}.{tail}"
-    fields = (explorer.logits, explorer.words, explorer.contexts, explorer.dice, explorer.truth)
-    return SamplingExplorer(*fields, explorer.title, question, answer, explorer.name)
+    return replace(explorer, question=question, answer=answer)

@@ -6,13 +6,13 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor
 
 from atento.training import noam, warmup_cosine, warmup_stable_decay
-from figuras.explorers.base import Explorer, check_name, number, static_table
+from figuras.explorers.base import Explorer, Texts, number, static_table
 
 __all__ = ["ScheduleExplorer", "schedule"]
 
@@ -66,7 +66,7 @@ class _Runs:
         return int((~torch.isfinite(self.curves[:, -1])).sum())
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ScheduleExplorer(Explorer):
     """El explorador de los calendarios. Se construye con :func:`schedule`.
 
@@ -75,6 +75,7 @@ class ScheduleExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "schedule"
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "table", "chart")
     axes: dict[str, tuple[Any, ...]]
     runs: dict[tuple[Any, ...], _Runs]
     steps: int
@@ -82,10 +83,8 @@ class ScheduleExplorer(Explorer):
     score: str
     start: Choice
     ask: bool
-    title: str
-    question: str | None
-    answer: str | None
-    name: str
+    title: str = "Calendarios de la tasa, probados de verdad"
+    name: str = "calendario"
 
     def rates(self, **choice: Any) -> Tensor:
         """La tasa de cada paso, ``(steps,)``; lo que no se dice es lo del principio."""
@@ -207,10 +206,7 @@ def schedule(
     *,
     start: Mapping[str, Any] | None = None,
     ask: bool = True,
-    title: str = "Calendarios de la tasa, probados de verdad",
-    question: str | None = None,
-    answer: str | None = None,
-    name: str = "calendario",
+    **texts: Unpack[Texts],
 ) -> ScheduleExplorer:
     """Devuelve el explorador de unas ejecuciones guardadas, una por calendario, tasa y semilla.
 
@@ -237,10 +233,18 @@ def schedule(
     start = first | dict(start or {})
     if start.keys() != first.keys() or any(start[key] not in axes[key] for key in axes):
         raise ValueError(f"start: llegó {dict(start)}; se esperaban valores de {axes}")
+    if ask:
+        texts.setdefault("question", _ASKED[score])
     return ScheduleExplorer(
-        axes, runs, steps, window, score, start, ask, title,
-        question or (_ASKED[score] if ask else None), answer, check_name(name),
-    )  # fmt: skip
+        axes=axes,
+        runs=runs,
+        steps=steps,
+        window=window,
+        score=score,
+        start=start,
+        ask=ask,
+        **texts,
+    )
 
 
 # --- La puerta ------------------------------------------------------------------------------------

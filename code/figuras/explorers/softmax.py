@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor
 
 from figuras.explorers.base import (
     Explorer,
+    Texts,
     check_labels,
-    check_name,
     check_table,
     number,
     static_table,
@@ -31,7 +31,7 @@ _STATIC_SETTINGS = (
 )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SoftmaxExplorer(Explorer):
     """El explorador de la softmax. Se construye con :func:`softmax`.
 
@@ -40,15 +40,14 @@ class SoftmaxExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "softmax"
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "table", "chart")
     scores: Tensor
     keys: tuple[str, ...]
     queries: tuple[str, ...]
     d_k: int
     target: float
-    title: str
-    question: str | None
-    answer: str | None
-    name: str
+    title: str = "De puntuaciones a pesos"
+    name: str = "softmax"
 
     def weights(self, row: int = 0, temperature: float = 1.0, scaled: bool = True) -> Tensor:
         """Pesos de una fila, ``(key,)`` en float64: ``softmax(scores / (temperature · √d_k))``.
@@ -130,18 +129,14 @@ def softmax(
     d_k: int,
     queries: Sequence[str] | None = None,
     target: float = 0.9,
-    title: str = "De puntuaciones a pesos",
-    question: str | None = None,
-    answer: str | None = None,
-    name: str = "softmax",
+    **texts: Unpack[Texts],
 ) -> SoftmaxExplorer:
     """Devuelve el explorador de la softmax sobre puntuaciones ya calculadas, **sin escalar**.
 
     ``scores`` tiene forma ``(key,)`` o ``(query, key)``; ``keys`` y ``queries`` son los rótulos de
     cada clave y de cada consulta (con más de una se elige). La casilla de la página divide entre
     ``√d_k``. La pregunta es a qué temperatura el peso mayor vale ``target``; todas las filas la
-    contestan, la página lo dice al llegar y ``solution(row, scaled)`` da el número. ``name`` entra
-    en el identificador: letras, cifras y guiones.
+    contestan, la página lo dice al llegar y ``solution(row, scaled)`` da el número.
 
     Errores: ``ValueError`` si los rótulos no casan con las formas, si hay puntuaciones no finitas,
     si ``d_k`` es menor que 1, si ``name`` no sirve o si alguna fila no puede alcanzar ``target``
@@ -160,18 +155,19 @@ def softmax(
     if d_k < 1:
         raise ValueError(f"d_k: llegó {d_k}; se esperaba un entero mayor o igual que 1")
     _check_target(table, queries, target)
-    question = question or (
+    texts.setdefault(
+        "question",
         f"¿A qué temperatura el peso mayor vale {number(target)}? Muévela hasta la raya. "
-        "Después quita la división y vuelve a buscarla."
+        "Después quita la división y vuelve a buscarla.",
     )
-    if answer is None:
-        answer = (
-            f"Cada palabra tiene la suya, y sin dividir entre √{d_k} hace falta una temperatura"
-            f" {number(math.sqrt(d_k))} veces mayor: dividir las puntuaciones y subir la"
-            " temperatura son lo mismo."
-        )
+    texts.setdefault(
+        "answer",
+        f"Cada palabra tiene la suya, y sin dividir entre √{d_k} hace falta una temperatura"
+        f" {number(math.sqrt(d_k))} veces mayor: dividir las puntuaciones y subir la temperatura"
+        " son lo mismo.",
+    )
     return SoftmaxExplorer(
-        table, keys, queries, int(d_k), float(target), title, question, answer, check_name(name)
+        scores=table, keys=keys, queries=queries, d_k=int(d_k), target=float(target), **texts
     )
 
 

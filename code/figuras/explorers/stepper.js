@@ -2,6 +2,7 @@
 window.atentoExplorers.register("stepper", (stage, data, root) => {
   const {
     h,
+    disable,
     svg,
     dot,
     matmul,
@@ -562,8 +563,7 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
     const v = compute(),
       at = STEPS.indexOf(state.step);
     steps.pick(at);
-    back.disabled = at === 0;
-    next.disabled = at === STEPS.length - 1;
+    disable([[back, at === 0], [next, at === STEPS.length - 1]]);
     steps.buttons.forEach((button, i) => button.classList.toggle("done", i < at));
     explain.textContent = EXPLAIN[state.step](v);
     drawBoard(v);

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Unpack
 
 import torch
 from torch import Tensor
@@ -19,8 +19,8 @@ from torch import Tensor
 from atento import masks
 from figuras.explorers.base import (
     Explorer,
+    Texts,
     check_labels,
-    check_name,
     check_table,
     number,
     static_table,
@@ -36,7 +36,7 @@ _MASKS = ("none", "causal", "given")
 _Mask = Literal["none", "causal", "given"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class StepperExplorer(Explorer):
     """El explorador de la atención paso a paso. Se construye con :func:`stepper`.
 
@@ -46,6 +46,7 @@ class StepperExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "stepper"
+    pieces: ClassVar[tuple[str, ...]] = ()
     words: tuple[str, ...]
     queries: tuple[str, ...]
     query: Tensor
@@ -61,10 +62,8 @@ class StepperExplorer(Explorer):
     head_names: tuple[str, ...]
     initial: dict[str, Any]
     controls: tuple[str, ...]
-    title: str
-    question: str | None
-    answer: str | None
-    name: str
+    title: str = "La atención, paso a paso"
+    name: str = "pasos"
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -250,10 +249,7 @@ def stepper(
     step: str | None = None,
     head: int = 0,
     controls: Sequence[str] = ("scale", "mask", "temperature"),
-    title: str = "La atención, paso a paso",
-    question: str | None = None,
-    answer: str | None = None,
-    name: str = "pasos",
+    **texts: Unpack[Texts],
 ) -> StepperExplorer:
     """Devuelve el explorador de la atención paso a paso.
 
@@ -278,7 +274,6 @@ def stepper(
     parts = tables | _labels(words, queries, features, head_names, tables)
     given, start = _mask(mask, (len(parts["queries"]), len(parts["words"])))
     initial = {"row": row, "head": head, "step": step, "mask": start, "scaled": bool(scale)}
-    texts = {"title": title, "question": question, "answer": answer, "name": check_name(name)}
     explorer = StepperExplorer(
         **parts,
         **_output(output, tables["value"], output_features),

@@ -1,6 +1,6 @@
 /* El flujo residual: qué encuentra, qué lee y qué añade cada subcapa. Las cuentas tienen su gemelo en stream.py. */
 window.atentoExplorers.register("stream", (stage, data, root) => {
-  const {h, number, choice, reading, probe} = window.atentoExplorers;
+  const {h, number, choice, walk, gauge, verdict, cycle, probe} = window.atentoExplorers;
   const {words, features, x, stacks, ask} = data;
   const LABELS = Object.keys(stacks),
     d = x[0].length,
@@ -44,13 +44,8 @@ window.atentoExplorers.register("stream", (stage, data, root) => {
   const nameOf = ({block, name}) => `bloque ${block}, ${name}`;
   const percent = (value) => `${Math.round(100 * value)}\u00a0%`;
   const compared = (value) => (Number.isFinite(value) ? `el ${percent(value)} de lo que había` : "donde no había nada");
-  const gauge = () => {
-    const fill = h("span", {class: "fill"}),
-      tail = h("span", {class: "tail"});
-    return {fill, tail, nodes: [h("span", {class: "bar"}, fill), tail]};
-  };
   const entry = gauge(),
-    gauges = Array.from({length: depth}, gauge);
+    gauges = Array.from({length: depth}, () => gauge());
   const levels = choice({
     label: "Subcapa",
     className: "levels",
@@ -67,10 +62,6 @@ window.atentoExplorers.register("stream", (stage, data, root) => {
     h("div", {class: "level source"}, h("span", {class: "level-name"}, "entrada"), entry.nodes),
     levels.node,
   );
-  function measure({fill, tail}, value, most) {
-    fill.style.width = `${(100 * value) / most}%`;
-    tail.textContent = number(value);
-  }
 
   // ---- Los vectores de la subcapa elegida ----------------------------------------------------------------------------
   const named = (c) => features[c] ?? `componente ${c + 1}`;
@@ -152,42 +143,11 @@ window.atentoExplorers.register("stream", (stage, data, root) => {
   }
 
   // ---- Mandos -----------------------------------------------------------------------------------------------------
-  const word = choice({
-    label: "Palabra",
-    value: state.word,
-    options: words,
-    onchange: (i) => update({word: i}),
-  });
-  const stack = choice({
-    label: "Pila",
-    value: 0,
-    options: LABELS,
-    onchange: (i) => update({stack: i}),
-  });
-  const back = h("button", {type: "button", onclick: () => update({sublayer: state.sublayer - 1})}, "Anterior"),
-    next = h("button", {type: "button", onclick: () => update({sublayer: state.sublayer + 1})}, "Siguiente");
-  const where = h("p", {class: "where"}),
-    verdict = h("p", {class: "verdict"}),
-    read = reading();
-  stage.append(
-    h("div", {class: "controls"}, word.node, LABELS.length > 1 && stack.node),
-    h(
-      "div",
-      {class: "stream-scene"},
-      column,
-      h(
-        "div",
-        {class: "detail"},
-        h("div", {class: "controls detail-move"}, back, where, next),
-        features.length > 0 &&
-          h("div", {class: "rods rods-head", "aria-hidden": "true", style: `--n:${d}`}, features.map((name) => h("span", null, name))),
-        panel,
-      ),
-    ),
-    verdict,
-    read.node,
-    probe(stage, "Toca una componente y aquí se lee su cuenta."),
-  );
+  const word = choice({label: "Palabra", value: state.word, options: words, onchange: (i) => update({word: i})});
+  const stack = choice({label: "Pila", value: 0, options: LABELS, onchange: (i) => update({stack: i})});
+  const moves = walk({back: "Anterior", next: "Siguiente"}, (sublayer) => update({sublayer}));
+  const where = h("b"),
+    judged = verdict();
 
   // ---- Decirlo ----------------------------------------------------------------------------------------------------
   const quoted = () => `«${words[state.word]}»`;
@@ -198,8 +158,7 @@ window.atentoExplorers.register("stream", (stage, data, root) => {
     if (done) return `✓ Conseguido: en ${quoted()}, ${LABELS[state.stack]}, ninguna cambia ${how} que ${found}: añade ${much}.`;
     return `Aquí, ${found} añade a ${quoted()} ${much}. Hay otra que cambia ${how}.`;
   }
-  function update(change) {
-    Object.assign(state, change);
+  const {node, update} = cycle(root, state, () => {
     const rows = LABELS.map((label) => flow(label, state.word)),
       now = rows[state.stack],
       sublayers = stacks[LABELS[state.stack]];
@@ -208,27 +167,42 @@ window.atentoExplorers.register("stream", (stage, data, root) => {
       start = size(x[state.word]);
     levels.pick(state.sublayer);
     const longest = Math.max(1e-9, start, ...rows.flat().map(({after}) => size(after)));
-    measure(entry, start, longest);
+    entry.set(start / longest, number(start));
     now.forEach(({after}, i) => {
-      measure(gauges[i], size(after), longest);
+      gauges[i].set(size(after) / longest, number(size(after)));
       levels.buttons[i].setAttribute("aria-label", `${nameOf(sublayers[i])}: quedan ${number(size(after))}`);
     });
     const most = Math.max(1e-9, ...Object.values(row).flat().map(Math.abs)); // una escala para los cuatro
     panel.replaceChildren(...strips(row, one).map((each) => strip(each, most)));
     where.textContent = nameOf(one);
-    back.disabled = state.sublayer === 0;
-    next.disabled = state.sublayer === depth - 1;
+    moves.set(state.sublayer, depth - 1);
     const reached = goal(now).includes(state.sublayer);
-    verdict.hidden = !ask;
-    verdict.className = `verdict ${reached ? "reached" : ""}`;
-    verdict.textContent = ask ? judge(one, row, reached) : "";
-    read.say(
-      `${quoted()}, ${nameOf(one)}: había norma ${number(size(row.before))}, añade ${number(size(row.added))}, queda ${number(size(row.after))}.${reached ? " Conseguido." : ""}`,
-    );
-    root.atento = {
-      state: {...state, label: LABELS[state.stack]},
+    judged.set(ask ? judge(one, row, reached) : "", reached);
+    return {
+      say: `${quoted()}, ${nameOf(one)}: había norma ${number(size(row.before))}, añade ${number(size(row.added))}, queda ${number(size(row.after))}.${reached ? " Conseguido." : ""}`,
       values: {rows: now, shares: now.map(share), goal: goal(now), reached},
+      seen: {label: LABELS[state.stack]},
     };
-  }
+  });
+  const heads = features.map((name) => h("span", null, name));
+  const [back, next] = moves.nodes;
+  stage.append(
+    h("div", {class: "controls"}, word.node, LABELS.length > 1 && stack.node),
+    h(
+      "div",
+      {class: "stream-scene"},
+      column,
+      h(
+        "div",
+        {class: "detail"},
+        h("div", {class: "controls detail-move"}, back, where, next),
+        heads.length > 0 && h("div", {class: "rods rods-head", "aria-hidden": "true", style: `--n:${d}`}, heads),
+        panel,
+      ),
+    ),
+    judged.node,
+    node,
+    probe(stage, "Toca una componente y aquí se lee su cuenta."),
+  );
   update({});
 });

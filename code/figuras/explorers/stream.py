@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -14,8 +14,10 @@ from torch import Tensor, nn
 from atento.layers import LayerNorm, Residual, RMSNorm
 from figuras.explorers.base import (
     Explorer,
+    Texts,
+    check_count,
     check_labels,
-    check_name,
+    check_option,
     check_table,
     number,
     static_table,
@@ -75,7 +77,7 @@ class _Sublayer:
         }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class StreamExplorer(Explorer):
     """El explorador del flujo residual. Se construye con :func:`stream`.
 
@@ -90,10 +92,8 @@ class StreamExplorer(Explorer):
     stacks: dict[str, tuple[_Sublayer, ...]]
     word: int
     ask: str | None
-    title: str
-    question: str | None
-    answer: str | None
-    name: str
+    title: str = "El flujo residual, subcapa a subcapa"
+    name: str = "flujo"
 
     def compute(self, label: str | None = None, word: int | None = None) -> list[dict[str, Tensor]]:
         """De cada subcapa, cinco vectores ``(d,)`` de la palabra ``word`` en la pila ``label``.
@@ -191,10 +191,7 @@ def stream(
     features: Sequence[str] = (),
     word: int = 0,
     ask: str | None = "least",
-    title: str = "El flujo residual, subcapa a subcapa",
-    question: str | None = None,
-    answer: str | None = None,
-    name: str = "flujo",
+    **texts: Unpack[Texts],
 ) -> StreamExplorer:
     """Devuelve el explorador del flujo residual de una o varias pilas sobre la misma frase.
 
@@ -219,14 +216,18 @@ def stream(
     words = check_labels(words, "words", len(x), "fila de x")
     if features:
         features = check_labels(features, "features", x.shape[1], "componente")
-    if not isinstance(word, int) or not 0 <= word < len(words):
-        raise ValueError(f"word: llegó {word!r}; se esperaba un entero de 0 a {len(words) - 1}")
-    if ask is not None and ask not in _ASKS:
-        raise ValueError(f"ask: llegó {ask!r}; se esperaba {', '.join(map(repr, _ASKS))} o None")
+    check_count(word, "word", 0, len(words) - 1)
+    check_option(ask, "ask", (*_ASKS, None))
+    texts.setdefault("question", _question(ask, len(stacks)))
     return StreamExplorer(
-        words, tuple(features), x, _recorded(stacks, x, mask), word, ask, title,
-        question or _question(ask, len(stacks)), answer, check_name(name),
-    )  # fmt: skip
+        words=words,
+        features=tuple(features),
+        x=x,
+        stacks=_recorded(stacks, x, mask),
+        word=word,
+        ask=ask,
+        **texts,
+    )
 
 
 def _question(ask: str | None, stacks: int) -> str | None:
