@@ -6,10 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from atento.checks.layers import require_ids, require_option
-from atento.checks.seq2seq import require_trailing
-from atento.checks.training import config_of
-from atento.numbers import (
+from atento.amounts import (
     require_divisible,
     require_kind,
     require_number,
@@ -17,6 +14,9 @@ from atento.numbers import (
     require_probability,
     require_size,
 )
+from atento.checks.layers import require_ids, require_option
+from atento.checks.seq2seq import require_trailing
+from atento.checks.training import config_of
 from atento.shapes import (
     require_axis,
     require_boolean,

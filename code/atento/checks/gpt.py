@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import nn
 
-from atento.numbers import (
+from atento.amounts import (
     require_divisible,
     require_kind,
     require_positive,

@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import nn
 
-from atento.numbers import require_divisible, require_probability, require_size
+from atento.amounts import require_divisible, require_probability, require_size
 
 SIZES = ("vocab", "d_model", "n_heads", "d_ff", "n_layers", "n_buckets", "max_distance")
 IDS = ("pad_id", "bos_id", "eos_id")

@@ -20,8 +20,8 @@ from jaxtyping import Float, Int
 from safetensors.torch import load_file
 from torch import Tensor
 
+from atento.amounts import require_kind
 from atento.models.bert import Bert, BertConfig, mean_vector
-from atento.numbers import require_kind
 
 # --- nn.Transformer -------------------------------------------------------------------------------
 
