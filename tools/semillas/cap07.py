@@ -32,7 +32,7 @@ RECIPE_07: dict[str, Any] = {
     "split_seed": 7,
     "dtype": "float32",
 }
-LEAKS_07 = ("sin máscara", "sin desplazar", "prefijos sueltos", "con máscara")
+LEAKS_07 = ("sin máscara", "sin desplazar", "futuro al azar", "prefijos sueltos", "con máscara")
 
 
 def write(choice: Tensor) -> Tensor:
@@ -86,7 +86,7 @@ def shift(target: Tensor) -> Tensor:
     return torch.cat([torch.full_like(target[:, :1], START), target[:, :-1]], dim=1)
 
 
-def prefix_loss(model: nn.Module, target: Tensor, causal: bool) -> Tensor:
+def prefix_loss(model, target: Tensor, causal: bool) -> Tensor:
     """La pérdida con cada prefijo por separado: no hay futuro que mirar."""
     ids, n = shift(target), target.shape[1]
     losses = [
@@ -98,8 +98,22 @@ def prefix_loss(model: nn.Module, target: Tensor, causal: bool) -> Tensor:
     return sum(losses) / n
 
 
+def with_noise(model: nn.Module):
+    """El mismo modelo, que completa lo que recibe hasta 8 con palabras al azar y da las
+    puntuaciones de lo recibido; como en el capítulo."""
+
+    def run(ids: Tensor, mask: Tensor | None = None) -> Tensor:
+        count, n = ids.shape
+        rest = torch.randint(len(VOCAB), (count, 8 - n))
+        return model(torch.cat([ids, rest], dim=1))[:, :n]
+
+    return run
+
+
 def make_loss(name: str):
     """La pérdida con la que se entrena cada variante."""
+    if name == "futuro al azar":
+        return lambda model, target: prefix_loss(with_noise(model), target, causal=False)
     if name == "prefijos sueltos":
         return lambda model, target: prefix_loss(model, target, causal=False)
     mask = None if name == "sin máscara" else masks.causal_mask(8)
@@ -124,7 +138,7 @@ def _fit(model: nn.Module, batches, loss, steps: int) -> training.History:
 
 
 @torch.no_grad()
-def generate(model: nn.Module, count: int, causal: bool, generator: torch.Generator) -> Tensor:
+def generate(model, count: int, causal: bool, generator: torch.Generator) -> Tensor:
     """Escribe ``count`` frases de 8 palabras, una palabra cada vez."""
     ids = torch.full((count, 1), START)
     for n in range(1, 9):
@@ -134,7 +148,11 @@ def generate(model: nn.Module, count: int, causal: bool, generator: torch.Genera
 
 
 def run_leak(name: str, seed: int) -> dict[str, Any]:
-    """Entrena una de ``LEAKS_07`` y mide lo que cree saber, lo que sabe y lo que escribe."""
+    """Entrena una de ``LEAKS_07`` y mide lo que cree saber, lo que sabe y lo que escribe.
+
+    «futuro al azar» se mide completando con palabras al azar, como se entrenó, y en ``short_*`` con
+    el prefijo solo; «sin máscara», al revés: en ``noise_*``, con palabras al azar detrás.
+    """
     clock, phrases = time.process_time(), every(1)
     order = torch.randperm(len(phrases), generator=rng.generator(RECIPE_07["split_seed"]))
     test, learn = phrases[order[: RECIPE_07["test_size"]]], phrases[order[RECIPE_07["test_size"] :]]
@@ -147,16 +165,30 @@ def run_leak(name: str, seed: int) -> dict[str, Any]:
         RECIPE_07["steps"],
     )
     causal = name in ("con máscara", "sin desplazar")
-    with torch.no_grad():
-        apparent, honest = loss(model, test).item(), prefix_loss(model, test, causal).item()
-    written = [
-        tuple(line) for line in generate(model, RECIPE_07["generated"], causal, generator).tolist()
-    ]
     good, fresh = set(map(tuple, phrases.tolist())), set(map(tuple, test.tolist()))
-    return {"model": name, "seed": seed, "loss": round(apparent, 4), "honest": round(honest, 3),
-            "valid": sum(line in good for line in written) / len(written),
-            "unseen": sum(line in fresh for line in written) / len(written),
-            "cpu_seconds": round(time.process_time() - clock, 1)}  # fmt: skip
+
+    def measure(model, prefix: str = "") -> dict[str, float]:
+        """Lo que sabe y lo que escribe, con el prefijo solo o con lo que ponga ``with_noise``."""
+        with torch.no_grad():
+            honest = prefix_loss(model, test, causal).item()
+        lines = generate(model, RECIPE_07["generated"], causal, generator).tolist()
+        valid, unseen = (
+            sum(tuple(line) in group for line in lines) / len(lines) for group in (good, fresh)
+        )
+        found = {"honest": round(honest, 3), "valid": valid, "unseen": unseen}
+        return {prefix + key: value for key, value in found.items()}
+
+    with torch.no_grad():
+        apparent = loss(model, test).item()
+    noisy = name == "futuro al azar"
+    found = measure(with_noise(model) if noisy else model)
+    if noisy:
+        found |= measure(model, "short_")
+    if name == "sin máscara":
+        found |= measure(with_noise(model), "noise_")
+    seconds = round(time.process_time() - clock, 1)
+    return {"model": name, "seed": seed, "loss": round(apparent, 4), **found,
+            "cpu_seconds": seconds}  # fmt: skip
 
 
 def _gap_batch(

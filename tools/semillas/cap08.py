@@ -22,23 +22,34 @@ RECIPE_08: dict[str, Any] = {
     "few_steps": 30,
     "evaluation_seed": 999,
     "evaluation_size": 500,
+    "control_seed": 3,
     "dtype": "float64",
 }
 
 
 class _Share(nn.Module):
-    """Suma el índice dividido entre la longitud: una sola dirección, de tamaño menor que 1."""
+    """Suma el índice dividido entre la longitud, por ``size``: una sola dirección."""
+
+    def __init__(self, size: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
 
     def forward(self, x: Tensor, places: Tensor) -> Tensor:
-        return x + (places / x.shape[-2])[:, None]
+        return x + self.size * (places / x.shape[-2])[:, None]
 
 
 class _HalfTurn(nn.Module):
-    """El mismo cociente como ángulo de una aguja que da media vuelta: dos direcciones."""
+    """El mismo cociente como ángulo de una aguja de largo ``size`` que da media vuelta: dos
+    direcciones.
+    """
+
+    def __init__(self, size: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
 
     def forward(self, x: Tensor, places: Tensor) -> Tensor:
         angle = math.pi * places / x.shape[-2]
-        hand = torch.stack([angle.sin(), angle.cos()], dim=-1)  # (n, 2)
+        hand = self.size * torch.stack([angle.sin(), angle.cos()], dim=-1)  # (n, 2)
         return x + hand.repeat(1, x.shape[-1] // 2)
 
 
@@ -60,6 +71,9 @@ KINDS_08 = {  # posición, si se normaliza, cuántos comienzos y cuántos pasos
     "índice y normalizar": (positions.RawIndex, True, 1, "steps"),
     "índice / n": (_Share, False, 1, "steps"),
     "media vuelta": (_HalfTurn, False, 1, "steps"),
+    # Los mismos con otro tamaño: el primero, mayor que «media vuelta»; el segundo, el del índice.
+    "índice / n, doble": (lambda: _Share(2.0), False, 1, "steps"),
+    "media vuelta, grande": (lambda: _HalfTurn(7.5), False, 1, "steps"),
     "tabla": (_table, False, 1, "steps"),
     "sinusoides": (_sinusoids, False, 1, "steps"),
     "tabla, 0–19": (_table, False, SPREAD, "steps"),
@@ -118,10 +132,35 @@ def _train(name: str, seed: int) -> nn.Module:
     return model
 
 
+def _sparing(rank: Tensor) -> Tensor:
+    """Máscara ``(n, n)`` que tapa en cada fila tantas claves como las lejanas, a más de nueve
+    sitios, empezando por las de menor ``rank``; nunca la propia ni la de delante.
+    """
+    place = torch.arange(len(rank))
+    away = (place[:, None] - place).abs()
+    order = rank.masked_fill((away == 0) | (place[:, None] - place == 1), torch.inf)
+    hidden = (away >= RECIPE_08["length"]).sum(dim=-1, keepdim=True)
+    return order.argsort(dim=-1, stable=True).argsort(dim=-1) >= hidden
+
+
+def _controls(model: nn.Module) -> dict[str, float]:
+    """Aciertos en filas de veinte con tantas claves tapadas como en ``longer_near``: las más
+    cercanas (``longer_far``), o al azar, en la media de diez sorteos (``longer_random``).
+    """
+    n, generator = 2 * RECIPE_08["length"], rng.generator(RECIPE_08["control_seed"])
+    place = torch.arange(n)
+    away = (place[:, None] - place).abs().double()
+    draws = [torch.rand(n, n, generator=generator) for _ in range(10)]
+    far = _hits(model, n, 0, _sparing(away)).mean().item()
+    drawn = [_hits(model, n, 0, _sparing(draw)).mean().item() for draw in draws]
+    return {"longer_far": round(far, 3), "longer_random": round(sum(drawn) / len(drawn), 3)}
+
+
 def run_08(name: str, seed: int) -> dict[str, Any]:
     """Entrena una de ``KINDS_08`` con una semilla y cuenta los aciertos en filas nuevas.
 
-    ``longer_near`` son las filas de veinte con las claves a más de nueve sitios tapadas;
+    ``longer_near`` son las filas de veinte con las claves a más de nueve sitios tapadas, y si el
+    modelo ha visto los veinte sitios se añaden sus dos controles, los de ``_controls``;
     ``by_place``, ``longer_by_place`` y ``from_five``, los aciertos de cada sitio en las filas de
     diez, en las de veinte y en las de diez que empiezan en el 5.
     """
@@ -138,6 +177,7 @@ def run_08(name: str, seed: int) -> dict[str, Any]:
         "model": name,
         "seed": seed,
         **{test: round(hits.mean().item(), 3) for test, hits in found.items()},
+        **(_controls(model) if KINDS_08[name][2] > 1 else {}),
         "by_place": [round(x, 2) for x in found["seen"].tolist()],
         "longer_by_place": [round(x, 2) for x in found["longer"].tolist()],
         "from_five": [round(x, 2) for x in _hits(model, n, 5).tolist()],
