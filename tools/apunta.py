@@ -142,7 +142,7 @@ class Apunta:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        """Lo que ha visto un proceso de xdist."""
+        """Lo que ha visto otro proceso."""
         dicho = getattr(node, "workeroutput", {}).get("apunta")
         if dicho:
             self.recibe(dicho)

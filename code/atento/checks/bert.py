@@ -56,7 +56,7 @@ def _require_below(value: int, vocab: int, *, name: str) -> None:
         raise ValueError(f"{name}: se esperaba menor que vocab = {vocab}; llegó {value}.")
 
 
-def model(self: nn.Module, config: Any) -> None:
+def model(self: Any, config: Any) -> None:
     """Lanza ``TypeError`` si no llega una ``BertConfig``."""
     if not hasattr(config, "n_segments"):
         raise TypeError(f"config: se esperaba una BertConfig; llegó {type(config).__name__}.")
@@ -65,12 +65,12 @@ def model(self: nn.Module, config: Any) -> None:
 # --- Leer -----------------------------------------------------------------------------------------
 
 
-def ids(self: nn.Module, ids: Tensor) -> None:
+def ids(self: Any, ids: Tensor) -> None:
     """Lanza si ``ids`` no son números del vocabulario, ``(batch, n)``."""
     require_ids(ids, self.config.vocab, name="ids")
 
 
-def read(self: nn.Module, ids: Tensor, segments: Tensor | None = None) -> None:
+def read(self: Any, ids: Tensor, segments: Tensor | None = None) -> None:
     """Lanza si ``ids`` no son frases que quepan o ``segments`` no es de su forma."""
     config = self.config
     require_ids(ids, config.vocab, name="ids")
@@ -96,7 +96,7 @@ def _require_segments(segments: Tensor, ids: Tensor, n_segments: int) -> None:
 
 
 def forward(
-    self: nn.Module, ids: Tensor, segments: Tensor | None = None, mask: Tensor | None = None
+    self: Any, ids: Tensor, segments: Tensor | None = None, mask: Tensor | None = None
 ) -> None:
     """Lanza si ``ids`` no lleva el relleno al final; lo demás, como :func:`read`."""
     read(self, ids, segments)
@@ -104,7 +104,7 @@ def forward(
         require_trailing(ids, self.config.pad_id, name="ids")
 
 
-def summary(self: nn.Module, states: Tensor) -> None:
+def summary(self: Any, states: Tensor) -> None:
     """Lanza si ``states`` no es ``(batch, n, d_model)`` o el modelo no resume."""
     if self.pooler is None:
         raise ValueError(
@@ -145,13 +145,13 @@ def draw_normal(module: nn.Module, std: float) -> None:
 # --- Las cabezas ----------------------------------------------------------------------------------
 
 
-def head(self: nn.Module, bert: nn.Module) -> None:
+def head(self: Any, bert: nn.Module) -> None:
     """Lanza ``TypeError`` si ``bert`` no es un ``Bert``."""
     if not hasattr(bert, "embed") or not hasattr(bert, "pooler"):
         raise TypeError(f"bert: se esperaba un Bert; llegó {type(bert).__name__}.")
 
 
-def summarized(self: nn.Module, bert: nn.Module) -> None:
+def summarized(self: Any, bert: nn.Module) -> None:
     """Lanza también ``ValueError`` si no resume la frase."""
     head(self, bert)
     if bert.pooler is None:
@@ -159,7 +159,7 @@ def summarized(self: nn.Module, bert: nn.Module) -> None:
 
 
 def sentence_classifier(
-    self: nn.Module, bert: nn.Module, n_classes: int, *, pooling: str = "cls"
+    self: Any, bert: nn.Module, n_classes: int, *, pooling: str = "cls"
 ) -> None:
     """Lanza si ``n_classes`` no es un entero positivo o ``pooling`` no es una de las dos."""
     require_option(pooling, ("cls", "mean"), name="pooling")
@@ -168,7 +168,7 @@ def sentence_classifier(
     token_classifier(self, bert, n_classes)
 
 
-def token_classifier(self: nn.Module, bert: nn.Module, n_classes: int) -> None:
+def token_classifier(self: Any, bert: nn.Module, n_classes: int) -> None:
     """Lanza si ``bert`` no es un ``Bert`` o ``n_classes`` no es un entero positivo."""
     head(self, bert)
     require_size(n_classes, name="n_classes")
@@ -248,10 +248,10 @@ def mask_tokens(
     ):
         require_size(value, name=name, least=0)
         _require_below(value, vocab, name=name)
-    for name, value in (("fraction", fraction), ("masked", masked), ("random", random)):
-        require_number(value, name=name)
-        if not 0 <= value <= 1:
-            raise ValueError(f"{name}: se esperaba una proporción en [0, 1]; llegó {value}.")
+    for name, share in (("fraction", fraction), ("masked", masked), ("random", random)):
+        require_number(share, name=name)
+        if not 0 <= share <= 1:
+            raise ValueError(f"{name}: se esperaba una proporción en [0, 1]; llegó {share}.")
     if masked + random > 1 + 1e-9:
         raise ValueError(
             f"random: se esperaba que masked + random no pasara de 1; llegaron {masked} y {random}."

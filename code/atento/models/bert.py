@@ -201,6 +201,7 @@ class Bert(nn.Module):
         Errores: ``TypeError`` o ``ValueError`` si ``states`` no es de este modelo, o se hizo con
         ``pooler=False``.
         """
+        assert self.pooler is not None  # lo ha mirado la puerta
         return torch.tanh(self.pooler(states[:, 0]))
 
     @typed(validate=checks.ids)
@@ -441,7 +442,7 @@ class SpanFinder(nn.Module):
         return Span(*scores.masked_fill(hidden, float("-inf")).unbind(dim=-1))
 
 
-def _read(head: nn.Module, ids: Tensor, segments: Tensor | None, mask: Tensor | None) -> Tensor:
+def _read(head: Any, ids: Tensor, segments: Tensor | None, mask: Tensor | None) -> Tensor:
     """Los estados de los que parte una cabeza, (batch, n, d_model)."""
     checks.forward(head, ids, segments, mask)
     return head.bert(ids, segments, mask)

@@ -121,6 +121,8 @@ class GptEmbedding(TokenEmbedding):
     Fuente: Radford et al. (2018), ec. 2.
     """
 
+    positions: Learned
+
     @typed(validate=checks.model)
     def __init__(self, config: GptConfig) -> None:
         places = Learned(config.max_len, config.d_model)
@@ -163,6 +165,8 @@ class Gpt(LanguageModel):
     Errores: ``TypeError`` si ``config`` no es una :class:`GptConfig`.
     Fuente: Radford et al. (2019), § 2.3; Phuong y Hutter (2022), algoritmo 10.
     """
+
+    config: Any  # una GptConfig
 
     @typed(validate=checks.model)
     def __init__(self, config: GptConfig) -> None:

@@ -162,6 +162,8 @@ class T5(Seq2Seq):
     Fuente: Raffel et al. (2020), § 2.1.
     """
 
+    config: Any  # una T5Config
+
     @typed(validate=checks.model)
     def __init__(self, config: T5Config) -> None:
         c = config

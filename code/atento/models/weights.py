@@ -193,7 +193,7 @@ def from_gpt2(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float[Tens
     nombre no es de esos modelos.
     """
     _require_state(state)
-    ours = {}
+    ours: dict[str, Tensor] = {}
     for name, tensor in state.items():
         inner = name.removeprefix("transformer.")
         if not _GPT_MASKS.fullmatch(inner):
@@ -243,7 +243,8 @@ def from_t5(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float[Tensor
     nombre no es de T5 o falta la matriz de palabras o un sesgo de posiciones.
     """
     _require_state(state)
-    ours, biases = {}, _t5_biases(state)
+    ours: dict[str, Tensor] = {}
+    biases = _t5_biases(state)
     for name, tensor in state.items():
         if name not in (*_T5_SAME, "shared.weight"):
             ours |= _t5_tensor(name, tensor, biases)
@@ -271,8 +272,10 @@ def _t5_tensor(name: str, tensor: Tensor, biases: Mapping[str, Tensor]) -> dict[
     if final:
         return {f"{final[1]}.final_norm.weight": tensor}
     layer = _T5_LAYER.fullmatch(name)
-    module, last = layer[4].rpartition(".")[::2] if layer else ("", "")
-    block = f"{layer[1]}.blocks.{layer[2]}" if layer else ""
+    if layer is None:
+        raise _not_of_t5(name)
+    module, _, last = layer[4].rpartition(".")
+    block = f"{layer[1]}.blocks.{layer[2]}"
     if last == "layer_norm":
         return {f"{block}.{_t5_sublayer(layer[1], layer[3])}.norm.weight": tensor}
     if module == "DenseReluDense" and last in _T5_DENSE:
@@ -286,7 +289,11 @@ def _t5_tensor(name: str, tensor: Tensor, biases: Mapping[str, Tensor]) -> dict[
         return own
     if last == "relative_attention_bias":
         return {}
-    raise ValueError(f"state: se esperaban los nombres de T5 en transformers; llegó {name!r}.")
+    raise _not_of_t5(name)
+
+
+def _not_of_t5(name: str) -> ValueError:
+    return ValueError(f"state: se esperaban los nombres de T5 en transformers; llegó {name!r}.")
 
 
 def _t5_sublayer(stack: str, number: str) -> str:
@@ -339,7 +346,7 @@ class MiniLM:
 
         Errores: los de :meth:`batch`.
         """
-        ids = self.batch(sentences).to(self.model.pooler.weight.device)
+        ids = self.batch(sentences).to(next(self.model.parameters()).device)
         return F.normalize(mean_vector(self.model(ids), self.model.real(ids)), dim=-1)
 
     def _encoded(self, sentences: Sequence[str]) -> list[tokenizers.Encoding]:
@@ -388,7 +395,8 @@ def _weights_folder(folder: str | Path | None) -> Path:
 def _known_places() -> list[Path]:
     """El paquete, si está instalado, y lo que haya en la caché de Hugging Face."""
     package = importlib.util.find_spec(_PACKAGE)
-    places = [] if package is None else [Path(package.origin).parent / "model"]
+    origin = None if package is None else package.origin
+    places = [] if origin is None else [Path(origin).parent / "model"]
     home = os.environ.get("HF_HOME", Path.home() / ".cache" / "huggingface")
     hub = Path(os.environ.get("HF_HUB_CACHE", Path(home) / "hub"))
     return places + sorted((hub / _HUB / "snapshots").glob("*"))
