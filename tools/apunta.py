@@ -142,7 +142,7 @@ class Apunta:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        """Lo que ha visto un proceso de xdist."""
+        """Lo que ha visto otro proceso."""
         dicho = getattr(node, "workeroutput", {}).get("apunta")
         if dicho:
             self.recibe(dicho)
@@ -155,7 +155,7 @@ class Apunta:
             self.lecturas[quien].suma(Lecturas.de_json(suyas))
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """En un proceso de xdist, cuenta lo visto."""
+        """En un proceso que solo prueba, cuenta lo visto."""
         if self.trabajador:
             self.config.workeroutput["apunta"] = {
                 "recogidas": {k: sorted(v) for k, v in self.recogidas.items()},

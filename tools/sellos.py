@@ -1,7 +1,7 @@
 """Los sellos de las pruebas: de qué depende cada fichero y si pasó con lo que hay ahora.
 
 De un fichero de pruebas se sabe lo que importa, por el grafo de importaciones (``libro.huella``), y
-lo que lee, porque «make prueba» y «make rapida» lo miran mientras se ejecuta (``apunta.py``): sus
+lo que lee, porque «make prueba» y ``make rapida`` lo miran mientras se ejecuta (``apunta.py``): sus
 ficheros, las carpetas que recorre y si lanza órdenes. Lo que lee un módulo es de todos los que lo
 importan, aunque otro lo hubiera leído antes en el mismo proceso. Con todo ello, lo instalado y las
 variables que cambian algo se hace una huella; si todas sus pruebas pasan, la huella se guarda en
