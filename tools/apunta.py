@@ -155,7 +155,7 @@ class Apunta:
             self.lecturas[quien].suma(Lecturas.de_json(suyas))
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """En un proceso que prueba, cuenta lo visto."""
+        """En un proceso que solo prueba, cuenta lo visto."""
         if self.trabajador:
             self.config.workeroutput["apunta"] = {
                 "recogidas": {k: sorted(v) for k, v in self.recogidas.items()},

@@ -38,7 +38,7 @@ SIN_LIBRO = (
     "tests/calificador",
 )  # carpetas que no miran el libro construido
 LARGOS_ANTES = ("--no-loadscope-reorder",)  # los ficheros, como los ordena tests/conftest.py
-# Lo que tarda cada uno se guarda, y lo que pasa se sella para «make rapida» (tools/apunta.py).
+# Lo que tarda cada uno se guarda, y lo que pasa se sella para ``make rapida`` (tools/apunta.py).
 APUNTA = ("--apunta",)
 
 

@@ -102,11 +102,12 @@ def tabla(decisiones: list[Decision], foto: Foto, cuaderno: Cuaderno) -> Table:
     return salida
 
 
-def resumen(decisiones: list[Decision]) -> str:
+def resumen(decisiones: list[Decision], mira: bool = False) -> str:
     """Cuántos de cada, en una línea, y lo que falta por probar."""
     cuantos = Counter(d.que for d in decisiones)
     faltan = sum(d.segundos or 0 for d in decisiones if d.que == NO)
-    dicho = f"Corridos: {cuantos[CORRE]}; sellados: {cuantos[SELLADO]}; no corridos: {cuantos[NO]}"
+    hechos = "Por correr" if mira else "Corridos"
+    dicho = f"{hechos}: {cuantos[CORRE]}; sellados: {cuantos[SELLADO]}; no corridos: {cuantos[NO]}"
     if cuantos[NO]:
         dicho += f" (unos {faltan:.0f} s de un núcleo: los hace «make prueba»)"
     return f"{dicho}."
@@ -130,7 +131,7 @@ def main(raiz: Path = RAIZ) -> None:
     else:
         fallos = ejecuta(pasos(decisiones), consola, titulo="make rapida")
         consola.print(tabla(decisiones, foto, Cuaderno.abre(raiz)))
-    consola.print(resumen(decisiones))
+    consola.print(resumen(decisiones, pedido.mira))
     sys.exit(1 if fallos else 0)
 
 

@@ -217,7 +217,7 @@ def test_la_orden_ejecuta_lo_decidido_y_acaba_mal_si_falla(juguete, monkeypatch,
     assert dicho.count("NO HA PASADO") == 2 and "no corridos: 1" in dicho
 
 
-def test_la_orden_mira_con_las_variables_de_make_prueba(juguete, monkeypatch):
+def test_la_orden_mira_con_las_variables_de_make_prueba(juguete, monkeypatch, capsys):
     """Las pruebas se ejecutan con ``ATENTO_ESTRICTO``: sin ella no valdría ningún sello."""
     monkeypatch.delenv("ATENTO_ESTRICTO")
     monkeypatch.setattr(rapida, "ejecuta", lambda ordenes, *a, **k: list(ordenes))
@@ -225,6 +225,7 @@ def test_la_orden_mira_con_las_variables_de_make_prueba(juguete, monkeypatch):
     with pytest.raises(SystemExit):
         rapida.main(juguete)
     assert os.environ["ATENTO_ESTRICTO"] == "1"
+    assert "Por correr: 0; sellados: 9" in capsys.readouterr().out
 
 
 def test_un_capitulo_va_con_nbval_y_lo_demas_sin_el():
