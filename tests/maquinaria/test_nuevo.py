@@ -168,7 +168,7 @@ def test_el_ejercicio_nace_con_su_verdad(raiz, nacido, monkeypatch):
     exec(compile(codigo, "cap06.py", "exec"), {})
     cierta = tabla.VERDADES[ejercicio.id]
     sesion, _ = sesion_cargada(curso.solucion(6), ejercicio.nombre, ())
-    funcion = sesion.sesion.modulo.__dict__[ejercicio.nombre]
+    funcion = sesion.alumno.modulo.__dict__[ejercicio.nombre]
     for semilla in range(3):
         examen = prepara(curso, ejercicio, semilla)
         for caso, esperada in zip(examen.casos, examen.esperadas, strict=True):

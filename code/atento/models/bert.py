@@ -172,7 +172,7 @@ class Bert(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Vuelve a sortear los pesos, N(0, ``init_std``²), y pone los sesgos a 0."""
+        """Vuelve a sortear los pesos, con desviación ``init_std``, y pone los sesgos a 0."""
         draw_normal(self, self.config.init_std)
 
     @typed(validate=checks.forward)
@@ -228,7 +228,7 @@ class Bert(nn.Module):
 
 
 def draw_normal(module: nn.Module, std: float) -> None:
-    """Sortea las matrices y los embeddings de ``module``, N(0, ``std``²), y anula los sesgos.
+    """Sortea las matrices y los embeddings de ``module`` con desviación ``std`` y anula los sesgos.
 
     BERT los sortea así, cortando además la normal en dos desviaciones; GPT-2, sin cortar.
 

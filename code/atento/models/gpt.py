@@ -180,7 +180,7 @@ class Gpt(LanguageModel):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Vuelve a sortear los pesos, N(0, ``init_std``²), y pone los sesgos a 0.
+        """Vuelve a sortear los pesos, con desviación ``init_std``, y pone los sesgos a 0.
 
         Las matrices que suman al flujo residual, dos por capa, empiezan √(2 · capas) veces menores.
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import tokenizers
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
@@ -22,6 +22,9 @@ from torch import Tensor
 
 from atento.amounts import require_kind
 from atento.models.bert import Bert, BertConfig, mean_vector
+
+if TYPE_CHECKING:
+    import tokenizers  # solo hace falta con MiniLM
 
 # --- nn.Transformer -------------------------------------------------------------------------------
 
@@ -318,7 +321,7 @@ class MiniLM:
     """
 
     model: Bert
-    tokenizer: tokenizers.Tokenizer
+    tokenizer: "tokenizers.Tokenizer"
     folder: Path
 
     def batch(self, sentences: Sequence[str]) -> Int[Tensor, "batch n"]:
@@ -349,7 +352,7 @@ class MiniLM:
         ids = self.batch(sentences).to(next(self.model.parameters()).device)
         return F.normalize(mean_vector(self.model(ids), self.model.real(ids)), dim=-1)
 
-    def _encoded(self, sentences: Sequence[str]) -> list[tokenizers.Encoding]:
+    def _encoded(self, sentences: Sequence[str]) -> "list[tokenizers.Encoding]":
         require_kind(sentences, (list, tuple), name="sentences", wanted="una lista de textos")
         for i, sentence in enumerate(sentences):
             require_kind(sentence, str, name=f"sentences[{i}]", wanted="un texto")
@@ -368,6 +371,8 @@ def minilm(folder: str | Path | None = None) -> MiniLM:
     ``folder`` no es una carpeta; ``ValueError`` si los pesos no son los de ese modelo.
     Fuente: Wang et al. (2020); Reimers y Gurevych (2019), § 3, y la ficha publicada.
     """
+    import tokenizers  # ningún otro modelo lo necesita
+
     found = _weights_folder(folder)
     state = from_bert(load_file(found / "model.safetensors"))
     with torch.device("meta"):  # los pesos que se sortean no sirven: ni se hacen ni gastan azar
