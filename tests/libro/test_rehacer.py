@@ -187,6 +187,17 @@ def test_cambiar_una_hoja_o_una_letra_cambia_la_huella(tmp_path):
     assert len(vistas) == 3 and estaticos(tmp_path) in vistas
 
 
+def test_de_una_pagina_que_se_quita_no_queda_nada(taller):
+    taller.construye()
+    escrita = taller.carpeta / "html" / "api.html"
+    assert escrita.exists()
+    (taller.carpeta / "api.md").unlink()
+    portada = taller.carpeta / "intro.md"
+    portada.write_text(portada.read_text("utf-8").replace("api\n", ""), "utf-8")
+    taller.construye()
+    assert not escrita.exists() and (taller.carpeta / "html" / "04-uno.html").exists()
+
+
 def test_las_piezas_olvidan_lo_que_se_quita():
     class Entorno:
         pass

@@ -1,4 +1,5 @@
-"""Cada nodo, de su página: así la página guardada no arrastra el libro entero.
+"""Lo que se guarda y se escribe de una página es solo suyo: así no arrastra el libro entero, y de
+la que se quita no queda nada.
 
 Lo que se lee con ``eval-rst`` (la API) se analiza en un documento aparte, y sus nodos siguen
 apuntando a él aunque pasen a la página. Al guardarla, Sphinx vacía los ajustes del suyo, pero no
@@ -8,6 +9,7 @@ los del otro, que llevan dentro todo el entorno: quince MiB en cada página.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
@@ -45,6 +47,15 @@ class UnSoloDocumento(SphinxTransform):
         une(self.document)
 
 
+def _quita_lo_que_ya_no_es(app, env, nuevos, cambiados, quitados) -> list[str]:
+    """Borra lo escrito de las páginas que ya no están: Sphinx lo deja, y se seguiría enlazando."""
+    if app.builder.format == "html":
+        for docname in quitados:
+            Path(app.builder.get_outfilename(docname)).unlink(missing_ok=True)
+    return []
+
+
 def setup(app) -> None:
     """Conecta la transformación."""
     app.add_transform(UnSoloDocumento)
+    app.connect("env-get-outdated", _quita_lo_que_ya_no_es)
