@@ -32,13 +32,13 @@ ver:            ## sirve el libro en localhost:8000 (PUERTO=…)
 	@$(AQUI) echo "El libro, en http://localhost:$(PUERTO) (Ctrl+C para terminar)" && $(VENV) -m http.server $(PUERTO) --bind 127.0.0.1 --directory book/_build/html
 
 epub: libro     ## el libro en EPUB, en book/_build/llevar
-	@$(AQUI) $(VENV) tools/llevar.py epub
+	@$(AQUI) $(VENV) tools llevar epub
 
 pdf: libro      ## el libro en PDF, en book/_build/llevar
-	@$(AQUI) $(VENV) tools/llevar.py pdf
+	@$(AQUI) $(VENV) tools llevar pdf
 
 paquete: libro  ## la página para leer sin conexión (.zip), en book/_build/llevar
-	@$(AQUI) $(VENV) tools/llevar.py paquete
+	@$(AQUI) $(VENV) tools llevar paquete
 
 ##@ Preparar la máquina
 
@@ -54,20 +54,20 @@ limpia:         ## borra lo construido (no el entorno)
 ##@ Comprobar
 
 rapida: entorno ## ejecuta lo que el cambio puede haber roto y dice qué no ha ejecutado (MIRA=1: solo lo dice)
-	@$(AQUI) $(VENV) tools/rapida.py $(if $(MIRA),--mira)
+	@$(AQUI) $(VENV) tools rapida $(if $(MIRA),--mira)
 
 prueba: entorno ## ejecuta todas las pruebas (ATENTO_ENTERO=1: también lo que está sellado)
 	@$(AQUI) tools/sistema.sh --si-puede
 	@$(AQUI) $(VENV) tools/prueba.py
 
 temblor: entorno ## ejecuta un capítulo como en otros procesadores y dice qué se rompe (CAPITULO=… VECES=20 IGUAL=1)
-	@$(AQUI) $(VENV) tools/temblor.py $(CAPITULO) --veces $(VECES) $(if $(IGUAL),--igual)
+	@$(AQUI) $(VENV) tools temblor $(CAPITULO) --veces $(VECES) $(if $(IGUAL),--igual)
 
 procesadores: entorno ## repite capítulos y biblioteca como en otros procesadores (SOLO=avx2)
-	@$(AQUI) $(VENV) tools/procesadores.py $(if $(SOLO),--solo "$(SOLO)")
+	@$(AQUI) $(VENV) tools procesadores $(if $(SOLO),--solo "$(SOLO)")
 
 mutantes: entorno ## estropea el código y cuenta cuántas faltas ven las pruebas (CARPETA=… CUANTOS=… SEMILLA=… MINIMO=90 RAPIDAS=1)
-	@$(AQUI) $(VENV) tools/mutantes.py --cuantos $(CUANTOS) --semilla $(SEMILLA) --minimo $(MINIMO) $(if $(RAPIDAS),--rapidas) $(CARPETA)
+	@$(AQUI) $(VENV) tools mutantes --cuantos $(CUANTOS) --semilla $(SEMILLA) --minimo $(MINIMO) $(if $(RAPIDAS),--rapidas) $(CARPETA)
 
 bancos: entorno ## mide velocidades, memoria y lo que bloquean las páginas (con el libro construido)
 	@$(AQUI) for f in benchmarks/*.py; do $(VENV) $$f || exit 1; done
@@ -75,13 +75,13 @@ bancos: entorno ## mide velocidades, memoria y lo que bloquean las páginas (con
 ##@ Escribir
 
 capitulo: entorno ## empieza un capítulo (N=6 NOMBRE=varias-cabezas PARTE=2-mecanismo TITULO="Varias cabezas")
-	@$(AQUI) $(VENV) tools/nuevo.py "$(N)" "$(NOMBRE)" "$(PARTE)" "$(TITULO)"
+	@$(AQUI) $(VENV) tools nuevo "$(N)" "$(NOMBRE)" "$(PARTE)" "$(TITULO)"
 
 referencias: entorno ## acepta las salidas nuevas de los capítulos y enseña la diferencia (CAPITULO=…)
-	@$(AQUI) $(VENV) tools/referencias.py $(CAPITULO)
+	@$(AQUI) $(VENV) tools referencias $(CAPITULO)
 
 tiempos:        ## apunta los tiempos medidos de cada capítulo (CAPITULO=…)
-	@$(AQUI) $(VENV) tools/tiempos.py $(CAPITULO)
+	@$(AQUI) $(VENV) tools tiempos $(CAPITULO)
 
 formato: entorno ## da al código el formato de todos: 100 columnas, importaciones en orden
 	@$(AQUI) $(VENV) -m ruff check --select I --fix $(CODIGO) && $(VENV) -m ruff format $(CODIGO)
@@ -95,7 +95,7 @@ semillas: entorno ## repite las otras semillas, las ejecuciones largas y los mod
 	@$(AQUI) $(VENV) tools/semillas $(CAPITULO)
 
 prosa: entorno  ## guarda la prosa del libro de ahora y repite los capítulos que aprenden de ella
-	@$(AQUI) $(VENV) tools/prosa.py
+	@$(AQUI) $(VENV) tools prosa
 
 sumador: entorno ## entrena otra vez el Transformer que suma en la página y guarda sus pesos
-	@$(AQUI) $(VENV) tools/sumador.py
+	@$(AQUI) $(VENV) tools sumador

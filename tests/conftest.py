@@ -37,14 +37,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> PorFicheros 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """La opción con que «make prueba» y «make rapida» guardan lo que han visto."""
-    ayuda = "guarda lo que tarda cada fichero y sella los que pasan (tools/apunta.py)"
+    ayuda = "guarda lo que tarda cada fichero y sella los que pasan (tools/cuidar/apunta.py)"
     parser.addoption("--apunta", action="store_true", help=ayuda)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Con ``--apunta``, quien mira. No se importa, para que las pruebas no dependan de él."""
     if config.getoption("apunta"):
-        config.pluginmanager.import_plugin("apunta")
+        config.pluginmanager.import_plugin("cuidar.apunta")
 
 
 def de_mas_a_menos(ficheros: set[str], tardan: dict[str, float]) -> list[str]:

@@ -27,16 +27,24 @@ from pathlib import Path
 import yaml
 from rich.console import Console
 
-from aligerar import aligera
-from apendices import escribe as escribe_apendices
-from avances import pon_avances
-from capitulos import CONSTRUIDO, LIBRO, RAIZ, Capitulo, capitulos, elegidos, tira_caches_viejas
-from citables import Libro, commit_publicado
-from cuadernos import exporta
-from ejecutar import CapituloRoto, ejecuta_pendientes, vuelca
-from fallos import Fallo, cuenta_fallos, cuenta_incumplidas, incumplidas_de
-from memoria import Memoria, contenido, entorno, ficheros, resumen
-from portada import CARPETA, apunta
+from paginas.apendices import escribe as escribe_apendices
+from paginas.capitulos import (
+    CONSTRUIDO,
+    LIBRO,
+    RAIZ,
+    Capitulo,
+    capitulos,
+    elegidos,
+    tira_caches_viejas,
+)
+from paginas.cuadernos import exporta
+from paginas.descargas import CARPETA, apunta
+from paginas.ejecutar import CapituloRoto, ejecuta_pendientes, vuelca
+from paginas.fallos import Fallo, cuenta_fallos, cuenta_incumplidas, incumplidas_de
+from paginas.hojas_de_estilo import aligera
+from paginas.indice_de_citas import Libro, commit_publicado
+from paginas.memoria import Memoria, contenido, entorno, ficheros, resumen
+from paginas.vistas_previas import pon_avances
 
 HTML = CONSTRUIDO / "html"  # el último libro que se construyó entero
 OBRA = CONSTRUIDO / ".obra"  # donde se construye

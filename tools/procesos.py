@@ -98,7 +98,7 @@ def en_marcha(
             except subprocess.TimeoutExpired:
                 termina(proceso)
                 print(
-                    f"No ha terminado en {plazo:.0f} s y se ha cortado: {Path(orden[1]).name}",
+                    f"No ha terminado en {plazo:.0f} s y se ha cortado: {_nombre(orden)}",
                     file=sys.stderr,
                 )
                 return PLAZO_VENCIDO
@@ -110,6 +110,12 @@ def en_marcha(
             raise
         if proceso.poll() is None:
             termina(proceso)
+
+
+def _nombre(orden: Sequence[str | Path]) -> str:
+    """Cómo se llama lo que se ha lanzado: un fichero, o una orden de ``tools``."""
+    quien = Path(orden[1]).name
+    return str(orden[2]) if quien in ("tools", "-m") else quien
 
 
 def corre(orden: Sequence[str | Path], plazo: float, **opciones: Any) -> int:

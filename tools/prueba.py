@@ -38,7 +38,7 @@ SIN_LIBRO = (
     "tests/calificador",
 )  # carpetas que no miran el libro construido
 LARGOS_ANTES = ("--no-loadscope-reorder",)  # los ficheros, como los ordena tests/conftest.py
-# Lo que tarda cada uno se guarda, y lo que pasa se sella para ``make rapida`` (tools/apunta.py).
+# Lo que tarda cada uno se guarda, y lo que pasa se sella para ``make rapida`` (cuidar/apunta.py).
 APUNTA = ("--apunta",)
 
 
@@ -61,7 +61,7 @@ def nbval(*argumentos: str) -> list[str]:
 def pasos(carpeta: str, extra: list[str]) -> dict[str, list[str]]:
     """Los pasos, en orden."""
     return {
-        "referencias al día": [sys.executable, "tools/referencias.py", "--revisa"],
+        "referencias al día": [sys.executable, "tools", "referencias", "--revisa"],
         "capítulos (nbval)": nbval(*LARGOS_ANTES, *([] if extra else APUNTA), "tests/referencias"),
         "libro": [sys.executable, "tools/construir.py", "--ejecutados", carpeta],
         **pruebas(extra),

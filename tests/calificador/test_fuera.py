@@ -33,7 +33,7 @@ nbformat.write(cuaderno, "hecho.ipynb")
 @pytest.fixture(scope="module")
 def exportado() -> nbformat.NotebookNode:
     """El cuaderno del capítulo 4 como se publica, con los ejercicios del libro y sin salidas."""
-    import cuadernos
+    from paginas import cuadernos
 
     (capitulo,) = [c for c in cuadernos.capitulos() if c.clave == "04"]
     valores = cuadernos.publicados(cuadernos.ejecutado(capitulo))

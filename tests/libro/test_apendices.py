@@ -13,7 +13,7 @@ from docutils import nodes
 from libro import soluciones, temario
 from test_extension import CABECERA, _construir
 
-import apendices
+from paginas import apendices
 
 SOLUCION = """# %% [markdown]
 # # Capítulo 4. La atención: soluciones
@@ -294,7 +294,7 @@ def test_los_enlaces_pendientes_se_resuelven_o_avisan(monkeypatch):
     assert dichos == [("c04-nada", {"location": "aquí", "type": "temario"})]
 
 
-# --- Las páginas que escribe tools/apendices.py ---------------------------------------------------
+# --- Las páginas que escribe «python tools apendices» --------------------------------------------
 
 
 @pytest.fixture
@@ -351,7 +351,7 @@ def test_sin_carpetas_se_hacen(raiz):
 def test_los_apendices_del_libro_estan_al_dia():
     cambian, sobran = apendices.pendientes()
     assert not cambian and not sobran, (
-        f"python tools/apendices.py: {[p.name for p in [*cambian, *sobran]]}"
+        f"python tools apendices: {[p.name for p in [*cambian, *sobran]]}"
     )
 
 

@@ -14,15 +14,18 @@ import pytest
 from libro.etiquetas import Destino
 from nbformat.v4 import new_code_cell, new_output
 
-import a_markdown
-import celdas
-import citables
-import cuadernos
-from a_markdown import Conversor, CuadernoImposible, _a_fondo_plegado, _con_margen, sin_macros
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from calificador.carga import curso
 from figuras import explorers, plots
 from figuras.plots.svg import picture
+from paginas import a_markdown, celdas, cuadernos, indice_de_citas
+from paginas.a_markdown import (
+    Conversor,
+    CuadernoImposible,
+    _a_fondo_plegado,
+    _con_margen,
+    sin_macros,
+)
 
 CABECERA = """\
 ---
@@ -422,14 +425,14 @@ def _git(carpeta, *orden):
 
 def test_the_install_cell_pins_the_published_commit(tmp_path, monkeypatch):
     monkeypatch.delenv("GITHUB_SHA", raising=False)
-    assert citables.commit_publicado(tmp_path / "no-existe") == ""
+    assert indice_de_citas.commit_publicado(tmp_path / "no-existe") == ""
     for orden in (["init"], ["commit", "--allow-empty", "-m", "a"]):
         _git(tmp_path, *orden)
-    assert citables.commit_publicado(tmp_path) == "", "nadie más tiene este commit"
+    assert indice_de_citas.commit_publicado(tmp_path) == "", "nadie más tiene este commit"
     _git(tmp_path, "update-ref", "refs/remotes/origin/main", "HEAD")
-    assert re.fullmatch(r"[0-9a-f]{40}", citables.commit_publicado(tmp_path))
+    assert re.fullmatch(r"[0-9a-f]{40}", indice_de_citas.commit_publicado(tmp_path))
     monkeypatch.setenv("GITHUB_SHA", "abc123")
-    assert citables.commit_publicado(tmp_path) == "abc123"
+    assert indice_de_citas.commit_publicado(tmp_path) == "abc123"
 
 
 def test_macros_keep_letters_apart():
@@ -660,10 +663,10 @@ def test_a_work_without_authors_is_called_by_its_title():
     def obra(*nombres, papel="author"):
         return Entry("misc", {"title": "{El} libro"}, {papel: [Person(n) for n in nombres]})
 
-    assert citables.autores(obra()) == "El libro"
-    assert citables.autores(obra("van Dyk, Ana")) == "van Dyk"
-    assert citables.autores(obra("Pérez, A", "{Gil}, B", papel="editor")) == "Pérez y Gil"
-    assert citables.autores(obra("Pérez, A", "Gil, B", "Ruiz, C")) == "Pérez et al."
+    assert indice_de_citas.autores(obra()) == "El libro"
+    assert indice_de_citas.autores(obra("van Dyk, Ana")) == "van Dyk"
+    assert indice_de_citas.autores(obra("Pérez, A", "{Gil}, B", papel="editor")) == "Pérez y Gil"
+    assert indice_de_citas.autores(obra("Pérez, A", "Gil, B", "Ruiz, C")) == "Pérez et al."
 
 
 def test_a_stale_reference_is_not_exported(libro, tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from capitulos import RAIZ
+from paginas.capitulos import RAIZ
 
 COLAB = yaml.safe_load((RAIZ / "tests/maquinaria/colab.yml").read_text(encoding="utf-8"))
 

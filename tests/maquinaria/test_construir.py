@@ -7,10 +7,10 @@ import pytest
 from rich.console import Console
 
 import construir
-from capitulos import LIBRO, Capitulo
 from construir import avisos_de, indice_de_una, limpia_lo_anterior, orden_de_sphinx, publica
-from ejecutar import CapituloRoto
-from fallos import Fallo
+from paginas.capitulos import LIBRO, Capitulo
+from paginas.ejecutar import CapituloRoto
+from paginas.fallos import Fallo
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from capitulos import RAIZ, capitulos
+from paginas.capitulos import RAIZ, capitulos
 
 PROPIOS = {"atento", "figuras", "calificador"}
 # Se necesitan sin importarlas: la razón de cada una.

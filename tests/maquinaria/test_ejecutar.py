@@ -20,10 +20,9 @@ from jupyter_cache import get_cache
 from rich.console import Console
 from test_herramientas import capitulo
 
-import ejecutar
-import fallos
-from capitulos import en_cache
-from ejecutar import CapituloRoto, ejecuta, ejecuta_pendientes, vuelca
+from paginas import ejecutar, fallos
+from paginas.capitulos import en_cache
+from paginas.ejecutar import CapituloRoto, ejecuta, ejecuta_pendientes, vuelca
 
 
 @pytest.fixture
@@ -300,7 +299,7 @@ import sys
 from pathlib import Path
 from rich.console import Console
 from procesos import principal
-import ejecutar
+from paginas import ejecutar
 from jupyter_cache import get_cache
 from test_herramientas import capitulo
 carpeta = Path(sys.argv[1])

@@ -16,15 +16,12 @@ from libro.huella import FICHA, ruta_fallo
 from rich.console import Console
 from test_herramientas import CABECERA, capitulo
 
-import capitulos
 import construir
-import cuadernos
-import ejecutar
-import fallos
-from capitulos import Capitulo
-from ejecutar import CapituloRoto, ejecuta
-from fallos import Fallo, cuenta_fallos, localiza
 from figuras import notebook
+from paginas import capitulos, cuadernos, ejecutar, fallos
+from paginas.capitulos import Capitulo
+from paginas.ejecutar import CapituloRoto, ejecuta
+from paginas.fallos import Fallo, cuenta_fallos, localiza
 
 REAL = Path(__file__).resolve().parents[2] / "book"
 IMPORTA = "```{code-cell} python\nfrom figuras import notebook\n\nnotebook.start()\n```\n"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-import procesadores
+from cuidar import procesadores
 
 RAIZ = Path(__file__).resolve().parents[2]
 FLUJOS = sorted((RAIZ / ".github" / "workflows").glob("*.yml"))

@@ -7,9 +7,9 @@ import nbformat
 import pytest
 from jupyter_cache import get_cache
 
-from capitulos import LIBRO, Capitulo, capitulos, documentos, en_cache, guarda_en_cache
-from ejecutar import CapituloRoto, ejecuta
-from referencias import esta_al_dia, referencia
+from cuidar.referencias import esta_al_dia, referencia
+from paginas.capitulos import LIBRO, Capitulo, capitulos, documentos, en_cache, guarda_en_cache
+from paginas.ejecutar import CapituloRoto, ejecuta
 
 CABECERA = """---
 jupytext:
@@ -45,10 +45,11 @@ def test_todas_las_paginas_del_indice_existen():
     )
 
 
+TOOLS = LIBRO.parent / "tools"
 ORDENES = sorted(
-    p.stem
-    for p in (LIBRO.parent / "tools").glob("*.py")
-    if "description=__doc__" in p.read_text(encoding="utf-8")
+    ".".join(p.relative_to(TOOLS).with_suffix("").parts)
+    for p in TOOLS.rglob("*.py")
+    if "description=__doc__" in p.read_text(encoding="utf-8") and p.name != "__main__.py"
 )
 
 
@@ -104,7 +105,7 @@ def test_cambiar_una_celda_deja_de_estar_en_la_cache(tmp_path):
 @pytest.fixture
 def con_referencia(tmp_path, monkeypatch):
     """Un capítulo ejecutado y su referencia, en una carpeta temporal."""
-    monkeypatch.setattr("capitulos.REFERENCIAS", tmp_path)
+    monkeypatch.setattr("paginas.capitulos.REFERENCIAS", tmp_path)
     cap = capitulo(tmp_path, "from IPython.display import HTML\nHTML('<b>figura</b>')", "print(1)")
     cuaderno, _ = ejecuta(cap)
     cap.referencia.write_text(referencia(cuaderno), encoding="utf-8")

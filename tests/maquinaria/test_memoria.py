@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memoria import Memoria, contenido, entorno, ficheros, resumen
+from paginas.memoria import Memoria, contenido, entorno, ficheros, resumen
 
 
 def test_se_hace_una_vez_y_se_olvida_lo_que_no_se_pide(tmp_path):

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import mutantes
-from mutantes import mide, mira, muestra, mutantes_de, pasan_por, pruebas_de
-from testigos import TODAS
+from cuidar import mutantes
+from cuidar.mutantes import mide, mira, muestra, mutantes_de, pasan_por, pruebas_de
+from cuidar.pruebas_por_linea import TODAS
 
 FUENTE = '''"""Docstring 1."""
 from x import y
@@ -75,7 +75,11 @@ def test_las_faltas_respetan_las_tildes():
             "tests/libro/test_apendices.py",
             "tests/libro/test_apendices.py",
         ),
-        ("tools/a_markdown.py", "tests/libro/test_cuadernos.py", "tests/libro/test_cuadernos.py"),
+        (
+            "tools/paginas/a_markdown.py",
+            "tests/libro/test_cuadernos.py",
+            "tests/libro/test_cuadernos.py",
+        ),
         (
             "tools/construir.py",
             "tests/maquinaria/test_construir.py",
@@ -149,7 +153,7 @@ def test_ninguna():
 """
 
 
-def test_los_testigos_son_las_pruebas_que_pasan_por_la_linea(proyecto):
+def test_solo_se_ejecutan_las_pruebas_que_pasan_por_la_linea(proyecto):
     (proyecto / "tests/maquinaria/test_cosa.py").write_text(PRUEBA_LENTA)
     fichero = Path("tools/cosa.py")
     fuente = (proyecto / fichero).read_text()
@@ -258,8 +262,12 @@ def test_make_mutantes_pide_el_noventa_por_ciento():
 
 
 def test_solo_se_libran_los_que_miden_y_las_ejecuciones_largas():
-    hay = {p.relative_to(mutantes.RAIZ) for p in (mutantes.RAIZ / "tools").rglob("*.py")}
-    libres = {"tools/mutantes.py", "tools/testigos.py"}
+    hay = {
+        p.relative_to(mutantes.RAIZ)
+        for p in (mutantes.RAIZ / "tools").rglob("*.py")
+        if p.name != "__init__.py"
+    }
+    libres = {f"tools/{x}.py" for x in ("__main__", "cuidar/mutantes", "cuidar/pruebas_por_linea")}
     largas = {p.as_posix() for p in hay if p.parent.name == "semillas" and "cap" in p.name}
     plantadas = {m.fichero for m in mutantes.todos("tools")}
     assert {p.as_posix() for p in hay - plantadas} == libres | largas

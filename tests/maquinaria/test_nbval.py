@@ -15,7 +15,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-import fallos
+from paginas import fallos
 
 REFERENCIAS = Path(__file__).resolve().parents[1] / "referencias"
 
@@ -83,8 +83,8 @@ def test_lo_correcto_pasa_y_se_guarda_ejecutado(tmp_path):
 @pytest.fixture
 def al_empezar(monkeypatch):
     """Lo que hace la configuración al empezar, con dos capítulos: uno cambió y el otro no."""
-    import capitulos
-    import referencias
+    from cuidar import referencias
+    from paginas import capitulos
 
     lugar = importlib.util.spec_from_file_location("al_empezar", REFERENCIAS / "conftest.py")
     modulo = importlib.util.module_from_spec(lugar)

@@ -16,12 +16,12 @@ import psutil
 import pytest
 from rich.console import Console
 
-import procesadores
 import procesos
 import prueba
-from ejecutar import LIMITE_CELDA
+from cuidar import procesadores
+from cuidar.sellos import duraciones
+from paginas.ejecutar import LIMITE_CELDA
 from procesos import INTERRUMPIDO, PLAZO_VENCIDO, corre, en_marcha, principal, termina
-from sellos import duraciones
 
 CON_HIJO = """
 import subprocess, sys, time

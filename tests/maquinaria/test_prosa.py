@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 from pybtex.database import parse_string
 
-import prosa
-from capitulos import capitulos
+from cuidar import prosa
+from paginas.capitulos import capitulos
 
 OBRAS = parse_string(
     "@misc{uno2015, author={Uno, Ana and Dos, Luz and Tres, Eva}, title={T}, year={2015}}\n"
@@ -175,7 +175,7 @@ def test_solo_dan_prosa_las_paginas_que_la_tienen_y_no_se_generan(tmp_path):
 
 @pytest.mark.parametrize("opciones", [[], ["--solo-texto"]])
 def test_la_orden_guarda_la_prosa_y_repite_a_quien_la_lee(tmp_path, monkeypatch, capsys, opciones):
-    import referencias
+    from cuidar import referencias
 
     destino, rehechos = tmp_path / "prosa.json", []
     hay = {"01": {"title": "Uno", "paragraphs": ["Una frase entera.", "Y otra más."]}}

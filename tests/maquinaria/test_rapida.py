@@ -13,9 +13,7 @@ from pathlib import Path
 
 import pytest
 
-import apunta
-import rapida
-import sellos
+from cuidar import apunta, rapida, sellos
 
 RAIZ = Path(__file__).resolve().parents[2]
 JUGUETE = {

@@ -11,11 +11,10 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from rich.console import Console
 from test_herramientas import capitulo
 
-import capitulos as modulo
-import referencias
-import tiempos
-from capitulos import GUARDADAS, LIBRO, elegidos, tira_caches_viejas
-from referencias import _saneador, adelgaza, conserva, esta_al_dia, junta, referencia
+from cuidar import referencias, tiempos
+from cuidar.referencias import _saneador, adelgaza, conserva, esta_al_dia, junta, referencia
+from paginas import capitulos as modulo
+from paginas.capitulos import GUARDADAS, LIBRO, elegidos, tira_caches_viejas
 
 SANEA = _saneador(referencias.SANEAR)
 

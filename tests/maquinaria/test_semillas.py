@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from atento import trained
-from capitulos import RAIZ
+from paginas.capitulos import RAIZ
 
 CARPETA = RAIZ / "tools" / "semillas"
 GUARDADAS = RAIZ / "code" / "figuras" / "datos"

@@ -9,10 +9,10 @@ import pytest
 import torch
 from rich.console import Console
 
-import sumador
 from atento import trained
 from atento.tasks import addition
 from atento.tasks.addition import Sum
+from semillas import sumador
 
 CALLADA = Console(quiet=True)
 

@@ -21,11 +21,10 @@ from nbformat.v4 import new_output
 from rich.console import Console
 from torch import nn
 
-import sacudida
-import temblor
 from atento import attention
 from atento.training import checkpoint, fit
-from capitulos import Capitulo
+from cuidar import sacudida, temblor
+from paginas.capitulos import Capitulo
 
 EPS = torch.finfo(torch.float32).eps
 

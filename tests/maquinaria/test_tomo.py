@@ -15,15 +15,13 @@ import pytest
 from lxml import etree, html
 from pypdf import PdfReader, PdfWriter
 
-import llevar
-import portada
-import tomo as tomo_modulo
-import tomo_epub
-import tomo_pdf
-from paquete import empaqueta
-from tomo import Pagina, Tomo, documento
-from tomo_epub import SVG, XHTML, Edicion, sin_variables
-from tomo_pdf import con_datos, numeros
+from llevar import documento as el_documento
+from llevar import ediciones, epub, pdf
+from llevar.documento import Pagina, Tomo, documento
+from llevar.epub import SVG, XHTML, Edicion, sin_variables
+from llevar.paquete import empaqueta
+from llevar.pdf import con_datos, numeros
+from paginas import descargas
 
 INDICE = (
     '<nav class="bd-docs-nav"><p>Parte</p><ul><li class="toctree-l1"><a'
@@ -124,7 +122,7 @@ def test_el_indice_va_tras_la_portada_y_cada_parte_se_dice_una_vez(tmp_path):
         )
 
     partes = [("intro", "", 0), ("a", "I", 1), ("b", "I", 2), ("c", "II", 1)]
-    assert list(tomo_modulo.indice([pagina(*x) for x in partes])) == [
+    assert list(el_documento.indice([pagina(*x) for x in partes])) == [
         '<nav class="indice-general" id="indice-general"><h1>Índice</h1>',
         *('<p class="parte">I</p>', linea("a", 1), linea("b", 2)),
         *('<p class="parte">II</p>', linea("c", 1)),
@@ -277,14 +275,14 @@ def test_cada_pagina_se_adapta_a_lo_que_admite_epub(edicion):
         {"href": "https://x.org/#p"},
     ]
     assert uno.find(f"{{{XHTML}}}li").get("role") is None
-    ink = tomo_epub.colores()["--atento-ink"]
+    ink = epub.colores()["--atento-ink"]
     assert f"color:{ink}" in etree.tostring(uno, encoding="unicode") and ink.startswith("#")
 
 
 def test_el_paquete_dice_lo_que_hay_y_en_que_orden(edicion, tomo):
     assert [edicion.propiedades(p) for p in tomo.paginas] == ["", "mathml", "svg"]
     assert edicion.imagenes() == ["_i/a.svg", "_i/f.png"]
-    opf = etree.fromstring(tomo_epub.paquete(edicion, "https://p.org/", "2026-01-02").encode())
+    opf = etree.fromstring(epub.paquete(edicion, "https://p.org/", "2026-01-02").encode())
     opf_ns = "{http://www.idpf.org/2007/opf}"
     cosas = [dict(n.attrib) for n in opf.iter(f"{opf_ns}item")]
     assert [(c["id"], c.get("properties")) for c in cosas] == [
@@ -313,7 +311,7 @@ def test_el_indice_del_epub_va_por_partes_y_niveles(tmp_path):
 
     niveles = [("a", "I", 1), ("b", "I", 2), ("c", "I", 3), ("d", "I", 1), ("e", "II", 1)]
     paginas = [pagina("intro", "", 0), *(pagina(*x) for x in niveles)]
-    nav = tomo_epub.navegacion(paginas)
+    nav = epub.navegacion(paginas)
     lista = nav[nav.index("<ol>") : nav.rindex("</nav>")]
 
     def li(nombre, dentro=""):
@@ -338,10 +336,10 @@ def test_el_epub_se_escribe_entero(edicion, tomo, tmp_path, monkeypatch):
     def pestana(tomo, estilo):
         yield SimpleNamespace(evaluate=lambda guion: cuerpos)
 
-    monkeypatch.setattr(tomo_epub, "abierto", pestana)
+    monkeypatch.setattr(epub, "abierto", pestana)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    salida = tomo_epub.escribe(tomo, tmp_path / "nueva/honda/libro.epub")
-    assert tomo_epub.escribe(tomo, salida) == salida
+    salida = epub.escribe(tomo, tmp_path / "nueva/honda/libro.epub")
+    assert epub.escribe(tomo, salida) == salida
     with zipfile.ZipFile(salida) as paquete:
         nombres = paquete.namelist()
         assert nombres[0] == "mimetype" and paquete.infolist()[0].compress_type == 0
@@ -365,13 +363,13 @@ def test_el_epub_se_escribe_entero(edicion, tomo, tmp_path, monkeypatch):
 
 
 def test_sin_chromium_se_dice_como_se_instala(monkeypatch):
-    monkeypatch.setattr(tomo_pdf.shutil, "which", lambda nombre: None)
+    monkeypatch.setattr(pdf.shutil, "which", lambda nombre: None)
     with pytest.raises(SystemExit, match="make sistema"):
-        tomo_pdf.chromium()
+        pdf.chromium()
     monkeypatch.setattr(
-        tomo_pdf.shutil, "which", lambda nombre: "/x/chromium" if "browser" in nombre else None
+        pdf.shutil, "which", lambda nombre: "/x/chromium" if "browser" in nombre else None
     )
-    assert tomo_pdf.chromium() == "/x/chromium"
+    assert pdf.chromium() == "/x/chromium"
 
 
 def test_el_pdf_lleva_el_titulo_del_libro_y_los_numeros_de_pagina(tomo, tmp_path, monkeypatch):
@@ -387,7 +385,7 @@ def test_el_pdf_lleva_el_titulo_del_libro_y_los_numeros_de_pagina(tomo, tmp_path
     class Pestana:
         def evaluate(self, guion, *valores):
             pedido.append((guion, *valores))
-            return {"Dospalabras": "Dos palabras"} if guion == tomo_pdf.TITULOS else None
+            return {"Dospalabras": "Dos palabras"} if guion == pdf.TITULOS else None
 
         def pdf(self, **_):
             pedido.append("imprime")
@@ -398,11 +396,11 @@ def test_el_pdf_lleva_el_titulo_del_libro_y_los_numeros_de_pagina(tomo, tmp_path
         assert que is tomo and "@page" in estilo
         yield Pestana()
 
-    monkeypatch.setattr(tomo_pdf, "abierto", abierto)
+    monkeypatch.setattr(pdf, "abierto", abierto)
     salida = tmp_path / "nueva" / "honda" / "libro.pdf"
     for _ in range(2):  # la segunda, con la carpeta ya hecha
-        assert tomo_pdf.escribe(tomo, salida) == salida
-    esperado = ["imprime", (tomo_pdf.PON_NUMEROS, {"p-dos": 2}), "imprime", (tomo_pdf.TITULOS,)]
+        assert pdf.escribe(tomo, salida) == salida
+    esperado = ["imprime", (pdf.PON_NUMEROS, {"p-dos": 2}), "imprime", (pdf.TITULOS,)]
     assert pedido == esperado * 2
     hecho = PdfReader(salida)
     assert hecho.metadata.title == tomo.paginas[0].titulo == "Portada"
@@ -433,64 +431,66 @@ def test_la_pestana_del_pdf_solo_ve_la_carpeta_del_sitio(tmp_path):
         (raiz / nombre).write_text(texto, "utf-8")
     (tmp_path / "fuera.txt").write_text("fuera", "utf-8")
     pedidos = ["con%20%C3%B1.svg", "letra.rara", "no-esta.css", "..%2Ffuera.txt"]
-    with tomo_pdf.abierto(Tomo(raiz, ""), "h1 { color: red }") as pestana:
-        dado = pestana.evaluate(PIDE, [f"{tomo_pdf.ORIGEN}{x}" for x in pedidos])
+    with pdf.abierto(Tomo(raiz, ""), "h1 { color: red }") as pestana:
+        dado = pestana.evaluate(PIDE, [f"{pdf.ORIGEN}{x}" for x in pedidos])
         de_fuera = pestana.evaluate(PIDE, ["https://ejemplo.org/dos.html"])
         impreso = pestana.evaluate("() => [innerWidth, matchMedia('print').matches]")
         assert pestana.locator("h1").all_inner_texts() == ["Portada", "Índice", "Otra", "Otra"]
     assert dado == [["image/svg+xml", "<svg/>"], ["font/woff2", "letra"], None, None]
-    assert de_fuera == [None] and impreso == [tomo_pdf.ANCHO, True]
+    assert de_fuera == [None] and impreso == [pdf.ANCHO, True]
 
 
 def test_cada_cosa_la_hace_quien_sabe(sitio, tmp_path, monkeypatch):
     hechas = []
-    for modulo in (tomo_epub, tomo_pdf):
+    for quien in (epub, pdf):
         monkeypatch.setattr(
-            modulo,
+            quien,
             "escribe",
             lambda tomo, salida: hechas.append((tomo.publicado, salida)) or salida,
         )
     nombre = tmp_path / "el-transformer-linea-a-linea"
     for que in ("epub", "pdf"):
-        assert llevar.haz(que, sitio, tmp_path, "https://p.org/") == nombre.with_suffix(f".{que}")
+        assert ediciones.haz(que, sitio, tmp_path, "https://p.org/") == nombre.with_suffix(
+            f".{que}"
+        )
     assert hechas == [("https://p.org", nombre.with_suffix(f".{x}")) for x in ("epub", "pdf")]
-    assert llevar.haz("paquete", sitio, tmp_path / "z", "").name == f"{nombre.name}.zip"
+    assert ediciones.haz("paquete", sitio, tmp_path / "z", "").name == f"{nombre.name}.zip"
 
 
 def test_un_libro_con_enlaces_rotos_no_se_lleva(sitio):
-    assert llevar.tomo_de(sitio, "").rotos() == []
+    assert ediciones.tomo_de(sitio, "").rotos() == []
     pagina = sitio / "dos.html"
     pagina.write_text(pagina.read_text("utf-8").replace("alli", "otro"), "utf-8")
     with pytest.raises(SystemExit, match="a/uno.html → #p-dos--alli"):
-        llevar.tomo_de(sitio, "")
+        ediciones.tomo_de(sitio, "")
 
 
 def test_la_orden_dice_donde_queda_y_cuanto_ocupa(sitio, tmp_path, monkeypatch, capsys):
     salida = tmp_path / "fuera"
     orden = ["llevar.py", "paquete", "--sitio", str(sitio), "--salida", str(salida)]
-    monkeypatch.setattr(llevar, "Libro", lambda: SimpleNamespace(sitio="https://p.org"))
+    monkeypatch.setattr(ediciones, "Libro", lambda: SimpleNamespace(sitio="https://p.org"))
     monkeypatch.setattr(sys, "argv", orden)
     (sitio / "gordo.bin").write_bytes(bytes(range(256)) * 1024)
     with zipfile.ZipFile(sitio / "x.zip", "w") as paquete:
         paquete.write(sitio / "gordo.bin")
-    llevar.main()
+    ediciones.main()
     assert capsys.readouterr().out.strip().endswith("linea-a-linea.zip (0.0 MiB)")
     monkeypatch.setattr(sys, "argv", [*orden[:3], str(tmp_path / "nada")])
     with pytest.raises(SystemExit, match="make libro"):
-        llevar.main()
+        ediciones.main()
 
 
 def test_lo_que_ocupa_se_dice_en_mebibytes(sitio, tmp_path, monkeypatch, capsys):
-    hecho = tmp_path / "fuera" / f"{portada.NOMBRE}.pdf"
+    hecho = tmp_path / "fuera" / f"{descargas.NOMBRE}.pdf"
     hecho.parent.mkdir()
     hecho.write_bytes(bytes(5 * 2**19))
-    monkeypatch.setattr(llevar, "Libro", lambda: SimpleNamespace(sitio="https://p.org"))
-    monkeypatch.setattr(llevar, "haz", lambda *a: hecho)
+    monkeypatch.setattr(ediciones, "Libro", lambda: SimpleNamespace(sitio="https://p.org"))
+    monkeypatch.setattr(ediciones, "haz", lambda *a: hecho)
     salida = str(tmp_path / "fuera")
     monkeypatch.setattr(
         sys, "argv", ["llevar.py", "pdf", "--sitio", str(sitio), "--salida", salida]
     )
-    llevar.main()
+    ediciones.main()
     assert capsys.readouterr().out == f"{hecho} (2.5 MiB)\n"
 
 
@@ -500,28 +500,28 @@ def test_la_portada_lleva_a_lo_que_esta_al_lado(tmp_path, monkeypatch):
     sitio, carpeta = tmp_path / "html", tmp_path / "llevar"
     for ruta in (sitio, carpeta):
         ruta.mkdir()
-    fuera = f"https://p.org/llevar/{portada.NOMBRE}"
+    fuera = f"https://p.org/llevar/{descargas.NOMBRE}"
     original = f'<a href="{fuera}.pdf">PDF</a> <a href="{fuera}.epub">EPUB</a> <a href="x.pdf">'
     (sitio / "intro.html").write_text(original, "utf-8")
-    (carpeta / f"{portada.NOMBRE}.pdf").write_bytes(b"%PDF")
+    (carpeta / f"{descargas.NOMBRE}.pdf").write_bytes(b"%PDF")
     monkeypatch.setenv("LIBRO_DIRECCION", "https://p.org")
-    portada.apunta(sitio, carpeta, "https://p.org")
+    descargas.apunta(sitio, carpeta, "https://p.org")
     assert (sitio / "intro.html").read_text("utf-8") == original
     # Lo que se publica lleva dentro aquello a lo que enlaza.
-    colocado = sitio / "llevar" / f"{portada.NOMBRE}.pdf"
+    colocado = sitio / "llevar" / f"{descargas.NOMBRE}.pdf"
     assert colocado.read_bytes() == b"%PDF" and len(list(colocado.parent.iterdir())) == 1
     colocado.unlink()
     monkeypatch.delenv("LIBRO_DIRECCION")
     for _ in range(2):
-        portada.apunta(sitio, carpeta, "https://p.org")
+        descargas.apunta(sitio, carpeta, "https://p.org")
         con = (sitio / "intro.html").read_text("utf-8")
-        assert con == original.replace(f"{fuera}.pdf", f"llevar/{portada.NOMBRE}.pdf")
+        assert con == original.replace(f"{fuera}.pdf", f"llevar/{descargas.NOMBRE}.pdf")
         assert colocado.read_bytes() == b"%PDF"
-    (carpeta / f"{portada.NOMBRE}.pdf").unlink()
-    (carpeta / f"{portada.NOMBRE}.pdf").write_bytes(b"%PDF otra vez")
-    portada.apunta(sitio, carpeta, "https://p.org")
+    (carpeta / f"{descargas.NOMBRE}.pdf").unlink()
+    (carpeta / f"{descargas.NOMBRE}.pdf").write_bytes(b"%PDF otra vez")
+    descargas.apunta(sitio, carpeta, "https://p.org")
     assert colocado.read_bytes() == b"%PDF otra vez"
-    portada.apunta(sitio, None, "https://p.org/")
+    descargas.apunta(sitio, None, "https://p.org/")
     assert (sitio / "intro.html").read_text("utf-8") == original
 
 
@@ -529,13 +529,13 @@ def test_donde_no_se_enlazan_ficheros_se_copian(tmp_path, monkeypatch):
     def no_sabe(*_):
         raise OSError("otro disco")
 
-    monkeypatch.setattr(portada.os, "link", no_sabe)
+    monkeypatch.setattr(descargas.os, "link", no_sabe)
     sitio, carpeta = tmp_path / "html", tmp_path / "llevar"
     for ruta in (sitio, carpeta):
         ruta.mkdir()
-    (carpeta / f"{portada.NOMBRE}.zip").write_bytes(b"zip")
-    assert portada.coloca(sitio, carpeta) == {"zip"}
-    assert (sitio / "llevar" / f"{portada.NOMBRE}.zip").read_bytes() == b"zip"
+    (carpeta / f"{descargas.NOMBRE}.zip").write_bytes(b"zip")
+    assert descargas.coloca(sitio, carpeta) == {"zip"}
+    assert (sitio / "llevar" / f"{descargas.NOMBRE}.zip").read_bytes() == b"zip"
 
 
 @pytest.mark.parametrize(
@@ -547,9 +547,9 @@ def test_en_cualquier_orden_salen_los_mismos_tres_y_una_sola_vez(
     """Y los enlaces de la portada llegan, dentro del sitio."""
     monkeypatch.delenv("LIBRO_DIRECCION", raising=False)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-    monkeypatch.setattr(llevar, "Libro", lambda: SimpleNamespace(sitio="https://p.org"))
+    monkeypatch.setattr(ediciones, "Libro", lambda: SimpleNamespace(sitio="https://p.org"))
     hechos = []
-    for que, modulo in (("epub", tomo_epub), ("pdf", tomo_pdf)):
+    for que, quien in (("epub", epub), ("pdf", pdf)):
 
         def escribe(tomo, salida, que=que):
             hechos.append(que)
@@ -557,7 +557,7 @@ def test_en_cualquier_orden_salen_los_mismos_tres_y_una_sola_vez(
             salida.write_text(f"{que} de {[p.titulo for p in tomo.paginas]}")
             return salida
 
-        monkeypatch.setattr(modulo, "escribe", escribe)
+        monkeypatch.setattr(quien, "escribe", escribe)
     texto = (sitio / "intro.html").read_text("utf-8")
     todos = "".join(renglon(que) for que in ("pdf", "epub", "zip"))
     (sitio / "intro.html").write_text(texto.replace("</article>", f"{todos}</article>"), "utf-8")
@@ -566,13 +566,13 @@ def test_en_cualquier_orden_salen_los_mismos_tres_y_una_sola_vez(
         for que in orden:
             argumentos = [que, "--sitio", str(sitio), "--salida", str(tmp_path / "llevar")]
             monkeypatch.setattr(sys, "argv", ["llevar.py", *argumentos])
-            llevar.main()
+            ediciones.main()
         return {p.suffix: p.read_bytes() for p in (tmp_path / "llevar").glob("el-*")}
 
     uno = todo()
     dentro_del_zip = dentro(tmp_path / "llevar")
     assert set(uno) == {".pdf", ".epub", ".zip"} and sorted(hechos) == ["epub", "pdf"]
-    assert all(f'href="llevar/{portada.NOMBRE}.{x}"' in dentro_del_zip for x in ("pdf", "epub"))
+    assert all(f'href="llevar/{descargas.NOMBRE}.{x}"' in dentro_del_zip for x in ("pdf", "epub"))
     assert todo() == uno and sorted(hechos) == ["epub", "pdf"]  # nada que hacer
     enlaces = re.findall(r'href="(llevar/[^"]*)"', (sitio / "intro.html").read_text("utf-8"))
     assert len(enlaces) == 3 and all((sitio / x).is_file() for x in enlaces)
@@ -587,28 +587,28 @@ def test_la_orden_enlaza_la_portada_y_el_paquete_no_lleva_el_enlace_de_aqui(
     sitio, tmp_path, monkeypatch
 ):
     monkeypatch.delenv("LIBRO_DIRECCION", raising=False)
-    monkeypatch.setattr(llevar, "Libro", lambda: SimpleNamespace(sitio="https://p.org"))
+    monkeypatch.setattr(ediciones, "Libro", lambda: SimpleNamespace(sitio="https://p.org"))
     orden = ["llevar.py", "paquete", "--sitio", str(sitio), "--salida", str(tmp_path / "llevar")]
     monkeypatch.setattr(sys, "argv", orden)
     texto = (sitio / "intro.html").read_text("utf-8")
-    enlace = f'<li><p><a href="https://p.org/llevar/{portada.NOMBRE}.zip">Página</a>: x.</p></li>'
+    enlace = f'<li><p><a href="https://p.org/llevar/{descargas.NOMBRE}.zip">Página</a>: x.</p></li>'
     (sitio / "intro.html").write_text(texto + enlace, "utf-8")
     for _ in range(2):
-        llevar.main()
-        assert f"llevar/{portada.NOMBRE}.zip" in (sitio / "intro.html").read_text("utf-8")
+        ediciones.main()
+        assert f"llevar/{descargas.NOMBRE}.zip" in (sitio / "intro.html").read_text("utf-8")
         assert "https://p.org/llevar" not in (sitio / "intro.html").read_text("utf-8")
         assert dentro(tmp_path / "llevar") == texto + "<li><p>Página: es esta.</p></li>\n"
 
 
 def dentro(carpeta, fichero="intro.html"):
     """Lo que lleva el zip de una carpeta."""
-    with zipfile.ZipFile(carpeta / f"{portada.NOMBRE}.zip") as paquete:
-        return paquete.read(f"{portada.NOMBRE}/{fichero}").decode()
+    with zipfile.ZipFile(carpeta / f"{descargas.NOMBRE}.zip") as paquete:
+        return paquete.read(f"{descargas.NOMBRE}/{fichero}").decode()
 
 
 def renglon(que, direccion="https://p.org/llevar"):
     """Una línea de «Para llevar», como la escribe el libro."""
-    enlace = f'<a class="reference external" href="{direccion}/{portada.NOMBRE}.{que}">{que}</a>'
+    enlace = f'<a class="reference external" href="{direccion}/{descargas.NOMBRE}.{que}">{que}</a>'
     return f"<li><p>{enlace}: para algo.</p></li>\n"
 
 
@@ -623,23 +623,23 @@ def test_el_zip_lleva_el_pdf_y_el_epub_que_son_de_estas_paginas(
     todos = {que: renglon(que) for que in ("pdf", "epub", "zip")}
     (sitio / "intro.html").write_text("<ul>" + "".join(todos.values()) + "</ul>", "utf-8")
     for que in ("epub", "pdf"):
-        (carpeta / f"{portada.NOMBRE}.{que}").write_text(f"el {que}", "utf-8")
-        portada.sella(que, sitio, carpeta)
+        (carpeta / f"{descargas.NOMBRE}.{que}").write_text(f"el {que}", "utf-8")
+        descargas.sella(que, sitio, carpeta)
         if que == "epub":  # lo que se hizo antes de cambiar una página ya no es de estas
             pagina = sitio / "dos.html"
             pagina.write_text(pagina.read_text("utf-8") + "<!-- otra -->", "utf-8")
             os.utime(pagina, (0, 0))  # la fecha no cuenta
-    empaqueta(sitio, carpeta / f"{portada.NOMBRE}.zip")
+    empaqueta(sitio, carpeta / f"{descargas.NOMBRE}.zip")
     epub = todos["epub"] if publicada else ""
     esta = "<li><p>zip: es esta.</p></li>\n"
     assert dentro(carpeta) == f"<ul>{renglon('pdf', 'llevar')}{epub}{esta}</ul>"
-    assert dentro(carpeta, f"llevar/{portada.NOMBRE}.pdf") == "el pdf"
-    with zipfile.ZipFile(carpeta / f"{portada.NOMBRE}.zip") as paquete:
+    assert dentro(carpeta, f"llevar/{descargas.NOMBRE}.pdf") == "el pdf"
+    with zipfile.ZipFile(carpeta / f"{descargas.NOMBRE}.zip") as paquete:
         assert not [nombre for nombre in paquete.namelist() if nombre.endswith(".epub")]
 
 
 def test_un_zip_que_no_se_acaba_no_se_lleva_por_delante_el_anterior(sitio, tmp_path, monkeypatch):
-    salida = tmp_path / "llevar" / f"{portada.NOMBRE}.zip"
+    salida = tmp_path / "llevar" / f"{descargas.NOMBRE}.zip"
     salida.parent.mkdir()
     salida.write_bytes(b"el de antes")
 
@@ -664,9 +664,9 @@ def test_el_pdf_de_un_sitio_de_juguete(sitio, tmp_path):
         "utf-8",
     )
     tomo = Tomo(sitio, "https://publicado.org/")
-    hecho = tomo_pdf.escribe(tomo, tmp_path / "nueva/honda/libro.pdf")
+    hecho = pdf.escribe(tomo, tmp_path / "nueva/honda/libro.pdf")
     assert hecho == tmp_path / "nueva/honda/libro.pdf"
-    lector = PdfReader(tomo_pdf.escribe(tomo, hecho))
+    lector = PdfReader(pdf.escribe(tomo, hecho))
     assert lector.metadata.title == "Portada"
     assert [m.title for m in lector.outline if not isinstance(m, list)][:1] == ["Portada"]
     texto = "\n".join(p.extract_text() for p in lector.pages)
@@ -677,8 +677,8 @@ def test_el_pdf_de_un_sitio_de_juguete(sitio, tmp_path):
     for titulo, prefijo in (("Uno", "p-a-uno"), ("Dos", "p-dos")):
         assert re.search(rf"{titulo}\W*{paginas[prefijo]}\b", indice), indice
     assert lector.root_object["/MarkInfo"]["/Marked"]
-    with tomo_pdf.abierto(tomo, "p { color: red }") as pestana:
-        assert pestana.evaluate("innerWidth") == tomo_pdf.ANCHO
+    with pdf.abierto(tomo, "p { color: red }") as pestana:
+        assert pestana.evaluate("innerWidth") == pdf.ANCHO
         assert pestana.evaluate("matchMedia('print').matches")
         assert (
             pestana.evaluate("getComputedStyle(document.querySelector('p')).color")
@@ -692,7 +692,7 @@ def test_el_pdf_de_un_sitio_de_juguete(sitio, tmp_path):
 
 def test_cada_pagina_lleva_su_titulo_arriba(tomo):
     assert "@page p-a-uno" in documento(tomo, "")
-    reglas = tomo_modulo._cabeceras(tomo.paginas).split("\n")
+    reglas = el_documento._cabeceras(tomo.paginas).split("\n")
     assert reglas == [
         '@page p-intro { @top-right { content: "" } }',
         "#p-intro { page: p-intro }",

@@ -5,7 +5,7 @@ Que el dibujo es el mismo lo mira un navegador, en ``tests/sitio/test_peso.py``.
 
 import pytest
 
-from trazos import aligera_figura, figuras_ligeras, relativo
+from paginas.trazos import aligera_figura, figuras_ligeras, relativo
 
 ROJO = 'style="fill:red"'
 INVISIBLE = '<path style="fill:none"/>'

@@ -53,8 +53,8 @@ def pytest_sessionstart(session):
     ):
         return
     sys.path.insert(0, str(herramientas))
-    from capitulos import capitulos
-    from referencias import esta_al_dia
+    from paginas.capitulos import capitulos
+    from cuidar.referencias import esta_al_dia
 
     pedidas = [Path(x.partition("::")[0]).resolve() for x in config.args]
     quejas = [

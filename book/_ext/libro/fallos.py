@@ -1,9 +1,9 @@
 """La página de un capítulo que ha fallado al ejecutarse: con lo que se pudo y un recuadro que lo
 dice.
 
-Los guiones dejan en ``_build/.fallos`` lo ejecutado y una ficha (``tools/fallos.py``); mientras
-está, la página se hace con eso y no con la caché. Lo que sigue a la celda que falla no tiene
-salidas.
+Los guiones dejan en ``_build/.fallos`` lo ejecutado y una ficha (``tools/paginas/fallos.py``);
+mientras está, la página se hace con eso y no con la caché. Lo que sigue a la celda que falla no
+tiene salidas.
 """
 
 from __future__ import annotations

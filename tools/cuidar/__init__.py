@@ -1,0 +1,1 @@
+"""Lo que mantiene el libro verdadero: referencias, tiempos, sacudidas, mutantes y sellos."""

@@ -1,0 +1,1 @@
+"""El libro para llevar: un solo documento, y de él el PDF y el EPUB; y las páginas en un zip."""
