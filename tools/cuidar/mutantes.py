@@ -210,7 +210,10 @@ def pruebas_de(fichero: Path, raiz: Path = RAIZ) -> list[str]:
         for p in hay
         if {p.stem, "_".join(p.stem.split("_")[:2])} & {f"test_{parte}" for parte in partes}
     ]
-    suyas = de_nombre or [p for p in hay if nombre in _importados(p.read_text(encoding="utf-8"))]
+    nombres = {nombre}
+    if nombre == "__main__" and (raiz / fichero).exists():  # lo mira quien mira a lo que llama
+        nombres = set(_importados((raiz / fichero).read_text(encoding="utf-8"))) - {"main"}
+    suyas = de_nombre or [p for p in hay if nombres & _importados(p.read_text(encoding="utf-8"))]
     construye = raiz / "tests/libro/test_extension.py"
     if partes[0] == "book" and construye not in suyas and _se_conecta(raiz / fichero, suyas):
         suyas = [*suyas, construye]
