@@ -1,7 +1,6 @@
 """Estropea el código de una en una y mira si las pruebas lo ven.
 
-    python tools mutantes [CARPETA o fichero …] [--cuantos 20] [--semilla 0]
-        [--minimo 90] [--rapidas]
+``python tools mutantes [CARPETA …] [--cuantos 20] [--semilla 0] [--minimo 90] [--rapidas]``
 
 Sin carpetas, reparte la muestra entre ``code/atento``, ``code/figuras``, ``book/_ext`` y ``tools``.
 Cada falta (una comparación al revés, una constante que cambia, una instrucción o un ``raise`` que

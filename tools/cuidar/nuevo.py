@@ -1,7 +1,7 @@
 """Empieza un capítulo: escribe los ficheros que hacen falta, con un ejercicio, y los apunta donde
 toca.
 
-    python tools nuevo 6 varias-cabezas 2-mecanismo "Varias cabezas"
+``python tools nuevo 6 varias-cabezas 2-mecanismo "Varias cabezas"``
 
 No toca nada que ya exista. Lo escrito se construye con «make libro CAPITULO=6»; lo que falta para
 que el capítulo pase las reglas de la casa lo dicen las pruebas de ``tests/reglas``.

@@ -1,7 +1,7 @@
 """Los capítulos y la biblioteca, como si el procesador fuera otro: lo exacto, exacto; lo entrenado,
 parecido.
 
-    python tools procesadores [--solo NOMBRE]
+``python tools procesadores [--solo NOMBRE]``
 
 Con ``--solo este``, en el que haya, sin fingir nada.
 

@@ -1,7 +1,7 @@
 """Saca la prosa del libro y la guarda, con fecha, donde la lee ``atento.tasks.prose``.
 
-    python tools prosa               guarda la de ahora y repite lo que aprende de ella
-    python tools prosa --solo-texto  la guarda y solo dice qué capítulos la leen
+``python tools prosa`` guarda la de ahora y repite lo que aprende de ella;
+``python tools prosa --solo-texto`` la guarda y solo dice qué capítulos la leen.
 
 De cada página del índice quedan las frases que se pueden leer enteras en voz alta. El código, las
 fórmulas, las tablas, los títulos y las directivas que no llevan texto no entran; la frase a la que

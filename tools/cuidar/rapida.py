@@ -1,6 +1,6 @@
 """``make rapida``: lo que el cambio puede haber roto, y nada más.
 
-    python tools rapida [--mira]
+``python tools rapida [--mira]``
 
 Cada fichero de pruebas y cada capítulo llevan un sello de la última vez que pasaron
 (:mod:`sellos`). Se ejecuta lo que no lo tiene o ha visto cambiar algo de lo que alcanza; lo demás

@@ -1,6 +1,6 @@
 """«make temblor»: un capítulo, en procesadores que no se tienen.
 
-    python tools temblor [CAPÍTULO] [--veces 20] [--trabajos 2] [--todo] [--igual]
+``python tools temblor [CAPÍTULO] [--veces 20] [--trabajos 2] [--todo] [--igual]``
 
 Lo ejecuta muchas veces con los parámetros iniciales sacudidos (``cuidar/sacudida.py``), uno y dos
 hilos, las instrucciones del procesador hasta donde las haya, las sumas de MKL en otro orden y la

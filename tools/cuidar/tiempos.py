@@ -1,6 +1,6 @@
 """Apunta en ``book/tiempos.json`` los segundos que tardó cada capítulo, para que el libro los diga.
 
-    python tools tiempos [CAPÍTULO]
+``python tools tiempos [CAPÍTULO]``
 
 Toma los de la última ejecución guardada en la caché; con un capítulo, los de los demás quedan como
 están. Se usa con la máquina sin más trabajo y en dos núcleos.

@@ -1,7 +1,7 @@
 """Escribe las páginas de los apéndices que van una por capítulo y una por módulo.
 
-python tools apendices            escribe las que falten o hayan cambiado y quita las que sobren
-python tools apendices --revisa   solo dice si están al día
+``python tools apendices`` escribe las que falten o hayan cambiado y quita las que sobren;
+``python tools apendices --revisa`` solo dice si están al día.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Los capítulos como cuadernos corrientes, para descargarlos y abrirlos en Jupyter, VS Code o
 Colab.
 
-    python tools cuadernos [--salida CARPETA]
+``python tools cuadernos [--salida CARPETA]``
 
 El texto sale en Markdown sin directivas ni roles de MyST: recuadros, ecuaciones, citas y
 referencias se escriben con lo que cualquier programa entiende, y los enlaces llevan al libro

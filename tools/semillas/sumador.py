@@ -1,6 +1,6 @@
 """Entrena el Transformer que suma en la página y guarda sus pesos con su ficha.
 
-    python tools sumador
+``python tools sumador``
 
 La receta es la de «suma» en ``tools/semillas/cap14.py``. De tres semillas se queda con la que menos
 falla en sumas del **entrenamiento**; con esa, y ya en 16 bits, se cuenta cuántas acierta de todas
