@@ -13,8 +13,8 @@ que todavía está por construir.
    pesos de un modelo.
 5. ``training``, ``decoding``: entrenar y generar con cualquier modelo. ``tokenizers``: del texto a
    los números, y vuelta. ``word_vectors``: un vector por palabra. ``boxes``: cajas en una imagen.
-   ``hopfield``: la memoria cuyo paso es la atención. (``efficient``, ``moe``, ``quantize``,
-   ``audio``.)
+   ``hopfield``: la memoria cuyo paso es la atención. ``quantize``: pesos en 8 bits. ``moe``:
+   mezcla de expertos. (``efficient``, ``audio``.)
 6. ``models``: una familia, un fichero.
 7. ``tasks``: los datos; generar, hacer lotes y puntuar. (``adaptation``, ``interpret``.)
 8. ``trained``: el modelo que ya viene entrenado.
