@@ -59,6 +59,7 @@ class Int8Linear(nn.Module):
 
     values: Tensor
     scale: Tensor
+    bias: Tensor | None
 
     @typed(validate=checks.linear)
     def __init__(self, linear: nn.Linear) -> None:
