@@ -282,7 +282,9 @@ def spoken() -> set[str]:
     lists = (_ALL, PLACES, PEOPLE, DAYS, AMOUNTS, KINDS, *CAUSES.values(), *LAYOUTS.values())
     fixed = "un una hubo en por avisó acude gasto es de euros . : del la el"
     asked = [x.format(the="", of="") for x in _ASKED.values()]
-    return {word for text in (fixed, *asked, *(x for xs in lists for x in xs)) for word in text.split()}
+    return {
+        word for text in (fixed, *asked, *(x for xs in lists for x in xs)) for word in text.split()
+    }
 
 
 @cache
