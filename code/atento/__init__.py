@@ -15,7 +15,8 @@ que todavía está por construir.
    los números, y vuelta. ``word_vectors``: un vector por palabra. (``efficient``, ``moe``,
    ``quantize``, ``hopfield``, ``audio``, ``boxes``.)
 6. ``models``: una familia, un fichero.
-7. ``tasks``: los datos; generar, hacer lotes y puntuar. (``adaptation``, ``interpret``.)
+7. ``tasks``: los datos; generar, hacer lotes y puntuar. ``adaptation``: ajustar y alinear un modelo
+   que ya sabe algo. (``interpret``.)
 8. ``trained``: el modelo que ya viene entrenado.
 
 Ni los modelos conocen las tareas ni las tareas los modelos. Lo que dibuja está en otro paquete,

@@ -68,7 +68,7 @@ def add_lora(
     alpha: float | None = None,
     targets: Sequence[str] = ATTENTION,
 ) -> nn.Module:
-    """Congela ``model`` y le pone LoRA a las capas lineales cuyo nombre acaba en uno de ``targets``.
+    """Congela ``model`` y le pone LoRA a las capas lineales que se llaman como en ``targets``.
 
     Cambia el modelo y lo devuelve. ``targets`` se compara con el último trozo del nombre
     (``"project_query"``) o con el nombre entero. Una capa que comparta su matriz con otra

@@ -420,7 +420,7 @@ def first_kind(report: Report) -> str:
 
 
 class _Spaces:
-    """Parte por los espacios. El de rouge-score borra lo que no sea a–z: «avería» son dos trozos."""
+    """Parte por los espacios: el de rouge-score borra lo que no sea a–z y corta «avería» en dos."""
 
     def tokenize(self, text: str) -> list[str]:
         return text.split()
@@ -429,7 +429,7 @@ class _Spaces:
 def headline_score(
     written: Sequence[Sequence[str]], examples: Sequence[Report]
 ) -> dict[str, float]:
-    """Puntúa unos titulares: ``exact``, ``rouge1``, ``rouge2``, ``rougeL`` (F, de 0 a 1) y ``bleu``.
+    """Puntúa unos titulares: ``exact``, ``rouge1``, ``rouge2``, ``rougeL`` (F, hasta 1) y ``bleu``.
 
     ROUGE es de rouge-score, con las palabras del libro y sin reducirlas a su raíz; BLEU, de
     sacrebleu, de 0 a 100.

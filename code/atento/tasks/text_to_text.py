@@ -1,14 +1,14 @@
 """Todo como texto a texto: un prefijo dice la tarea, y la respuesta siempre se escribe.
 
-«traduce : los niños leen .» → «the children read .»; «suma : 3 1 0 + 0 9 8» → «8 0 4 0»;
+«traduce : los niños leen .» → «the children read .»; «suma : 0 1 3 + 8 9 0» → «8 0 4 0»;
 «contesta : ¿ dónde fue el robo ? …» → «el museo». Las palabras son de un solo vocabulario, el de
 las dos lenguas, las cifras y los partes: «a» es el mismo número en español y en inglés, y solo el
 prefijo y lo demás dicen cuál es.
 
 Los datos son los de :mod:`~atento.tasks.translation`, :mod:`~atento.tasks.addition` y
 :mod:`~atento.tasks.reports`, con lo que reserva cada una: con ``split="train"`` no sale nada
-reservado, y con ``split="test"`` todo lo es. De las sumas se pide el resultado de las unidades
-hacia arriba.
+reservado, y con ``split="test"`` todo lo es. Las sumas se leen y se escriben de las unidades hacia
+arriba, 310 + 098 = 0408, para que cada cifra tenga delante lo que la decide.
 
 Fuente: Raffel et al. (2020), § 2.4.
 """
@@ -70,9 +70,10 @@ def translating(example: translation.Example) -> Example:
 
 
 def adding(example: addition.Sum) -> Example:
-    """La suma, cifra a cifra, y que se escriba el resultado de las unidades hacia arriba."""
+    """La suma, cifra a cifra, y que se escriba el resultado; todo, de las unidades hacia arriba."""
     result = f"{example.a + example.b:0{example.digits + 1}}"
-    return _example("add", tuple(str(example)), tuple(reversed(result)), example)
+    addends = f"{example.a:0{example.digits}}"[::-1], f"{example.b:0{example.digits}}"[::-1]
+    return _example("add", tuple("+".join(addends)), tuple(reversed(result)), example)
 
 
 def answering(example: reports.Question) -> Example:
