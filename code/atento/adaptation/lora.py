@@ -84,7 +84,7 @@ def add_lora(
         parameter.requires_grad_(False)
     for name in found:
         parent, _, last = name.rpartition(".")
-        layer = LoraLinear(model.get_submodule(name), rank, alpha=alpha)  # type: ignore[arg-type]
+        layer = LoraLinear(model.get_submodule(name), rank, alpha=alpha)
         setattr(model.get_submodule(parent), last, layer)
     return model
 

@@ -53,7 +53,7 @@ def dpo_loss(
     Errores: los de :func:`dpo_margin`.
     Fuente: Rafailov et al. (2023), ec. 7; el gradiente, § 4.
     """
-    margin = dpo_margin.unchecked(  # type: ignore[attr-defined]
+    margin = dpo_margin.unchecked(
         policy_chosen, policy_rejected, reference_chosen, reference_rejected, beta=beta
     )
     return -F.logsigmoid(margin).mean()

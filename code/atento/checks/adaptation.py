@@ -124,17 +124,17 @@ def slanted_triangular(steps: int, cut: float, ratio: float) -> None:
 # --- Pérdidas -------------------------------------------------------------------------------------
 
 
-def _require_alike(**tensors: Tensor | None) -> None:
+def _require_alike(**tensors: Tensor) -> None:
     """Lanza si no son todos de coma flotante y de la misma forma que el primero."""
-    (first, shape), *_ = ((n, t) for n, t in tensors.items())
     for name, tensor in tensors.items():
-        if tensor is None:
-            continue
         require_floating(tensor, name=name)
-        if tensor.shape != shape.shape:  # type: ignore[union-attr]
+    first, *_ = tensors
+    shape = tensors[first].shape
+    for name, tensor in tensors.items():
+        if tensor.shape != shape:
             raise ValueError(
-                f"{name}: se esperaba la forma de {first}, {tuple(shape.shape)}; "  # type: ignore[union-attr]
-                f"llegó {tuple(tensor.shape)}."
+                f"{name}: se esperaba la forma de {first}, {tuple(shape)}; llegó "
+                f"{tuple(tensor.shape)}."
             )
 
 
@@ -258,7 +258,8 @@ def penalized_rewards(rewards: Tensor, policy: Tensor, reference: Tensor, *, bet
 
 def policy_gradient_loss(policy: Tensor, rewards: Tensor, baseline: Tensor | None = None) -> None:
     """Lanza si no son de la misma forma."""
-    _require_alike(policy=policy, rewards=rewards, baseline=baseline)
+    optional = {} if baseline is None else {"baseline": baseline}
+    _require_alike(policy=policy, rewards=rewards, **optional)
 
 
 def best_policy(reference: Tensor, rewards: Tensor, *, beta: float) -> None:

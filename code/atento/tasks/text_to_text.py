@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from atento.amounts import require_size
+from atento.amounts import require_kind, require_size
 from atento.tasks import addition, reports, translation, writing
 from atento.tasks.translation.vocabulary import BOS_ID, EOS_ID, Batch, Vocabulary
 
@@ -65,29 +65,49 @@ def vocabulary() -> Vocabulary:
 
 
 def translating(example: translation.Example) -> Example:
-    """La frase española, y que se escriba en inglés."""
+    """La frase española, y que se escriba en inglés.
+
+    Errores: ``TypeError`` si no es de su clase.
+    """
+    require_kind(example, translation.Example, name="example", wanted="un translation.Example")
     return _example("translate", example.source, example.target, example)
 
 
 def adding(example: addition.Sum) -> Example:
-    """La suma, cifra a cifra, y que se escriba el resultado; todo, de las unidades hacia arriba."""
+    """La suma, cifra a cifra, y que se escriba el resultado; todo, de las unidades hacia arriba.
+
+    Errores: ``TypeError`` si no es de su clase.
+    """
+    require_kind(example, addition.Sum, name="example", wanted="un addition.Sum")
     result = f"{example.a + example.b:0{example.digits + 1}}"
     addends = f"{example.a:0{example.digits}}"[::-1], f"{example.b:0{example.digits}}"[::-1]
     return _example("add", tuple("+".join(addends)), tuple(reversed(result)), example)
 
 
 def answering(example: reports.Question) -> Example:
-    """La pregunta y el parte, y que se escriba la respuesta, que es un fragmento."""
+    """La pregunta y el parte, y que se escriba la respuesta, que es un fragmento.
+
+    Errores: ``TypeError`` si no es de su clase.
+    """
+    require_kind(example, reports.Question, name="example", wanted="una reports.Question")
     return _example("answer", (*example.words, *example.report.words), example.answer, example)
 
 
 def summarizing(example: reports.Report) -> Example:
-    """El parte, y que se escriba su titular."""
+    """El parte, y que se escriba su titular.
+
+    Errores: ``TypeError`` si no es de su clase.
+    """
+    require_kind(example, reports.Report, name="example", wanted="un reports.Report")
     return _example("summarize", example.words, example.headline, example)
 
 
 def classifying(example: reports.Report) -> Example:
-    """El parte, y que se escriba su tipo: la clase también es un texto."""
+    """El parte, y que se escriba su tipo: la clase también es un texto.
+
+    Errores: ``TypeError`` si no es de su clase.
+    """
+    require_kind(example, reports.Report, name="example", wanted="un reports.Report")
     return _example("classify", example.words, (example.kind,), example)
 
 
