@@ -61,11 +61,11 @@ def dpo_loss(
 
 @typed(validate=checks.leave_one_out)
 def leave_one_out(rewards: Float[Tensor, "group samples"]) -> Float[Tensor, "group samples"]:
-    """La línea de base de cada muestra: la media de las otras de su grupo, (group, samples).
+    """La línea de base de cada muestra: la media de las otras de su grupo, (g, n).
 
     No mira la recompensa de la propia muestra, y por eso no sesga el gradiente.
 
-    Errores: ``TypeError`` o ``ValueError`` si no son recompensas, (group, samples), con dos
+    Errores: ``TypeError`` o ``ValueError`` si no son recompensas, (g, n), con dos
     muestras o más por grupo.
     Fuente: Kool, van Hoof y Welling (2019), § 3.
     """
@@ -119,7 +119,7 @@ def best_policy(
 ) -> Float[Tensor, "*batch options"]:
     """Log-probabilidades de la política que hace máximo ``E[r] − β KL``: ``π_ref e^{r/β} / Z``.
 
-    ``reference`` son las log-probabilidades de todas las respuestas, (…, options). Es a donde van
+    ``reference`` son las log-probabilidades de todas las respuestas, ``(…, options)``. Es a donde van
     tanto DPO como el refuerzo con KL, si llegan.
 
     Errores: ``TypeError`` o ``ValueError`` si no son de coma flotante y de la misma forma, o

@@ -53,7 +53,7 @@ def thaw(layers: Sequence[nn.Module], n: int) -> None:
 
     Errores: ``TypeError`` o ``ValueError`` si ``layers`` no son módulos o ``n`` no está entre 0 y
     su número.
-    Fuente: Howard y Ruder (2018), § 3.3 (*gradual unfreezing*).
+    Fuente: Howard y Ruder (2018), § 3.3 (``gradual unfreezing``).
     """
     checks.thaw(layers, n)
     for layer in layers:

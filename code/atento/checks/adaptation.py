@@ -243,7 +243,7 @@ def leave_one_out(rewards: Tensor) -> None:
     require_floating(rewards, name="rewards")
     if rewards.ndim != 2 or rewards.shape[1] < 2:
         raise ValueError(
-            "rewards: se esperaba la forma (group, samples), con dos muestras o más; llegó "
+            "rewards: se esperaba la forma (g, n), con dos muestras o más; llegó "
             f"{tuple(rewards.shape)}."
         )
 

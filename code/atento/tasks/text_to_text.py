@@ -1,6 +1,6 @@
 """Todo como texto a texto: un prefijo dice la tarea, y la respuesta siempre se escribe.
 
-«traduce : los niños leen .» → «the children read .»; «suma : 0 1 3 + 8 9 0» → «8 0 4 0»;
+«traduce : los niños leen .» → ``the children read .``; «suma : 0 1 3 + 8 9 0» → «8 0 4 0»;
 «contesta : ¿ dónde fue el robo ? …» → «el museo». Las palabras son de un solo vocabulario, el de
 las dos lenguas, las cifras y los partes: «a» es el mismo número en español y en inglés, y solo el
 prefijo y lo demás dicen cuál es.
@@ -201,8 +201,7 @@ def batches(
 ) -> list[Batch]:
     """``n`` lotes de ``size`` ejemplos, cada uno de una tarea: las de ``turns``, por turno.
 
-    Un turno es una tarea, o una tarea con las opciones de :func:`generate`: ``("translate",
-    {"clauses": 2})``. Con un lote por tarea se gasta poco relleno. Para mezclarlas en un paso están
+    Un turno es una tarea, o ``(tarea, opciones)``, con las de :func:`generate`. Con un lote por tarea se gasta poco relleno. Para mezclarlas en un paso están
     ``accumulate`` y ``weight``, de :func:`atento.training.fit`.
 
     Errores: los de :func:`generate`, y los mismos si ``size`` no es un entero positivo o no hay
