@@ -119,8 +119,8 @@ def best_policy(
 ) -> Float[Tensor, "*batch options"]:
     """Log-probabilidades de la política que hace máximo ``E[r] − β KL``: ``π_ref e^{r/β} / Z``.
 
-    ``reference`` son las log-probabilidades de todas las respuestas, ``(…, options)``. Es a donde van
-    tanto DPO como el refuerzo con KL, si llegan.
+    ``reference`` son las log-probabilidades de todas las respuestas, ``(…, options)``. Es a donde
+    van tanto DPO como el refuerzo con KL, si llegan.
 
     Errores: ``TypeError`` o ``ValueError`` si no son de coma flotante y de la misma forma, o
     ``beta`` no es positivo.

@@ -201,7 +201,8 @@ def batches(
 ) -> list[Batch]:
     """``n`` lotes de ``size`` ejemplos, cada uno de una tarea: las de ``turns``, por turno.
 
-    Un turno es una tarea, o ``(tarea, opciones)``, con las de :func:`generate`. Con un lote por tarea se gasta poco relleno. Para mezclarlas en un paso están
+    Un turno es una tarea, o ``(tarea, opciones)``, con las de :func:`generate`. Con un lote
+    por tarea se gasta poco relleno. Para mezclarlas en un paso están
     ``accumulate`` y ``weight``, de :func:`atento.training.fit`.
 
     Errores: los de :func:`generate`, y los mismos si ``size`` no es un entero positivo o no hay
