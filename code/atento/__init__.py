@@ -12,8 +12,8 @@ que todavía está por construir.
 4. ``blocks``: los bloques del codificador y del decodificador, y las pilas. ``watching``: mirar los
    pesos de un modelo.
 5. ``training``, ``decoding``: entrenar y generar con cualquier modelo. ``tokenizers``: del texto a
-   los números, y vuelta. ``word_vectors``: un vector por palabra. (``efficient``, ``moe``,
-   ``quantize``, ``hopfield``, ``audio``, ``boxes``.)
+   los números, y vuelta. ``word_vectors``: un vector por palabra. ``kneser_ney``: contar n-gramas.
+   (``efficient``, ``moe``, ``quantize``, ``hopfield``, ``audio``, ``boxes``.)
 6. ``models``: una familia, un fichero.
 7. ``tasks``: los datos; generar, hacer lotes y puntuar. (``adaptation``, ``interpret``.)
 8. ``trained``: el modelo que ya viene entrenado.
