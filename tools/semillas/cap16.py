@@ -91,7 +91,7 @@ def build(width: int, vocab: int, seed: int) -> LanguageModel:
 
 
 def windows(ids: Tensor, seed: int) -> Tensor:
-    """Trozos al azar del texto, (steps, batch, context + 1)."""
+    """Trozos al azar del texto, (pasos, filas, sitios + 1)."""
     r = RECIPE_16
     last = len(ids) - r["context"]
     starts = torch.randint(last, (r["steps"], r["batch"], 1), generator=rng.generator(seed))
