@@ -135,8 +135,8 @@ def windowed_bpc(
 # %% [markdown]
 # ## 16.6 El GPT más profundo que cabe
 #
-# Un bloque: cuatro matrices $d \times d$ con su sesgo, $4d^2 + 4d$; la red densa, $8d^2 + 5d$, y dos
-# normas, $4d$. Todo lo demás no depende de las capas, así que basta una división entera.
+# En un bloque hay cuatro matrices $d \times d$ con su sesgo, $4d^2 + 4d$, una red densa,
+# $8d^2 + 5d$, y dos normas, $4d$. Lo demás no depende de las capas: basta una división entera.
 
 
 # %%

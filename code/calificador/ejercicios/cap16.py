@@ -7,7 +7,6 @@ from typing import Any
 from calificador.generadores import (
     Borde,
     distintos,
-    elige,
     entero,
     normal,
     permutacion,

@@ -139,7 +139,7 @@ def _(caso, valor, funcion):
 
 @verdad("16.6")
 def _(caso, valor, funcion):
-    """Se construye con las piezas de PyTorch, sin memoria, y se cuenta; con una capa más, no cabe."""
+    """Se construye con piezas de PyTorch, sin memoria, y se cuenta; con una capa más no cabe."""
     (presupuesto,), pide = caso.args, caso.kwargs
     capas, dichos = valor
 
@@ -158,7 +158,7 @@ def _(caso, valor, funcion):
 
 @verdad("16.7")
 def _(caso, valor, funcion):
-    """Con una matriz que marca el sitio de cada uno: la última columna con el mismo token, y una."""
+    """Con una matriz que marca un sitio por fila: el que sigue a la última columna igual."""
     pesos, ids = caso.args
     n = len(ids)
     iguales = (ids[:, None] == ids).tril(-1)
@@ -172,7 +172,7 @@ def _(caso, valor, funcion):
 
 @verdad("16.8")
 def _(caso, valor, funcion):
-    """La recta, con ``polyfit``; el intervalo, con la matriz de covarianzas y precisión de sobra."""
+    """La recta, con ``polyfit``; el intervalo, con la inversa del diseño y precisión de sobra."""
     tallas, perdidas, talla = caso.args
     t = caso.kwargs.get("t", 2.0)
     x, y = np.log(tallas.numpy()), np.log(perdidas.numpy())
