@@ -23,6 +23,7 @@ PISOS = {
         "training",
         "tokenizers",
         "word_vectors",
+        "kneser_ney",
         "efficient",
         "moe",
         "quantize",

@@ -15,6 +15,7 @@ from myst import LIBRO, RAIZ, informe
 DATOS = RAIZ / "code" / "atento" / "datos"
 SEMILLAS = RAIZ / "tools" / "semillas"
 CADA_UNO, TODOS = 400_000, 10_000_000
+MAYORES = {"pesos-prosa-16": 700_000}  # el que la página del capítulo 16 ejecuta
 FICHA = ("recipe", "seed", "marks", "date", "machine", "command", "versions")
 NOMBRE = re.compile(r"pesos-([a-z0-9-]+)-(\d\d)")
 
@@ -38,7 +39,8 @@ def quien_los_hace(capitulo: str) -> Iterable[str]:
 def faltas_de_pesos(carpeta: Path, hace, textos: str) -> list[str]:
     """Cada fichero pesa poco, tiene ficha entera y quien lo haga, y alguna página lo usa."""
     ficheros = sorted(carpeta.glob("*.safetensors"))
-    faltas = [f"{f.name}: pesa más de {CADA_UNO} bytes" for f in ficheros if _pesa(f) > CADA_UNO]
+    topes = {f: MAYORES.get(f.stem, CADA_UNO) for f in ficheros}
+    faltas = [f"{f.name}: pesa más de {tope} bytes" for f, tope in topes.items() if _pesa(f) > tope]
     if sum(map(_pesa, ficheros)) > TODOS:
         faltas.append(f"los modelos pesan juntos más de {TODOS} bytes")
     for fichero in (f for f in ficheros if f.stem != "sumador"):

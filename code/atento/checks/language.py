@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from atento.amounts import require_divisible, require_probability, require_size
@@ -89,3 +90,24 @@ def loss(model: nn.Module, ids: Tensor, *, smoothing: float = 0.0) -> None:
         )
     if ids.shape[1] < 2:
         raise ValueError(f"ids: se esperaban al menos dos columnas; llegó {tuple(ids.shape)}.")
+
+
+def text(ids: Tensor, window: int, stride: int | None, batch_size: int) -> None:
+    """Lanza si ``ids`` no es un texto, ``(n,)``, o la ventana y su avance no casan."""
+    if not isinstance(ids, Tensor):
+        raise TypeError(f"ids: se esperaba un tensor; llegó {type(ids).__name__}.")
+    if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
+        raise TypeError(f"ids: se esperaban enteros; llegó {ids.dtype}.")
+    if ids.ndim != 1 or len(ids) < 2:
+        raise ValueError(
+            f"ids: se esperaba un texto de dos tokens o más, (n,); llegó {tuple(ids.shape)}."
+        )
+    require_size(window, name="window")
+    require_size(batch_size, name="batch_size")
+    if stride is not None:
+        require_size(stride, name="stride")
+        if stride > window:
+            raise ValueError(
+                f"stride: se esperaba como mucho window = {window}; llegó {stride}, y se quedarían "
+                "tokens sin contar."
+            )

@@ -206,3 +206,37 @@ def next_token_loss(
     logits = model(ids[:, :-1])  # (batch, n - 1, vocab)
     pad_id = unwrap(model).config.pad_id
     return cross_entropy(logits, ids[:, 1:], pad_id=pad_id, smoothing=smoothing)
+
+
+def text_nats(
+    model: nn.Module,
+    ids: Int[Tensor, " n"],
+    *,
+    window: int,
+    stride: int | None = None,
+    batch_size: int = 32,
+) -> float:
+    """Lo que cuesta un texto, en nats: la suma de −ln p de todos sus tokens menos el primero.
+
+    El modelo lee ``window`` tokens como mucho. La ventana avanza de ``stride`` en ``stride`` (si no
+    se dice, media ventana) y de cada una se cuentan solo los tokens que aún no se habían contado,
+    que son los que más contexto tienen. Los bits son estos nats entre ln 2.
+
+    Errores: ``TypeError`` o ``ValueError`` si ``ids`` no es un texto de dos tokens o más, (n,), o
+    ``stride`` no está entre 1 y ``window``.
+    """
+    checks.text(ids, window, stride, batch_size)
+    reach = len(ids) - 1  # cuántos tokens se predicen
+    window = min(window, reach)
+    step = min(stride or max(1, window // 2), window)
+    starts = torch.tensor([*range(0, reach - window, step), reach - window])
+    counted = torch.cat([torch.tensor([window]), starts.diff()])  # los que aún no se contaron
+    rows = ids[starts[:, None] + torch.arange(window + 1)]  # (windows, window + 1)
+    fresh = torch.arange(window) >= window - counted[:, None]  # (windows, window)
+    total = 0.0
+    with evaluating(model), torch.no_grad():
+        for row, counts in zip(rows.split(batch_size), fresh.split(batch_size), strict=True):
+            log_p = model(row[:, :-1]).double().log_softmax(-1)  # (batch, window, vocab)
+            right = log_p.gather(-1, row[:, 1:, None])[..., 0]  # (batch, window)
+            total -= (right * counts).sum().item()
+    return total
