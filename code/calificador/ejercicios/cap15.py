@@ -706,15 +706,15 @@ def _casos_respuesta(rng: Any) -> list[Caso]:
             end[k, 0] -= start[k, 0]
         return Caso(propiedad, (start, end, allowed, largo or n), {"margin": margen})
 
-    def empatado(bajo: int) -> Caso:
+    def empatado(bajo: int, i: int) -> Caso:
         """Enteros: en la primera fila empatan tres fragmentos; en la segunda, con no responder."""
-        start, end = torch.zeros(2, 2, 8, dtype=torch.float64)
-        i, j = sorted(distintos(rng, 2, 5, 2))
+        start, end = torch.zeros(2, 2, 10, dtype=torch.float64)
+        j = entero(rng, i + 1, 7)
         for k in range(2):
             start[k, i] = start[k, j] = end[k, i + 2] = end[k, j + 2] = 4.0
         end[1, 0] = 8.0 - bajo
-        allowed = torch.arange(8).expand(2, 8) > 0
-        return Caso("empates", (start, end, allowed, 7), {"margin": float(bajo)})
+        allowed = torch.arange(10).expand(2, 10) > 0
+        return Caso("empates", (start, end, allowed, 9), {"margin": float(bajo)})
 
     a, b = sorted(distintos(rng, 2, 7, 2))
     medio = entero(rng, 4, 5)
@@ -735,8 +735,8 @@ def _casos_respuesta(rng: Any) -> list[Caso]:
             margen=2.0,
         ),
         caso("no hay respuesta", (a, b, 1, 9, 1.0), (3, 5, 2, 8, 3.0), margen=-2.0),
-        empatado(0),
-        empatado(1),
+        empatado(0, entero(rng, 2, 4)),
+        empatado(1, entero(rng, 5, 6)),
     ]
 
 

@@ -165,7 +165,10 @@ def _(caso, valor, funcion):
             return 0.0, []
         if (k, antes) not in recuerda:
             recuerda[k, antes] = max(
-                (palabras[k][1][n] + desde(k + 1, n, recuerda)[0], [n, *desde(k + 1, n, recuerda)[1]])
+                (
+                    palabras[k][1][n] + desde(k + 1, n, recuerda)[0],
+                    [n, *desde(k + 1, n, recuerda)[1]],
+                )
                 for n in siguen(antes)
             )
         return recuerda[k, antes]
