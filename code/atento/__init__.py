@@ -12,8 +12,9 @@ que todavía está por construir.
 4. ``blocks``: los bloques del codificador y del decodificador, y las pilas. ``watching``: mirar los
    pesos de un modelo.
 5. ``training``, ``decoding``: entrenar y generar con cualquier modelo. ``tokenizers``: del texto a
-   los números, y vuelta. ``word_vectors``: un vector por palabra. (``efficient``, ``moe``,
-   ``quantize``, ``hopfield``, ``audio``, ``boxes``.)
+   los números, y vuelta. ``word_vectors``: un vector por palabra. ``boxes``: cajas en una imagen.
+   ``hopfield``: la memoria cuyo paso es la atención. ``quantize``: pesos en 8 bits. ``moe``:
+   mezcla de expertos. (``efficient``, ``audio``.)
 6. ``models``: una familia, un fichero.
 7. ``tasks``: los datos; generar, hacer lotes y puntuar. (``adaptation``, ``interpret``.)
 8. ``trained``: el modelo que ya viene entrenado.

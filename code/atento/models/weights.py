@@ -2,8 +2,9 @@
 
 Cada función toma el ``state_dict()`` de otra biblioteca y da los mismos números con los nombres del
 libro: :func:`from_pytorch`, los de ``nn.Transformer``; :func:`from_bert`, los de BERT y RoBERTa en
-``transformers``; :func:`from_gpt2`, los de GPT y GPT-2; :func:`from_t5`, los de T5. :func:`minilm`
-carga un modelo entrenado de verdad, con su tokenizador.
+``transformers``; :func:`from_gpt2`, los de GPT y GPT-2; :func:`from_t5`, los de T5;
+:func:`from_vit`, los de ViT y DeiT. :func:`minilm` carga un modelo entrenado de verdad, con su
+tokenizador.
 """
 
 import importlib.util
@@ -303,6 +304,63 @@ def _t5_sublayer(stack: str, number: str) -> str:
     """La subcapa de un bloque por su número: en el decodificador, la 1 es la atención cruzada."""
     middle = ["add_cross_attention"] if stack == "decoder" else []
     return ["add_attention", *middle, "add_feed_forward"][int(number)]
+
+
+# --- ViT y DeiT -----------------------------------------------------------------------------------
+
+_VIT = {
+    "embeddings.patch_embeddings.projection": "embed.project",
+    "layernorm": "encoder.final_norm",
+    "classifier": "classify",
+    "cls_classifier": "classify",
+    "distillation_classifier": "imitate",
+}
+_VIT_LAYER = {
+    "attention.q_proj": "attention.project_query",
+    "attention.k_proj": "attention.project_key",
+    "attention.v_proj": "attention.project_value",
+    "attention.o_proj": "attention.project_output",
+    "layernorm_before": "add_attention.norm",
+    "layernorm_after": "add_feed_forward.norm",
+    "mlp.fc1": "feed_forward.expand",
+    "mlp.fc2": "feed_forward.contract",
+}
+_VIT_ADDED = ("embeddings.cls_token", "embeddings.distillation_token")
+_VIT_PLACES = "embeddings.position_embeddings"
+
+
+def from_vit(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float[Tensor, "..."]]:
+    """Los pesos de un ViT o un DeiT de ``transformers``, con los nombres del libro.
+
+    ``state`` es el ``state_dict()`` de ``ViTForImageClassification``, de
+    ``DeiTForImageClassificationWithTeacher`` o de lo que llevan dentro: tensores de cualquier
+    forma. La convolución de los parches, (d_model, channel, p, p), es aquí una matriz. Lo que
+    devuelve lo lee ``load_state_dict`` de :class:`~atento.models.vit.Vit`.
+
+    Errores: ``TypeError`` si ``state`` no es un diccionario de tensores; ``ValueError`` si un
+    nombre no es de esos modelos.
+    """
+    _require_state(state)
+    bare = {re.sub(r"^(vit|deit)\.", "", name): tensor for name, tensor in state.items()}
+    added = [bare.pop(name)[0] for name in _VIT_ADDED if name in bare]
+    ours = {"embed.added": torch.cat(added)} if added else {}
+    if _VIT_PLACES in bare:
+        ours["embed.positions.table"] = bare.pop(_VIT_PLACES)[0]
+    for name, tensor in bare.items():
+        ours[_vit_name(name)] = tensor.flatten(1) if tensor.ndim == 4 else tensor
+    return ours
+
+
+def _vit_name(name: str) -> str:
+    """El nombre del libro de un tensor de ViT."""
+    path, _, kind = name.rpartition(".")
+    layer = re.fullmatch(r"layers\.(\d+)\.(.+)", path)
+    module = _VIT_LAYER.get(layer[2]) if layer else _VIT.get(path)
+    if module is None:
+        raise ValueError(
+            f"state: se esperaban los nombres de ViT o de DeiT en transformers; llegó {name!r}."
+        )
+    return f"encoder.blocks.{layer[1]}.{module}.{kind}" if layer else f"{module}.{kind}"
 
 
 # --- MiniLM ---------------------------------------------------------------------------------------
