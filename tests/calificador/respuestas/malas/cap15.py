@@ -50,12 +50,6 @@ def mask_tokens(ids, chance, fate, other, *, mask_id, special, fraction=0.15):
     seen = torch.where(chosen & (fate < 0.8), mask_id, torch.where(chosen & (fate < 0.9), other, ids))
     return seen, torch.where(chosen, ids, -100)
 
-# %% 15.3 | las etiquetas, lo que queda sin elegir
-def mask_tokens(ids, chance, fate, other, *, mask_id, special, fraction=0.15):
-    chosen = (chance < fraction) & ~torch.isin(ids, torch.tensor(special))
-    seen = torch.where(chosen & (fate < 0.8), mask_id, torch.where(chosen & (fate < 0.9), other, ids))
-    return seen, torch.where(chosen, 0, ids)
-
 # %% 15.3 | elige las de sorteo alto
 def mask_tokens(ids, chance, fate, other, *, mask_id, special, fraction=0.15):
     chosen = (chance > 1 - fraction) & ~torch.isin(ids, torch.tensor(special))
@@ -66,12 +60,6 @@ def mask_tokens(ids, chance, fate, other, *, mask_id, special, fraction=0.15):
 def mask_tokens(ids, chance, fate, other, *, mask_id, special, fraction=0.15):
     chosen = (chance < fraction) & ~torch.isin(ids, torch.tensor(special))
     seen = torch.where(chosen & (fate < 0.8), other, torch.where(chosen & (fate < 0.9), mask_id, ids))
-    return seen, torch.where(chosen, ids, 0)
-
-# %% 15.3 | las tres suertes, por terceras partes
-def mask_tokens(ids, chance, fate, other, *, mask_id, special, fraction=0.15):
-    chosen = (chance < fraction) & ~torch.isin(ids, torch.tensor(special))
-    seen = torch.where(chosen & (fate < 1 / 3), mask_id, torch.where(chosen & (fate < 2 / 3), other, ids))
     return seen, torch.where(chosen, ids, 0)
 
 # %% 15.3 | solo salva el relleno
@@ -127,13 +115,6 @@ def masked_loss(states, labels, matrix, bias, pad_id=0):
         return torch.tensor(0.0)
     return nn.functional.cross_entropy(states[keep] @ matrix.T + bias, labels[keep]).exp()
 
-# %% 15.4 | con el signo contrario
-def masked_loss(states, labels, matrix, bias, pad_id=0):
-    keep = labels != pad_id
-    if not keep.any():
-        return torch.tensor(0.0)
-    return -nn.functional.cross_entropy(states[keep] @ matrix.T + bias, labels[keep])
-
 # %% 15.4 | la entropía cruzada, sin mirar si queda algo ⇒ la media de una lista vacía
 def masked_loss(states, labels, matrix, bias, pad_id=0):
     scores = nn.functional.linear(states, matrix, bias)
@@ -154,12 +135,6 @@ def compare_sentences(states, real):
     vectors = torch.where(real.any(1, keepdim=True), vectors, 0.0)
     units = nn.functional.normalize(vectors, dim=1)
     return vectors, units @ units.T
-
-# %% 15.5 | el seno
-def compare_sentences(states, real):
-    vectors = (states * real[..., None]).sum(1) / real.sum(1, keepdim=True).clamp(min=1)
-    units = nn.functional.normalize(vectors, dim=1)
-    return vectors, (1 - (units @ units.T) ** 2).clamp(min=0).sqrt()
 
 # %% 15.5 | la distancia
 def compare_sentences(states, real):
@@ -184,12 +159,6 @@ def compare_sentences(states, real):
 def compare_sentences(states, real):
     vectors = (states * real[..., None]).sum(1) / (real.sum(1, keepdim=True) + 1e-3)
     units = vectors / (vectors.norm(dim=1, keepdim=True) + 1e-3)
-    return vectors, units @ units.T
-
-# %% 15.5 | resta la media del lote
-def compare_sentences(states, real):
-    vectors = (states * real[..., None]).sum(1) / real.sum(1, keepdim=True).clamp(min=1)
-    units = nn.functional.normalize(vectors - vectors.mean(0), dim=1)
     return vectors, units @ units.T
 
 # %% 15.5 | la media de PyTorch, con todo ⇒ El relleno no es de la frase
@@ -222,13 +191,6 @@ def family_parameters(vocab, d_model, d_ff, n_layers, max_len, n_segments=2, *, 
     e = factor or d_model
     entry = (vocab + max_len + n_segments + 2) * e + ((e + 1) * d_model if factor else 0)
     return entry, (4 * e**2 + 2 * e * d_ff + 9 * e + d_ff) * (1 if shared else n_layers)
-
-# %% 15.6 | un bloque de decodificador
-def family_parameters(vocab, d_model, d_ff, n_layers, max_len, n_segments=2, *, factor=None, shared=False):
-    e = factor or d_model
-    entry = (vocab + max_len + n_segments + 2) * e + ((e + 1) * d_model if factor else 0)
-    block = 8 * d_model * (d_model + 1) + 2 * d_model * d_ff + 7 * d_model + d_ff
-    return entry, block * (1 if shared else n_layers)
 
 # %% 15.6 | siempre dos segmentos
 def family_parameters(vocab, d_model, d_ff, n_layers, max_len, n_segments=2, *, factor=None, shared=False):
@@ -295,18 +257,6 @@ def answer_span(start, end, allowed, max_length, margin=0.0):
         out.append(where)
     return torch.tensor(out)
 
-# %% 15.7 | si no hay respuesta, menos uno
-def answer_span(start, end, allowed, max_length, margin=0.0):
-    out = []
-    for s, e, a in zip(start.tolist(), end.tolist(), allowed.tolist()):
-        best, where = s[0] + e[0] + margin, [-1, -1]
-        for i in range(len(s)):
-            for j in range(i, min(len(s), i + max_length)):
-                if a[i] and a[j] and s[i] + e[j] > best:
-                    best, where = s[i] + e[j], [i, j]
-        out.append(where)
-    return torch.tensor(out)
-
 # %% 15.7 | compara solo el comienzo con la primera posición
 def answer_span(start, end, allowed, max_length, margin=0.0):
     n = start.shape[1]
@@ -358,21 +308,6 @@ def read_entities(pieces, scores, kinds):
             out.append((kinds[now // 2], piece))
         elif now and out:
             out[-1] = (out[-1][0], out[-1][1] + " " + piece)
-    return out
-
-# %% 15.8 | al revés: clase y texto cambiados de sitio
-def read_entities(pieces, scores, kinds):
-    out, now = [], 0
-    for piece, row in zip(pieces, scores):
-        if piece.startswith("##"):
-            if now and out:
-                out[-1] = (out[-1][0] + piece[2:], out[-1][1])
-            continue
-        now = 0 if piece in ("[CLS]", "[SEP]", "[PAD]") else int(row.argmax())
-        if now % 2:
-            out.append((piece, kinds[now // 2]))
-        elif now and out:
-            out[-1] = (out[-1][0] + " " + piece, out[-1][1])
     return out
 
 # %% 15.8 | cada palabra, una entidad
