@@ -77,7 +77,7 @@ bancos: entorno ## mide velocidades, memoria y lo que bloquean las páginas (con
 capitulo: entorno ## empieza un capítulo (N=6 NOMBRE=varias-cabezas PARTE=2-mecanismo TITULO="Varias cabezas")
 	@$(AQUI) $(VENV) tools nuevo "$(N)" "$(NOMBRE)" "$(PARTE)" "$(TITULO)"
 
-referencias: entorno ## acepta las salidas nuevas de los capítulos y enseña la diferencia (CAPITULO=…)
+referencias: entorno ## acepta las salidas nuevas de los capítulos y muestra la diferencia (CAPITULO=…)
 	@$(AQUI) $(VENV) tools referencias $(CAPITULO)
 
 tiempos:        ## apunta los tiempos medidos de cada capítulo (CAPITULO=…)

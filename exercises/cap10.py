@@ -226,8 +226,8 @@ def fold_norm(
 
 # %%
 def gradient_by_length(
-    jacobians: Float[Tensor, "L d d"], gradient: Float[Tensor, " d"]
-) -> Float[Tensor, "L+1 d"]:
+    jacobians: Float[Tensor, "N d d"], gradient: Float[Tensor, " d"]
+) -> Float[Tensor, "N+1 d"]:
     """El gradiente de la entrada, repartido por cuántas subcapas atraviesa cada camino.
 
     Enunciado: ejercicio 10.11 del capítulo.

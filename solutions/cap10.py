@@ -306,15 +306,15 @@ def fold_norm(
 # %% [markdown]
 # ## 10.11 Cuánto llega por los caminos de cada longitud
 #
-# Hay $2^L$ caminos, pero basta con guardar una suma por longitud. Al bajar por una subcapa, lo que
+# Hay $2^N$ caminos, pero basta con guardar una suma por longitud. Al bajar por una subcapa, lo que
 # llega por $k$ subcapas es lo que ya venía por $k$ más lo que venía por $k - 1$ y la atraviesa. Se
 # recorre de la última a la primera, con el gradiente a la izquierda de cada jacobiana.
 
 
 # %%
 def gradient_by_length(
-    jacobians: Float[Tensor, "L d d"], gradient: Float[Tensor, " d"]
-) -> Float[Tensor, "L+1 d"]:
+    jacobians: Float[Tensor, "N d d"], gradient: Float[Tensor, " d"]
+) -> Float[Tensor, "N+1 d"]:
     """El gradiente de la entrada, repartido por cuántas subcapas atraviesa cada camino."""
     depth = len(jacobians)
     parts = gradient.new_zeros(depth + 1, len(gradient))

@@ -16,7 +16,8 @@ que todavía está por construir.
    ``hopfield``: la memoria cuyo paso es la atención. ``quantize``: pesos en 8 bits. ``moe``:
    mezcla de expertos. (``efficient``, ``audio``.)
 6. ``models``: una familia, un fichero.
-7. ``tasks``: los datos; generar, hacer lotes y puntuar. (``adaptation``, ``interpret``.)
+7. ``tasks``: los datos; generar, hacer lotes y puntuar. ``adaptation``: ajustar y alinear un modelo
+   que ya sabe algo. (``interpret``.)
 8. ``trained``: el modelo que ya viene entrenado.
 
 Ni los modelos conocen las tareas ni las tareas los modelos. Lo que dibuja está en otro paquete,

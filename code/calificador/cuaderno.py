@@ -189,7 +189,7 @@ def _junta(todas: list[dict[int, str]]) -> list[dict[str, Any]]:
 
 
 def _llama(argumentos: list[str], entrada: str = "") -> None:
-    """Llama a ``atento`` en otro proceso y enseña lo que dice; si se interrumpe, lo dice en una
+    """Llama a ``atento`` en otro proceso y muestra lo que dice; si se interrumpe, lo dice en una
     línea.
     """
     orden = [sys.executable, "-m", "calificador.uso.ordenes", *argumentos]

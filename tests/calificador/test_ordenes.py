@@ -155,7 +155,7 @@ def test_la_ayuda_esta_en_espanol(tmp_path):
         assert (
             hecho.returncode == 0
             and "Opciones" in hecho.stdout
-            and "Enseña esta ayuda." in hecho.stdout
+            and "Muestra esta ayuda." in hecho.stdout
         )
         assert not {"Options", "Usage:", "Show this", "default:"} & {
             p for p in ("Options", "Usage:") if p in hecho.stdout

@@ -42,6 +42,7 @@ DIBUJO = {  # el otro paquete, que importa de atento y del que atento no importa
 CIMIENTOS = PISOS[1]  # en el primer piso, cada uno puede usar los que van antes que él
 # Los módulos de un paquete pueden usarse entre sí, sin círculos.
 PAQUETES = {
+    "adaptation",
     "checks",
     "positions",
     "decoding",

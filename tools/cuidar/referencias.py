@@ -1,6 +1,6 @@
 """Las referencias de nbval: un cuaderno pequeño por capítulo con su código y sus salidas de texto.
 
-``python tools referencias [CAPÍTULO]`` las rehace ejecutando lo que haya cambiado y enseña la
+``python tools referencias [CAPÍTULO]`` las rehace ejecutando lo que haya cambiado y muestra la
 diferencia; ``python tools referencias --revisa`` solo dice si siguen siendo las del capítulo.
 
 Con un capítulo, las de los demás no se tocan. De una celda que nbval daría por buena se conserva lo

@@ -620,7 +620,7 @@ def main() -> None:
     opciones.add_argument(
         "--trabajos", type=int, default=os.cpu_count() or 1, help="a la vez; de serie, los núcleos"
     )
-    opciones.add_argument("--todo", action="store_true", help="enseña también lo que va bien")
+    opciones.add_argument("--todo", action="store_true", help="muestra también lo que va bien")
     opciones.add_argument(
         "--igual", action="store_true", help="una vez: si nada cambia, el resumen sigue valiendo"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -39,6 +40,8 @@ RUNS_03 = {
     "plain-longer": {"attention": False, "steps": 6400, "clauses": MIXED, "seeds": 3},
     "attention-up-to-three": {"attention": True, "steps": 1200, "clauses": UP_TO_THREE, "seeds": 3},
 }
+# El de un vector con otras tasas: la de arriba es la misma para los dos y pudo convenirle al otro.
+OTHER_RATES_03: dict[str, Any] = {"model": "plain", "rates": [5e-3, 2e-2], "seeds": 3}
 STORED_HIDDEN = 92  # con 96, los pesos en 16 bits pasarían de 400 kB
 
 
@@ -52,10 +55,10 @@ def _model_03(attention: bool, seed: int, **other: int) -> RecurrentSeq2Seq:
     return RecurrentSeq2Seq(config)
 
 
-def _optimizer_03(parameters: Any) -> torch.optim.Optimizer:
+def _optimizer_03(parameters: Any, rate: float | None = None) -> torch.optim.Optimizer:
     return torch.optim.AdamW(
         parameters,
-        lr=RECIPE_03["rate"],
+        lr=RECIPE_03["rate"] if rate is None else rate,
         betas=tuple(RECIPE_03["betas"]),
         weight_decay=RECIPE_03["weight_decay"],
     )
@@ -154,8 +157,10 @@ def _details_03(model: RecurrentSeq2Seq) -> dict[str, Any]:
     return {"pair_errors": _pair_errors_03(model), "by_position": _by_position_03(model)}
 
 
-def train_03(name: str, seed: int, **sizes: int) -> tuple[RecurrentSeq2Seq, History]:
-    """Entrena una de ``RUNS_03`` con una semilla, con otras medidas si se dan."""
+def train_03(
+    name: str, seed: int, rate: float | None = None, **sizes: int
+) -> tuple[RecurrentSeq2Seq, History]:
+    """Entrena una de ``RUNS_03`` con una semilla, con otra tasa y otras medidas si se dan."""
     run = RUNS_03[name]
     model = _model_03(run["attention"], seed, **sizes)
     lots = translation.batches(
@@ -166,7 +171,7 @@ def train_03(name: str, seed: int, **sizes: int) -> tuple[RecurrentSeq2Seq, Hist
         lots,
         translation_loss,
         steps=run["steps"],
-        optimizer=_optimizer_03,
+        optimizer=partial(_optimizer_03, rate=rate),
         clip=RECIPE_03["clip"],
         schedule=warmup_cosine(run["steps"], warmup=RECIPE_03["warmup"]),
     )
@@ -210,8 +215,21 @@ def stored_alignment() -> tuple[RecurrentSeq2Seq, dict[str, Any]]:
 PESOS = {"alineamiento": stored_alignment}
 
 
+def rates() -> dict[str, Any]:
+    """El de un vector con otras tasas, y lo demás igual."""
+    runs = []
+    for rate in OTHER_RATES_03["rates"]:
+        for seed in range(OTHER_RATES_03["seeds"]):
+            model, history = train_03(OTHER_RATES_03["model"], seed, rate)
+            scores = _scores_03(model)["exact"]
+            clock = round(history.seconds, 1)
+            runs.append({"rate": rate, "seed": seed, "cpu_seconds": clock, "exact": scores})
+            print(f"  tasa {rate}, semilla {seed}: {clock} s; exactas {scores}", flush=True)
+    return {"recipe": OTHER_RATES_03, "runs": runs}
+
+
 def chapter() -> dict[str, Any]:
-    """Diez semillas de los dos modelos del capítulo 3 y tres de las otras dos ejecuciones."""
+    """Diez semillas de los dos modelos, tres de las otras dos ejecuciones y el barrido de tasas."""
     runs = []
     for name, run in RUNS_03.items():
         for seed in range(run["seeds"]):
@@ -221,4 +239,7 @@ def chapter() -> dict[str, Any]:
                 f" {runs[-1]['exact']}",
                 flush=True,
             )
-    return {"recipe": RECIPE_03, "runs": runs}
+    return {"recipe": RECIPE_03, "runs": runs, "rates": rates()}
+
+
+PARTES = {"rates": rates}

@@ -48,6 +48,12 @@ SCHEMES_09: dict[str, tuple[str, str, dict[str, Any]]] = {
     "T5": ("t5", "t5", {}),
     "ALiBi": ("alibi", "alibi", {}),
 }
+CONTROLS_09: dict[str, tuple[str, str, dict[str, Any]]] = {
+    # Con dos cabezas, la fórmula de ALiBi da 1/16 y 1/256, que casi no separan un sitio del vecino.
+    "ALiBi, pendientes 1 y 1/4": ("alibi", "alibi", {"slopes": [1.0, 0.25]}),
+    # Escribir la lista al revés pide otra distancia en cada sitio, y no siempre la 0.
+    "RoPE, del revés": ("rotary", "rotary", {"steps": 1500, "backwards": True}),
+}
 
 
 class Places:
@@ -62,7 +68,7 @@ class Places:
 
 def build(name: str, places: Places) -> Seq2Seq:
     """El modelo sin entrenar, con ese esquema; T5, con un solo cubo desde la distancia 20."""
-    own, cross, changes = SCHEMES_09[name]
+    own, cross, changes = (SCHEMES_09 | CONTROLS_09)[name]
     config = Seq2SeqConfig.tiny(
         copying.VOCAB_SIZE,
         d_model=RECIPE_09["d_model"],
@@ -77,7 +83,11 @@ def build(name: str, places: Places) -> Seq2Seq:
     if own == "t5":
         top = changes.get("t5_max_distance", RECIPE_09["t5_max_distance"])
         return Seq2Seq(config, positions=Positions(**_buckets(top), places=places))
-    return Seq2Seq(config, positions=replace(named_positions(config), places=places))
+    model = Seq2Seq(config, positions=replace(named_positions(config), places=places))
+    for module in model.modules():
+        if isinstance(module, positions.Alibi) and "slopes" in changes:
+            module.powers = torch.tensor(changes["slopes"]).log2().view(-1, 1, 1)
+    return model
 
 
 def _buckets(top: int) -> dict[str, dict[str, Any]]:
@@ -107,7 +117,8 @@ def optimizer(model: Seq2Seq, factor: float) -> torch.optim.Optimizer:
 def learn(name: str, seed: int) -> tuple[Seq2Seq, Places, training.History]:
     """Entrena a copiar con longitudes de 10 a 20."""
     rng.seed_all(seed)
-    changes, places, generator = SCHEMES_09[name][2], Places(), rng.generator(seed)
+    changes = (SCHEMES_09 | CONTROLS_09)[name][2]
+    places, generator = Places(), rng.generator(seed)
     model, steps = build(name, places), changes.get("steps", RECIPE_09["steps"])
     low, high = RECIPE_09["lengths"]
 
@@ -115,7 +126,10 @@ def learn(name: str, seed: int) -> tuple[Seq2Seq, Places, training.History]:
         n = int(torch.randint(low, high + 1, (), generator=generator))
         if changes.get("shifted"):
             places.start = int(torch.randint(RECIPE_09["starts"], (), generator=generator))
-        return copying.batch(copying.generate(RECIPE_09["batch_size"], generator, lengths=n))[:2]
+        source, target = copying.batch(
+            copying.generate(RECIPE_09["batch_size"], generator, lengths=n)
+        )[:2]
+        return (backwards(source) if changes.get("backwards") else source), target
 
     history = training.fit(
         model,
@@ -128,6 +142,11 @@ def learn(name: str, seed: int) -> tuple[Seq2Seq, Places, training.History]:
     )
     places.start = 0
     return model, places, history
+
+
+def backwards(source: Tensor) -> Tensor:
+    """La lista del revés, con su fin detrás: ``(batch, n + 1)``, sin relleno."""
+    return torch.cat([source[:, :-1].flip(1), source[:, -1:]], dim=1)
 
 
 def exact(model: Seq2Seq, length: int, size: int, seed: int) -> dict[str, float]:
@@ -248,6 +267,34 @@ def run(name: str, seed: int) -> dict[str, Any]:
     return result | {"cpu_seconds": round(time.process_time() - clock, 1)}
 
 
+def control(name: str, seed: int) -> dict[str, Any]:
+    """Entrena uno de los controles y mide a cada longitud."""
+    clock = time.process_time()
+    model, _, history = learn(name, seed)
+    write = partial(model.generate, max_length=max(RECIPE_09["test_lengths"]) + copying.MARGIN)
+    turned = CONTROLS_09[name][2].get("backwards")
+    scores = {}
+    for n in RECIPE_09["test_lengths"]:
+        draw = rng.generator(10_000 + 100 * seed + n)
+        examples = copying.generate(RECIPE_09["test_size"], draw, lengths=n)
+        translate = (lambda source: write(backwards(source))) if turned else write
+        scores[str(n)] = copying.score(translate, examples)
+    return {
+        "model": name,
+        "seed": seed,
+        "loss": round(sum(history.loss[-10:]) / 10, 4),
+        "exact": {n: score["exact"] for n, score in scores.items()},
+        "token": {n: round(score["token"], 3) for n, score in scores.items()},
+        "cpu_seconds": round(time.process_time() - clock, 1),
+    }
+
+
+def controls() -> dict[str, Any]:
+    """Diez semillas de cada control, con su receta."""
+    runs = [control(name, seed) for name in CONTROLS_09 for seed in range(10)]
+    return {"recipe": {name: scheme[2] for name, scheme in CONTROLS_09.items()}, "runs": runs}
+
+
 def transformers_positions() -> dict[str, Any]:
     """Lo que dicen de sus posiciones las configuraciones de fábrica de transformers."""
     import transformers
@@ -271,9 +318,14 @@ def transformers_positions() -> dict[str, Any]:
 
 
 def chapter() -> dict[str, Any]:
-    """Diez semillas de cada esquema, cinco de ALiBi, y las configuraciones de transformers."""
+    """Diez semillas de cada esquema y control, cinco de ALiBi, y lo que dice transformers."""
     runs = [run(name, s) for s in range(10) for name in SCHEMES_09 if name != "ALiBi" or s < 5]
-    return {"recipe": RECIPE_09, "transformers": transformers_positions(), "runs": runs}
+    return {
+        "recipe": RECIPE_09,
+        "transformers": transformers_positions(),
+        "runs": runs,
+        "controls": controls(),
+    }
 
 
 def stored(name: str) -> tuple[Seq2Seq, dict[str, Any]]:
@@ -300,3 +352,4 @@ PESOS: dict[str, Callable[[], tuple[Seq2Seq, dict[str, Any]]]] = {
     "t5": partial(stored, "T5"),
     "auto": partial(stored, "RoPE, solo autoatención"),
 }
+PARTES = {"controls": controls}

@@ -4,10 +4,10 @@ Todos se entrenan con ``train(corpus, vocab_size)`` y se usan igual: ``encode`` 
 ``pieces``, las piezas; ``decode`` vuelve al texto; ``save`` y ``load`` guardan y cargan en JSON.
 
 - ``tokenizer = BPE.train(corpus, 2000, special=["<pad>", "<bos>", "<eos>"])`` aprende del corpus;
-- ``tokenizer.show("El niño pequeño")`` enseña los cortes, como ``El|␣niño|␣pequeño``;
+- ``tokenizer.show("El niño pequeño")`` muestra los cortes, como ``El|␣niño|␣pequeño``;
 - ``tokenizer.decode(tokenizer.encode("El niño pequeño"))`` es «El niño pequeño».
 
-Y cada uno enseña cómo corta una palabra: ``BPE.merges_of``, ``WordPiece.matches_of``,
+Y cada uno muestra cómo corta una palabra: ``BPE.merges_of``, ``WordPiece.matches_of``,
 ``Unigram.lattice`` y ``Unigram.segmentations``. ``Unigram.sample`` la corta al azar.
 
 ``Characters``, ``BPE`` y ``Unigram`` devuelven el texto normalizado tal como era, con sus espacios,

@@ -75,7 +75,7 @@ def fit(
 
     ``resume`` es un fichero de :func:`checkpoint`: se sigue donde quedó, con los mismos lotes en el
     mismo orden; los generadores de los que beba una función de lotes se dan en ``generators``.
-    ``progress=None`` enseña la barra solo si hay quien la mire.
+    ``progress=None`` muestra la barra solo si hay quien la mire.
 
     Errores: ``TypeError`` o ``ValueError`` si un argumento no es lo que se dice, no hay datos o se
     acaban, la pérdida no es un escalar con gradiente, falta ``weight`` al acumular, o el fichero de

@@ -31,7 +31,7 @@ class _EnEspanol:
         """La opción de siempre, con su ayuda en español."""
         opcion = super().get_help_option(ctx)
         if opcion is not None:
-            opcion.help = "Enseña esta ayuda."
+            opcion.help = "Muestra esta ayuda."
         return opcion
 
 

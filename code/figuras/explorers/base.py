@@ -103,7 +103,7 @@ class Explorer:
         return f"exp-{self.name}-{digest[:8]}"
 
     def show(self) -> None:
-        """Enseña el explorador en el cuaderno; hace falta si no es la última expresión de la
+        """Muestra el explorador en el cuaderno; hace falta si no es la última expresión de la
         celda."""
         from IPython.display import display
 

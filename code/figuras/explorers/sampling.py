@@ -71,7 +71,7 @@ class SamplingExplorer(Explorer):
         return keep_min_p(logits, min_p) if min_p > 0 else logits
 
     def compute(self, context: int = 0, **settings: Any) -> dict[str, Tensor]:
-        """Lo que enseña la página con esos ajustes, los de :meth:`filtered`.
+        """Lo que muestra la página con esos ajustes, los de :meth:`filtered`.
 
         ``probs`` ``(vocab,)`` es la probabilidad de cada palabra; ``kept``, cuántas quedan;
         ``mass``, qué probabilidad juntaban antes de filtrar, con la temperatura puesta;

@@ -2,7 +2,7 @@
 números de verdad.
 
 Con proyecciones empieza un paso antes, en proyectar. Con un eje ``head`` delante aparece un mando
-que enseña el mapa de cada cabeza y deja elegirla; con la matriz de salida, además, hay un último
+que muestra el mapa de cada cabeza y deja elegirla; con la matriz de salida, además, hay un último
 paso, unir.
 """
 

@@ -23,11 +23,11 @@ from figuras.plots.style import FONT, INK, MIN_LETTER, PHONE_WIDTH, SENTINELS, S
 def show(fig: Figure, *, name: str, alt: str) -> None:
     """Muestra ``fig`` como SVG dentro de la página y la cierra.
 
-    Lleva además un PNG, para los programas que no enseñan el SVG, y un texto: ``alt`` y la huella
+    Lleva además un PNG, para los programas que no muestran el SVG, y un texto: ``alt`` y la huella
     de lo dibujado (``plots.fingerprint``).
 
     name: nombre de la figura, ``fig-…``, único en el libro.
-    alt: texto alternativo; da el dato que la figura enseña (40 caracteres o más).
+    alt: texto alternativo; da el dato que la figura muestra (40 caracteres o más).
 
     Errores: ``ValueError`` si falta el texto alternativo, si alguna letra no se leería en un
     teléfono o si hay un color que no está en :data:`TOKENS`.
@@ -145,11 +145,11 @@ def _checked_alt(alt: str) -> str:
         )
     if _FILE_NAME.search(alt) or (" " not in alt):
         raise ValueError(
-            f"alt: {alt!r} parece un nombre de fichero: debe dar el dato que enseña la figura"
+            f"alt: {alt!r} parece un nombre de fichero: debe dar el dato que muestra la figura"
         )
     if len(alt) < 40:
         raise ValueError(
-            f"alt: tiene {len(alt)} caracteres y hacen falta al menos 40: ¿qué dato enseña la"
+            f"alt: tiene {len(alt)} caracteres y hacen falta al menos 40: ¿qué dato muestra la"
             " figura?"
         )
     return alt
