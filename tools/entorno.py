@@ -1,7 +1,7 @@
 """Prepara ``.venv`` con las versiones de ``constraints.txt``. Solo usa la biblioteca estándar.
 
-No es ``uv`` porque habría que instalarlo antes; ``constraints.txt`` fija lo mismo que su cerrojo y lo
-leen los dos (``uv pip install -c constraints.txt``), con red o desde una carpeta.
+No es ``uv`` porque habría que instalarlo antes; ``constraints.txt`` fija lo mismo que su cerrojo
+y lo leen los dos (``uv pip install -c constraints.txt``), con red o desde una carpeta.
 
     python3 tools/entorno.py [--torch cpu|cuda]
 
