@@ -74,8 +74,8 @@ bancos: entorno ## mide velocidades, memoria y lo que bloquean las páginas (con
 
 ##@ Escribir
 
-capitulo: entorno ## empieza un capítulo (N=6 NOMBRE=varias-cabezas PARTE=2-mecanismo TITULO="Varias cabezas")
-	@$(AQUI) $(VENV) tools nuevo "$(N)" "$(NOMBRE)" "$(PARTE)" "$(TITULO)"
+capitulo: entorno ## empieza un capítulo (N=6 NOMBRE=varias-cabezas PARTE=2-mecanismo TITULO="Varias cabezas"; si la parte es nueva, ROTULO=…)
+	@$(AQUI) $(VENV) tools nuevo "$(N)" "$(NOMBRE)" "$(PARTE)" "$(TITULO)" $(if $(ROTULO),--rotulo "$(ROTULO)")
 
 referencias: entorno ## acepta las salidas nuevas de los capítulos y muestra la diferencia (CAPITULO=…)
 	@$(AQUI) $(VENV) tools referencias $(CAPITULO)

@@ -1,5 +1,8 @@
 """Prepara ``.venv`` con las versiones de ``constraints.txt``. Solo usa la biblioteca estándar.
 
+No es ``uv`` porque habría que instalarlo antes; ``constraints.txt`` fija lo mismo que su cerrojo
+y lo leen los dos (``uv pip install -c constraints.txt``), con red o desde una carpeta.
+
     python3 tools/entorno.py [--torch cpu|cuda]
 
 Si ya está preparado con estas mismas versiones, no hace nada. En Linux, el PyTorch de PyPI es el de

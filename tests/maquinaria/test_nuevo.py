@@ -5,6 +5,7 @@ import importlib.util
 import shutil
 
 import pytest
+import yaml
 from libro.lector import analiza
 
 from cuidar import nuevo
@@ -85,8 +86,28 @@ def test_la_entrada_va_en_su_sitio(fichero, despues):
     lineas = [x.strip() for x in nuevo.con_entrada(INDICE, parte, fichero).splitlines()]
     lugar = lineas.index(f"- file: {parte}/{fichero}")
     assert lineas[lugar + 1 :][:1] == ([f"- file: {parte}/{despues}"] if despues else [])
-    with pytest.raises(SystemExit, match="3-tres"):
-        nuevo.con_entrada(INDICE, "3-tres", "09-x")
+
+
+@pytest.mark.parametrize(
+    ("parte", "antes", "despues"),
+    [
+        ("3-tres", "file: 2-dos/07-c", "caption: Apéndices"),
+        ("0-cero", "parts:", "caption: Uno   # un comentario"),
+    ],
+)
+def test_una_parte_nueva_va_en_su_sitio_con_su_rotulo(parte, antes, despues):
+    indice = INDICE + "  - caption: Apéndices\n    chapters:\n      - file: apendices/api\n"
+    with pytest.raises(SystemExit, match=f"{parte}.*ROTULO="):
+        nuevo.con_entrada(indice, parte, "09-x")
+    nuevo_indice = nuevo.con_entrada(indice, parte, "09-x", "Tres: la familia")
+    suya = {"caption": "Tres: la familia", "chapters": [{"file": f"{parte}/09-x"}]}
+    viejas, partes = yaml.safe_load(indice)["parts"], yaml.safe_load(nuevo_indice)["parts"]
+    assert suya in partes and [p for p in partes if p != suya] == viejas
+    lineas = [x.strip(" -") for x in nuevo_indice.splitlines()]
+    lugar = lineas.index('caption: "Tres: la familia"')
+    assert (lineas[lugar - 1], lineas[lugar + 3]) == (antes, despues)
+    # La segunda página de esa parte ya no necesita el rótulo.
+    assert f"{parte}/10-y" in nuevo.con_entrada(nuevo_indice, parte, "10-y")
 
 
 def test_no_se_pisa_nada(raiz):
@@ -194,7 +215,7 @@ def test_el_ejercicio_nace_con_respuestas_de_fuera(raiz, nacido, monkeypatch):
 
 def test_la_orden_dice_lo_que_ha_escrito_y_lo_que_sigue(monkeypatch, capsys):
     monkeypatch.setattr(
-        nuevo, "crea", lambda *llega: [RAIZ / "book" / "_toc.yml"] if llega[0] == 6 else []
+        nuevo, "crea", lambda *llega, rotulo: [RAIZ / "book" / "_toc.yml"] if llega[0] == 6 else []
     )
     monkeypatch.setattr(
         "sys.argv", ["nuevo.py", "6", "varias-cabezas", "2-mecanismo", "Varias cabezas"]

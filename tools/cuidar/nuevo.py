@@ -3,8 +3,9 @@ toca.
 
 ``python tools nuevo 6 varias-cabezas 2-mecanismo "Varias cabezas"``
 
-No toca nada que ya exista. Lo escrito se construye con «make libro CAPITULO=6»; lo que falta para
-que el capítulo pase las reglas de la casa lo dicen las pruebas de ``tests/reglas``.
+El primer capítulo de una parte añade también la parte al índice, con su ``--rotulo``. No toca nada
+que ya exista. Lo escrito se construye con «make libro CAPITULO=6»; lo que falta para que el
+capítulo pase las reglas de la casa lo dicen las pruebas de ``tests/reglas``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from procesos import principal
 # isort: split
 # Lo demás tarda en importarse, y Ctrl+C se atiende ya.
 import argparse
+import json
 import re
 from pathlib import Path
 from string import Template
@@ -243,21 +245,40 @@ def ficheros(numero: int, nombre: str, parte: str, titulo: str) -> dict[str, str
     }
 
 
-def con_entrada(indice: str, parte: str, fichero: str) -> str:
+def con_entrada(indice: str, parte: str, fichero: str, rotulo: str = "") -> str:
     """El ``_toc.yml`` con una línea más, en su parte y por orden; los comentarios se conservan.
 
-    Errores: ``SystemExit`` si ninguna parte del índice tiene capítulos en esa carpeta.
+    Si ninguna parte del índice tiene capítulos en esa carpeta, añade una, la de ``rotulo``.
+    Errores: ``SystemExit`` si le falta el rótulo.
     """
     lineas = indice.splitlines(keepends=True)
     suyas = [i for i, x in enumerate(lineas) if re.match(rf"\s*- file: {re.escape(parte)}/", x)]
     if not suyas:
-        raise SystemExit(
-            f"book/_toc.yml no tiene ninguna página de {parte}/: añade antes esa parte, con su"
-            " rótulo."
-        )
+        return _con_parte(lineas, parte, fichero, rotulo)
     sangria = re.match(r"\s*", lineas[suyas[0]])[0]
     nueva = f"{sangria}- file: {parte}/{fichero}\n"
     lugar = next((i for i in suyas if lineas[i] > nueva), suyas[-1] + 1)
+    return "".join([*lineas[:lugar], nueva, *lineas[lugar:]])
+
+
+def _con_parte(lineas: list[str], parte: str, fichero: str, rotulo: str) -> str:
+    """El índice con una parte nueva: delante de la primera que va después o que no lleva número."""
+    if not rotulo.strip():
+        raise SystemExit(
+            f"book/_toc.yml no tiene ninguna página de {parte}/. Si es una parte nueva, repite la"
+            ' orden con su nombre, como ROTULO="La familia"; si no, corrige PARTE.'
+        )
+    rotulos = [i for i, x in enumerate(lineas) if re.match(r"\s*- caption:", x)]
+    paginas = {
+        i: next((m[1] for x in lineas[i:] if (m := re.match(r"\s*- file: ([\w-]+)/", x))), "~")
+        for i in rotulos
+    }
+    lugar = next((i for i in rotulos if paginas[i] > parte), len(lineas))
+    sangria = re.match(r"\s*", lineas[rotulos[0]])[0] if rotulos else "  "
+    nueva = (
+        f"{sangria}- caption: {json.dumps(rotulo, ensure_ascii=False)}\n"
+        f"{sangria}  chapters:\n{sangria}    - file: {parte}/{fichero}\n"
+    )
     return "".join([*lineas[:lugar], nueva, *lineas[lugar:]])
 
 
@@ -276,14 +297,16 @@ def comprueba(numero: str, nombre: str, parte: str, titulo: str) -> int:
     return int(numero)
 
 
-def crea(numero: int, nombre: str, parte: str, titulo: str, raiz: Path = RAIZ) -> list[Path]:
+def crea(
+    numero: int, nombre: str, parte: str, titulo: str, raiz: Path = RAIZ, rotulo: str = ""
+) -> list[Path]:
     """Escribe lo nuevo y cambia el índice; devuelve los ficheros tocados."""
     nuevos = {raiz / ruta: texto for ruta, texto in ficheros(numero, nombre, parte, titulo).items()}
     hay = [*(p for p in nuevos if p.exists()), *raiz.glob(f"book/*/{numero:02d}-*.md")]
     if hay:
         raise SystemExit(f"Ya existe {hay[0].relative_to(raiz)}: no se toca nada.")
     indice = raiz / "book" / "_toc.yml"
-    texto = con_entrada(indice.read_text(encoding="utf-8"), parte, f"{numero:02d}-{nombre}")
+    texto = con_entrada(indice.read_text(encoding="utf-8"), parte, f"{numero:02d}-{nombre}", rotulo)
     for ruta, contenido in nuevos.items():
         ruta.parent.mkdir(parents=True, exist_ok=True)
         ruta.write_text(contenido, encoding="utf-8")
@@ -296,9 +319,11 @@ def main() -> None:
     opciones = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for argumento in ("numero", "nombre", "parte", "titulo"):
         opciones.add_argument(argumento)
+    opciones.add_argument("--rotulo", default="", help="el nombre de la parte, si es nueva")
     elegido = opciones.parse_args()
     numero = comprueba(elegido.numero, elegido.nombre, elegido.parte, elegido.titulo)
-    for ruta in crea(numero, elegido.nombre, elegido.parte, elegido.titulo):
+    nombre, parte, titulo, rotulo = elegido.nombre, elegido.parte, elegido.titulo, elegido.rotulo
+    for ruta in crea(numero, nombre, parte, titulo, rotulo=rotulo):
         print(ruta.relative_to(RAIZ))
     print(
         f"\nAhora: make libro CAPITULO={numero}. Al acabarlo: make referencias CAPITULO={numero}, "

@@ -1072,9 +1072,9 @@ def _casos_factor(rng: Any) -> list[Caso]:
         return tamano * (normal(rng, pasos, 3).abs() + 0.5)
 
     def en_el_filo() -> Any:
-        """El mayor de cada paso, entre lo último que cabe y lo que ya se redondea a infinito."""
+        """Lo que aún se redondea a 65 504, por los dos lados, y 65 520, que ya es infinito."""
         todos = gradientes(4, 1.0)
-        todos[0, 1] = todos[2, 0] = real(rng, 65505, 65519)
+        todos[0, 1], todos[2, 0], todos[3, 2] = real(rng, 65505, 65511), 65519.99, 65520.0
         return todos
 
     def con_picos() -> Any:
@@ -1107,7 +1107,9 @@ _FACTOR = Ejercicio(
     aprende="llevar el factor de la pérdida que salva los gradientes pequeños en 16 bits",
     bordes=(
         "diminuto(gradients)",
-        "any(65504 < x < 65520 for x in (scale * gradients).flatten())",
+        "any(65504 < x < 65512 for x in (scale * gradients).flatten())",
+        "any(65519 < x < 65520 for x in (scale * gradients).flatten())",
+        "any(x == 65520 for x in (scale * gradients).flatten())",
         Borde("sube y baja", valores={4: 1}),
         Borde("sin saltos", {0: 0, 1: 1}),
     ),
@@ -1118,7 +1120,10 @@ _FACTOR = Ejercicio(
     ),
     propiedades={
         "sin saltos": (2, "El factor va antes de pasar a 16 bits, y se quita después."),
-        "con saltos": (3, "Un paso que no es finito no mueve los pesos: solo baja el factor."),
+        "con saltos": (
+            3,
+            "Un paso que, ya en 16 bits, no es finito no mueve los pesos: solo baja el factor.",
+        ),
         "sube y baja": (
             3,
             "La cuenta de pasos buenos vuelve a cero cada vez que el factor cambia.",
@@ -1167,6 +1172,12 @@ _FACTOR = Ejercicio(
             " no cuánto valía.",
             "if not torch.isfinite(stored).all():",
             "if (gradient * scale).abs().max() > 65504:",
+        ),
+        cambia(
+            "deja pasar el filo",
+            "El propio 65 520 ya se redondea a infinito: mira si lo redondeado es finito.",
+            "if not torch.isfinite(stored).all():",
+            "if (gradient * scale).abs().max() > 65520:",
         ),
         cambia(
             "no baja",

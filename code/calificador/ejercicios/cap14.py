@@ -381,6 +381,12 @@ _CADENAS = Ejercicio(
             "chain + 1 if place - (chain > 0) >= 10",
         ),
         cambia(
+            "no vuelve a 0",
+            "Un lugar que no lleva corta la cadena: la del siguiente vuelve a ser 0.",
+            "chain + 1 if place >= 10 else 0",
+            "chain + (place >= 10)",
+        ),
+        cambia(
             "sin lo que llega",
             "Falta sumar la llevada que llega: un lugar que suma 9 también puede llevar.",
             " + (chain > 0)",

@@ -511,6 +511,31 @@ def scaled_training(weight, gradients, scale, rate, interval):
             scale, good = scale * 2, 0
     return weight, scale, skipped
 
+# %% 12.10 | se sale desde 65 512 ⇒ ya en 16 bits
+def scaled_training(weight, gradients, scale, rate, interval):
+    good = skipped = 0
+    for g in gradients:
+        big = g * scale
+        if (big.abs() >= 65512).any():
+            scale, good, skipped = scale / 2, 0, skipped + 1
+            continue
+        weight, good = weight - rate * big.half().to(weight.dtype) / scale, good + 1
+        if good == interval:
+            scale, good = scale * 2, 0
+    return weight, scale, skipped
+
+# %% 12.10 | el 65 520 aún cabe ⇒ infinito
+def scaled_training(weight, gradients, scale, rate, interval):
+    good = skipped = 0
+    for g in gradients:
+        if (g * scale).abs().max() > 65520:
+            scale, good, skipped = scale / 2, 0, skipped + 1
+            continue
+        weight, good = weight - rate * (g * scale).half().to(weight.dtype) / scale, good + 1
+        if good == interval:
+            scale, good = scale * 2, 0
+    return weight, scale, skipped
+
 # %% 12.11 | siembra con el paso
 def resume_run(weight, mean, square, step, inputs, targets, *, rate, warmup, drop, seed):
     dice, losses = torch.Generator().manual_seed(seed + step), []

@@ -227,6 +227,18 @@ def errors_by_chain(pairs, written, digits):
             chain = chain + 1 if place >= 10 else 0
     return table
 
+# %% 14.4 | la cadena no se corta ⇒ vuelve a ser 0
+def errors_by_chain(pairs, written, digits):
+    table = torch.zeros(digits + 1, 2, dtype=torch.long)
+    for (a, b), r in zip(pairs.tolist(), written.tolist()):
+        chain = 0
+        for k in range(digits + 1):
+            s = a // 10**k % 10 + b // 10**k % 10 + min(chain, 1)
+            table[chain] += torch.tensor([1, int(r // 10**k % 10 != s % 10)])
+            if s > 9:
+                chain += 1
+    return table
+
 # %% 14.5 | ordena los textos sin quitar los ceros
 def leaked(train, test):
     seen = {tuple(sorted(text.split("+"))) for text in train}
