@@ -19,7 +19,7 @@ import torch
 from atento.amounts import require_kind, require_positive, require_probability, require_size
 from atento.tasks import writing
 
-Token = TypeVar("Token")
+_Token = TypeVar("_Token")
 
 
 def spans_of(n: int, *, density: float = 0.15, mean_length: float = 3.0) -> tuple[int, int]:
@@ -74,8 +74,8 @@ def _parts(total: int, parts: int, source: torch.Generator) -> list[int]:
 
 
 def corrupt(
-    words: Sequence[Token], spans: Sequence[tuple[int, int]], sentinels: Sequence[Token]
-) -> tuple[list[Token], list[Token]]:
+    words: Sequence[_Token], spans: Sequence[tuple[int, int]], sentinels: Sequence[_Token]
+) -> tuple[list[_Token], list[_Token]]:
     """Lo que se lee y lo que se escribe al tapar ``spans`` en ``words``, que son números o textos.
 
     Los fragmentos van en orden y no se tocan; hace falta un centinela más que fragmentos, y
@@ -87,8 +87,8 @@ def corrupt(
     """
     _require_sentinels(words, sentinels, len(spans) + 1 if isinstance(spans, Sequence) else 1)
     _require_spans(spans, len(words))
-    source: list[Token] = []
-    target: list[Token] = []
+    source: list[_Token] = []
+    target: list[_Token] = []
     place = 0
     for (start, end), sentinel in zip(spans, sentinels, strict=False):
         source += [*words[place:start], sentinel]
@@ -98,8 +98,8 @@ def corrupt(
 
 
 def restore(
-    source: Sequence[Token], target: Sequence[Token], sentinels: Sequence[Token]
-) -> list[Token]:
+    source: Sequence[_Token], target: Sequence[_Token], sentinels: Sequence[_Token]
+) -> list[_Token]:
     """La frase entera, con cada fragmento de ``target`` en el sitio de su centinela.
 
     Un centinela del que ``target`` no diga nada se queda sin fragmento, como al leer lo que ha
@@ -109,8 +109,8 @@ def restore(
     """
     require_kind(target, Sequence, name="target", wanted="una secuencia de palabras")
     _require_sentinels(source, sentinels, 0, absent=False)
-    spans: dict[Token, list[Token]] = {}
-    current: list[Token] = []
+    spans: dict[_Token, list[_Token]] = {}
+    current: list[_Token] = []
     for word in target:
         if word in sentinels:
             current = spans.setdefault(word, [])
@@ -124,7 +124,7 @@ def restore(
 
 
 def _require_sentinels(
-    words: Sequence[Token], sentinels: Sequence[Token], least: int, *, absent: bool = True
+    words: Sequence[_Token], sentinels: Sequence[_Token], least: int, *, absent: bool = True
 ) -> None:
     for name, value in (("words", words), ("sentinels", sentinels)):
         require_kind(value, Sequence, name=name, wanted="una secuencia")
