@@ -45,6 +45,28 @@ def test_vetos() -> None:
     assert not faltas, informe(faltas)
 
 
+def alrededor(texto: str) -> str:
+    """Lo que dice la sección «Ejercicios» de un capítulo fuera de los enunciados y respuestas."""
+    seccion = re.search(r"^## Ejercicios\n(.*?)(?=^## |\Z)", texto, re.M | re.S)
+    sin = re.compile(r"```\{exercise\}.*?\n```|:::\{respuesta\}.*?\n:::", re.S)
+    return sin.sub("", seccion[1]) if seccion else ""
+
+
+def test_nada_se_prohibe_fuera_de_los_enunciados() -> None:
+    faltas = [
+        f"{ruta.name}: «{m[0]}»"
+        for ruta in paginas()
+        for m in SUELTAS.finditer(alrededor(ruta.read_text(encoding="utf-8")))
+    ]
+    assert not faltas, informe(faltas)
+
+
+def test_caza_lo_que_se_prohibe_alrededor() -> None:
+    texto = "## Ejercicios\n\nNo se puede usar `atento`.\n\n```{exercise} A\nNo uses B.\n```\n## Otra\nNo uses C."
+    assert [m[0] for m in SUELTAS.finditer(alrededor(texto))] == ["No se puede usar"]
+    assert alrededor("Sin sección de ejercicios. No uses nada.") == ""
+
+
 def test_caza_vetos() -> None:
     dicha = "Sale `(n, d)`. No se puede usar la atención de PyTorch ni `atento`. Sin NaN."
     assert not faltas_de_veto(dicha, (ATENCION, ATENTO))
