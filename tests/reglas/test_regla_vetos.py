@@ -62,7 +62,8 @@ def test_nada_se_prohibe_fuera_de_los_enunciados() -> None:
 
 
 def test_caza_lo_que_se_prohibe_alrededor() -> None:
-    texto = "## Ejercicios\n\nNo se puede usar `atento`.\n\n```{exercise} A\nNo uses B.\n```\n## Otra\nNo uses C."
+    enunciado = "```{exercise} A\nNo uses B.\n```\n"
+    texto = f"## Ejercicios\n\nNo se puede usar `atento`.\n\n{enunciado}## Otra\nNo uses C."
     assert [m[0] for m in SUELTAS.finditer(alrededor(texto))] == ["No se puede usar"]
     assert alrededor("Sin sección de ejercicios. No uses nada.") == ""
 
