@@ -271,6 +271,13 @@ _PERDIDA = Ejercicio(
             "(logits[:, :-1].exp() / logits[:, :-1].exp().sum(dim=-1, keepdim=True)).log()",
         ),
         cambia(
+            "logaritmo de la softmax",
+            "La softmax redondea a cero lo improbable, y su logaritmo es −∞: normaliza en"
+            " logaritmos.",
+            "logits[:, :-1].log_softmax(dim=-1)",
+            "logits[:, :-1].softmax(dim=-1).log()",
+        ),
+        cambia(
             "suma",
             "Se pide por token: falta dividir.",
             "-right.mean()",
