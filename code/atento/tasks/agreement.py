@@ -130,7 +130,7 @@ def traits(word: str) -> frozenset[str]:
 
     Errores: ``ValueError`` si ``word`` no es del vocabulario.
     """
-    if word not in _ID:
+    if not isinstance(word, str) or word not in _ID:
         raise ValueError(f"word: se esperaba una palabra de agreement.WORDS; llegó {word!r}.")
     return frozenset(_TRAITS.get(word, ()))
 
@@ -175,12 +175,12 @@ def _draw(source: torch.Generator) -> tuple[Sentence, tuple[str, str]]:
     noun, adjective, verb = one(NOUNS), one(ADJECTIVES), one(VERBS)
     positive, negated, acts = one((True, False)), one((True, False)), one((True, False))
     attribute = one(POSITIVE if positive else NEGATIVE)
-    head = [form(one(DETERMINERS), subject), form(noun, subject), form(adjective, subject)]
-    rest = [form(one(OTHERS), other), form(one([x for x in NOUNS if x != noun]), other)]
-    does = number(verb, subject if acts else other)
+    head = [_form(one(DETERMINERS), subject), _form(noun, subject), _form(adjective, subject)]
+    rest = [_form(one(OTHERS), other), _form(one([x for x in NOUNS if x != noun]), other)]
+    does = _number(verb, subject if acts else other)
     clause = ["que", does, "a", *rest] if acts else ["que", does, *rest]
-    middle = [*(["no"] if negated else []), number(COPULA[0], subject), one(("muy", "hoy"))]
-    words = (*head, *clause, *middle, form(attribute, subject))
+    middle = [*(["no"] if negated else []), _number(COPULA[0], subject), one(("muy", "hoy"))]
+    words = (*head, *clause, *middle, _form(attribute, subject))
     after = len(head) + len(clause)
     agreeing = (0, 1, 2, after + negated, len(words) - 1)
     roles = [0] * len(words)
@@ -189,12 +189,12 @@ def _draw(source: torch.Generator) -> tuple[Sentence, tuple[str, str]]:
     return sentence, (noun.split()[0], attribute.split()[0])
 
 
-def form(row: str, features: str) -> str:
+def _form(row: str, features: str) -> str:
     """La forma de una palabra de cuatro formas, «gato gata gatos gatas», con esos rasgos."""
     return row.split()[FEATURES.index(features)]
 
 
-def number(row: str, features: str) -> str:
+def _number(row: str, features: str) -> str:
     """La forma de una palabra de dos formas, «mira miran», con ese número."""
     return row.split()[features[1] == "p"]
 
@@ -228,7 +228,9 @@ def encode(words: Sequence[str]) -> list[int]:
 
     Errores: ``ValueError`` si alguna no es del vocabulario.
     """
-    strange = [word for word in words if word not in _ID]
+    if isinstance(words, str) or not isinstance(words, Sequence):
+        raise ValueError(f"words: se esperaba una lista de palabras; llegó {words!r}.")
+    strange = [word for word in words if not isinstance(word, str) or word not in _ID]
     if strange:
         raise ValueError(f"words: se esperaban palabras de agreement.WORDS; llegó {strange[0]!r}.")
     return [_ID[word] for word in words]

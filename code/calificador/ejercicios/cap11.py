@@ -110,7 +110,10 @@ def _casos_entero(rng: Any) -> list[Caso]:
         d = cabezas * elige(rng, (4, 6))
         m, n = distintos(rng, 4, 7, 2)
         origen = _palabras(rng, vocab, lote, m)
-        origen = _rellenado(rng, origen) if con_relleno else origen
+        if con_relleno:  # cada frase, el suyo: la primera ninguno y la última alguno
+            entera = origen[0]
+            origen = _rellenado(rng, origen)
+            origen[0], origen[-1, -1] = entera, 0
         init = {"vocab": vocab, "d_model": d, "n_heads": cabezas, "d_ff": d + 3, "layers": capas}
         return Caso(propiedad, (origen, _palabras(rng, vocab, lote, n)), init=init)
 

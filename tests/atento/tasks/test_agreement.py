@@ -10,6 +10,10 @@ from atento.tasks import agreement
 from atento.tasks.agreement import FEATURES, PARTS, WORDS, Pair, traits
 
 
+def form(row, features):
+    return row.split()[FEATURES.index(features)]
+
+
 def oracle(sentences, answer):
     """Un modelo que da 1 a la palabra que diga ``answer(frase, sitio)`` donde está lo tapado."""
     known = {tuple(agreement.batch([s])[0].tolist()): s for s in sentences}
@@ -109,10 +113,10 @@ def test_score_knows_who_knows():
     perfect = oracle(sentences, lambda s, i: s.words[i])
     assert agreement.score(perfect, sentences)["agree"] == 1.0
     synonym = oracle(
-        sentences, lambda s, i: agreement.form(agreement.ADJECTIVES[0], s.subject)
+        sentences, lambda s, i: form(agreement.ADJECTIVES[0], s.subject)
     )  # otra palabra con los mismos rasgos también concuerda
     assert agreement.score(synonym, sentences)["agree"] == 1.0
-    nearest = oracle(sentences, lambda s, i: agreement.form(agreement.ADJECTIVES[0], s.other))
+    nearest = oracle(sentences, lambda s, i: form(agreement.ADJECTIVES[0], s.other))
     found = agreement.score(nearest, sentences)
     equal = sum(s.subject == s.other for s in sentences) / 40
     assert found["agree"] == pytest.approx(equal) and found["n"] == 200
@@ -157,6 +161,7 @@ def test_minimal_pairs():
         (ValueError, "word: ", lambda: traits("pingüino")),
         (ValueError, "word: .* varias formas", lambda: agreement.others("que")),
         (ValueError, "words: .*'pingüino'", lambda: agreement.encode(["pingüino"])),
+        (ValueError, "words: se esperaba una lista", lambda: agreement.encode("gata")),
     ],
 )
 def test_bad_input_is_named(error, message, call):
