@@ -209,7 +209,7 @@ def test_lo_que_se_repite_solo_esta_guardado(monkeypatch):
         for nombre in importlib.import_module(fichero.stem).PARTES:
             orden_suya = f"python tools/semillas {clave} --parte {nombre}"
             assert guardado[nombre].get("command", orden_suya) == orden_suya
-            vistas.append(nombre)
+            vistas.append((clave, nombre))
     assert len(vistas) == len(set(vistas)) >= 2
 
 

@@ -332,10 +332,10 @@ _VIT_PLACES = "embeddings.position_embeddings"
 def from_vit(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float[Tensor, "..."]]:
     """Los pesos de un ViT o un DeiT de ``transformers``, con los nombres del libro.
 
-    ``state`` es el ``state_dict()`` de ``ViTForImageClassification``, de
-    ``DeiTForImageClassificationWithTeacher`` o de lo que llevan dentro: tensores de cualquier
-    forma. La convolución de los parches, (d_model, channel, p, p), es aquí una matriz. Lo que
-    devuelve lo lee ``load_state_dict`` de :class:`~atento.models.vit.Vit`.
+    ``state`` es el ``state_dict()`` de ``ViTForImageClassification``, de su pareja de DeiT con
+    maestra o de lo que llevan dentro: tensores de cualquier forma. La convolución de los parches,
+    (d_model, channel, p, p), es aquí una matriz. Lo que devuelve lo lee ``load_state_dict`` de
+    :class:`~atento.models.vit.Vit`.
 
     Errores: ``TypeError`` si ``state`` no es un diccionario de tensores; ``ValueError`` si un
     nombre no es de esos modelos.
