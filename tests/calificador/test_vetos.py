@@ -5,6 +5,7 @@ respuesta correcta no se rechaza por los suyos.
 import ast
 import os
 import random
+import subprocess
 import sys
 from datetime import date
 
@@ -254,3 +255,43 @@ def test_una_respuesta_correcta_vale_se_llamen_como_se_llamen_sus_variables(real
         assert resultado.estado == "superado", (semilla, resultado, fuente)
         vistos |= {n for n in PROHIBIDOS_ANTES if n in fuente}
     assert len(vistos) > 5
+
+
+CON_FUNC = """import torch
+
+
+def slope(w):
+    grad, value = torch.func.grad_and_value(lambda v: (v * v).sum())(w)
+    return grad + {usa}
+"""
+SIN_NADA_IMPORTADO = """
+import sys
+import torch
+from calificador.jaula import marcos
+from calificador.jaula.alumno import Alumno
+from calificador.vetos import OPTIMIZADORES
+assert "torch._dynamo" not in sys.modules
+alumno = Alumno("entrega_de_prueba")
+pide = {{"orden": "analiza", "celdas": [[{fuente!r}, True]], "nombre": "slope"}}
+alumno.atiende({{**pide, "prohibido": [list(OPTIMIZADORES.nombres)]}}, {{}})
+print(alumno.atiende({{"orden": "carga"}}, {{}})[0])
+tensores = {{}}
+args = marcos.codifica((torch.ones(2, requires_grad=True),), tensores)
+kwargs = marcos.codifica({{}}, tensores)
+pide = {{"orden": "llama", "gradiente": False, "cotangentes": None, "init": None}}
+print(alumno.atiende({{**pide, "args": args, "kwargs": kwargs}}, tensores)[0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("usa", "permitido"), [("0", True), ("torch.optim.SGD([w], lr=0.1).defaults['lr']", False)]
+)
+def test_lo_que_torch_importa_tarde_no_es_uso_de_la_entrega(usa, permitido):
+    """En un proceso recién nacido, como el de quien corrige un solo ejercicio."""
+    programa = SIN_NADA_IMPORTADO.format(fuente=CON_FUNC.format(usa=usa))
+    hecho = subprocess.run(
+        [sys.executable, "-c", programa], capture_output=True, text=True, timeout=120
+    )
+    assert "'definido': True" in hecho.stdout, hecho
+    assert ("'error'" not in hecho.stdout.splitlines()[-1]) is permitido, hecho
+    assert ("'veto': 0" in hecho.stdout) is not permitido, hecho

@@ -11,6 +11,7 @@ import __future__
 
 import ast
 import contextlib
+import importlib
 import io
 import linecache
 import sys
@@ -24,6 +25,7 @@ from calificador.jaula.vedado import Falta, NoPermitido, Vetos
 
 SEMILLA_DE_LLAMADA = 20170612
 _ANOTACIONES = __future__.annotations.compiler_flag
+_PEREZOSOS = frozenset("func functorch vmap compile export distributions checkpoint".split())
 Respuesta = tuple[dict[str, Any], dict[str, Any]]
 
 
@@ -117,6 +119,19 @@ def _arbol(texto: str, donde: str) -> ast.Module:
 # --- El alumno: una entrega y sus peticiones ------------------------------------------------------
 
 
+def _despierta(arbol: ast.Module) -> bool:
+    """Si una entrega nombra algo de torch que importa tarde medio torch, como ``torch.func``."""
+    dichos: set[str] = set()
+    for nodo in ast.walk(arbol):
+        if isinstance(nodo, ast.Attribute):
+            dichos.add(nodo.attr)
+        elif isinstance(nodo, ast.ImportFrom):
+            dichos |= {*(nodo.module or "").split("."), *(x.name for x in nodo.names)}
+        elif isinstance(nodo, ast.Import):
+            dichos |= {parte for x in nodo.names for parte in x.name.split(".")}
+    return not dichos.isdisjoint(_PEREZOSOS)
+
+
 class Alumno:
     """Atiende las peticiones de un ejercicio sobre una entrega: ``analiza``, ``carga`` y
     ``llama``."""
@@ -161,6 +176,10 @@ class Alumno:
                 }, {}
             self.arboles.append((donde, arbol if entera else solo_definiciones(arbol)))
         self.vetos = Vetos(mensaje["prohibido"])
+        if self.vetos and any(_despierta(arbol) for _, arbol in self.arboles):
+            # Lo que torch importa tarde recorre lo vedado; con el veto en vigor parecería uso suyo.
+            with contextlib.suppress(Exception):
+                importlib.import_module("torch._dynamo")
         return {}, {}
 
     def _carga(self, _: Any, __: Any) -> Respuesta:
