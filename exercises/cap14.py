@@ -17,6 +17,7 @@
 # 14.2`).
 
 # %%
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 

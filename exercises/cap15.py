@@ -17,6 +17,7 @@
 # 15.3`).
 
 # %%
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 

@@ -17,6 +17,7 @@
 # 16.2`).
 
 # %%
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
