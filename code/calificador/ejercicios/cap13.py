@@ -1460,10 +1460,15 @@ _ALFAS = Ejercicio(
 def _casos_chi(rng: Any) -> list[Caso]:
     import torch
 
-    def caso(propiedad: str, imposible: bool = False, escasas: bool = False) -> Caso:
+    def caso(
+        propiedad: str,
+        imposible: bool = False,
+        escasas: bool = False,
+        calores: tuple[float, ...] = (0.7, 1.0, 1.4),
+    ) -> Caso:
         while True:
             cuantas = entero(rng, 9, 13)
-            k, calor = entero(rng, 5, cuantas - 2), elige(rng, (0.7, 1.0, 1.4))
+            k, calor = entero(rng, 5, cuantas - 2), elige(rng, calores)
             logits = (0.6 if propiedad == "bien repartido" else 1.5) * normal(rng, cuantas)
             orden = logits.argsort(descending=True)
             queda = torch.zeros(cuantas, dtype=torch.bool)
@@ -1488,8 +1493,8 @@ def _casos_chi(rng: Any) -> list[Caso]:
             return Caso(propiedad, (cuentas, logits), {"temperature": calor, "top_k": k})
 
     return [
-        caso("bien repartido"),
-        caso("bien repartido"),
+        caso("bien repartido", calores=(1.0,)),
+        caso("bien repartido", calores=(0.7, 1.4)),
         caso("raras juntas"),
         caso("raras juntas", escasas=True),
         caso("imposible", True),
