@@ -61,7 +61,7 @@ COPYING_16: dict[str, Any] = {
     "test_period": 10,
     "test_seed": 999_999,
 }
-COPYING_SEEDS = {2: 10, 1: 3}  # de dos capas y de una
+COPYING_SEEDS = {2: 10, 1: 10}  # de dos capas y de una
 CACHE_16 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-16"
 
 
