@@ -9,6 +9,7 @@ from bs4 import BeautifulSoup
 # Las piezas que no necesitan MyST-NB ni el resto del libro.
 from libro import demostraciones, didactica, mapa, plegado, tiempos, tipografia
 from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
 
 PIEZAS = (didactica, plegado, tiempos, mapa, demostraciones, tipografia)
 PAGINA = """\
@@ -109,23 +110,24 @@ def construye(carpeta: Path, nombre: str, texto: str) -> tuple[BeautifulSoup, st
     (carpeta / "tiempos.json").write_text('{"04": 3.0}', "utf-8")
     avisos = (carpeta / "avisos.txt").open("w+", encoding="utf-8")
     salida = carpeta / "html"
-    aplicacion = Sphinx(
-        carpeta,
-        None,
-        salida,
-        carpeta / "doctrees",
-        "html",
-        confoverrides={
-            "extensions": ["myst_parser", "sphinx_proof", *(p.__name__ for p in PIEZAS)],
-            "myst_enable_extensions": ["colon_fence"],
-            "root_doc": nombre,
-            "html_theme": "basic",
-            "language": "es",
-        },
-        status=None,
-        warning=avisos,
-    )
-    aplicacion.build()
+    with docutils_namespace():  # al salir se olvida: no avisa a quien venga detrás
+        aplicacion = Sphinx(
+            carpeta,
+            None,
+            salida,
+            carpeta / "doctrees",
+            "html",
+            confoverrides={
+                "extensions": ["myst_parser", "sphinx_proof", *(p.__name__ for p in PIEZAS)],
+                "myst_enable_extensions": ["colon_fence"],
+                "root_doc": nombre,
+                "html_theme": "basic",
+                "language": "es",
+            },
+            status=None,
+            warning=avisos,
+        )
+        aplicacion.build()
     avisos.seek(0)
     pagina = BeautifulSoup((salida / f"{nombre}.html").read_text("utf-8"), "lxml")
     return pagina, avisos.read(), dict(aplicacion.env.libro_tiempos)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
 
 RAIZ = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(RAIZ / "book" / "_ext"))
@@ -41,6 +42,7 @@ class Taller:
         (carpeta / "_toc.yml").write_text("")
         (carpeta / "tiempos.json").write_text('{"04": 3.0}')
 
+    @docutils_namespace()
     def construye(self) -> Sphinx:
         """Construye; apunta qué páginas se leen y cuáles se escriben."""
         self.leidas, self.escritas = [], []
