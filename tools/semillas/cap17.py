@@ -25,7 +25,7 @@ from atento.watching import watching
 RECIPE_17: dict[str, Any] = {
     "d_model": 64,
     "n_heads": 4,
-    "d_ff": 96,
+    "d_ff": 88,
     "n_layers": 2,
     "positions": "rotary",
     "cross_positions": "rotary",
