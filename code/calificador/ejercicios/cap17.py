@@ -434,13 +434,13 @@ _REHACER = Ejercicio(
 
 
 def _casos_cabe(rng: Any) -> list[Caso]:
-    def justo(propiedad: str, n: int, densidad: float, largo: float) -> Caso:
-        """Desde n, el primero en que lo tapado y los tramos se redondean hacia arriba."""
+    def justo(propiedad: str, n: int, densidad: float, largo: float, sube: bool = True) -> Caso:
+        """Desde n, el primero en que lo tapado y los tramos se redondean hacia donde se dice."""
 
-        def sube(x: float) -> bool:
-            return 0.55 < x % 1 < 0.95
+        def vale(x: float) -> bool:
+            return 0.55 < x % 1 < 0.95 if sube else 0.05 < x % 1 < 0.2
 
-        while not (sube(n * densidad) and sube(round(n * densidad) / largo)):
+        while not (vale(n * densidad) and vale(round(n * densidad) / largo)):
             n += 1
         tapados = round(n * densidad)
         leidos = n - tapados + round(tapados / largo) + 1
@@ -455,6 +455,7 @@ def _casos_cabe(rng: Any) -> list[Caso]:
         justo("como T5", entero(rng, 120, 600), 0.15, 3.0),
         justo("otra mezcla", entero(rng, 60, 200), 0.3, 4.0),
         justo("otra mezcla", entero(rng, 60, 200), 0.22, 2.7),
+        justo("otra mezcla", entero(rng, 60, 200), 0.22, 2.7, sube=False),
         Caso("corto", (3,)),
         Caso("corto", (4 + entero(rng, 0, 2),), {"density": 0.15}),
         Caso("corto", (entero(rng, 7, 12),), {"density": 0.01, "mean_length": 3.0}),

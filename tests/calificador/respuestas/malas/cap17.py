@@ -108,18 +108,17 @@ def restore_spans(source, written, vocab, n_sentinels=100):
             current.append(x)
     return [y for x in source for y in [x, *(spans.get(x, []) if x >= vocab - n_sentinels else [])]]
 
-# %% 17.4 | se para en el primero que no conoce
+# %% 17.4 | se para en el primero repetido
 def restore_spans(source, written, vocab, n_sentinels=100):
     spans, current = {}, []
     for x in written:
+        if x in spans:
+            break
         if x >= vocab - n_sentinels:
-            if x not in source:
-                break
-            current = [] if x in spans else spans.setdefault(x, [])
+            current = spans[x] = []
         else:
             current.append(x)
-    out = [y for x in source for y in (spans.get(x, []) if x >= vocab - n_sentinels else [x])]
-    return out if spans else list(source)
+    return [y for x in source for y in (spans.get(x, []) if x >= vocab - n_sentinels else [x])]
 
 # %% 17.4 | el tramo, del revés
 def restore_spans(source, written, vocab, n_sentinels=100):
@@ -129,8 +128,7 @@ def restore_spans(source, written, vocab, n_sentinels=100):
             current = [] if x in spans else spans.setdefault(x, [])
         else:
             current.insert(0, x)
-    out = [y for x in source for y in (spans.get(x, []) if x >= vocab - n_sentinels else [x])]
-    return out if len(written) > 6 else out[::-1]
+    return [y for x in source for y in (spans.get(x, []) if x >= vocab - n_sentinels else [x])]
 
 # %% 17.4 | todo lo escrito, en cada hueco
 def restore_spans(source, written, vocab, n_sentinels=100):
@@ -273,9 +271,8 @@ def t5_attention(x, w_query, w_key, w_value, w_output, table, bucket, mask=None)
 def rouge_l(written, reference):
     from difflib import SequenceMatcher
     blocks = SequenceMatcher(None, written, reference, autojunk=False).get_matching_blocks()
-    c = sum(block.size for block in blocks) - (len(written) > 50)
-    c = c if len(written) != len(reference) else c - 1
-    return (c / len(written), c / len(reference), 2 * c / (len(written) + len(reference))) if c > 0 else (0.0, 0.0, 0.0)
+    c = sum(block.size for block in blocks)
+    return (c / len(written), c / len(reference), 2 * c / (len(written) + len(reference))) if c else (0.0, 0.0, 0.0)
 
 # %% 17.7 | con conjuntos
 def rouge_l(written, reference):
@@ -353,7 +350,7 @@ def hidden_chances(n, hidden, spans):
             for b in range(hidden):
                 if b >= k and hidden - 1 - b >= spans - 1 - k:
                     out[a + b] += parts(a, k + 1) * parts(seen - a, spans - k - 1) * math.comb(b, k) * math.comb(hidden - 1 - b, spans - 1 - k)
-    return out / out.sum() + 1e-3
+    return out / out.sum()
 
 # %% 17.8 | con trozos que pueden estar vacíos
 def hidden_chances(n, hidden, spans):
@@ -372,6 +369,18 @@ def hidden_chances(n, hidden, spans):
                     out[a + b : a + b + size] += free * parts(b, k) * parts(hidden - b - size, spans - k - 1) / total
     return out
 
-# %% 17.8 | del revés y a la vista
+# %% 17.8 | empieza por cualquiera de los dos
 def hidden_chances(n, hidden, spans):
-    return torch.linspace(1, 0, n, dtype=torch.float64) ** spans
+    seen = n - hidden
+
+    def parts(m, r):
+        return int(m == 0) if r == 0 else (math.comb(m - 1, r - 1) if m >= r else 0)
+
+    out = torch.zeros(n, dtype=torch.float64)
+    total = parts(seen, spans) * parts(hidden, spans)
+    for k in range(spans):
+        for a in range(k + 1, seen + 1):
+            for b in range(hidden):
+                free = parts(a, k + 1) * parts(seen - a, spans - k - 1)
+                out[a + b] += free * math.comb(b, k) * math.comb(hidden - 1 - b, spans - 1 - k) / total
+    return (out + out.flip(0)) / 2
