@@ -14,7 +14,7 @@
 # # Capítulo 17. De secuencia a secuencia: T5
 #
 # Los enunciados están en el capítulo. Se corrige con `atento calificar 17` (o `atento calificar
-# 17.2`).
+# 17.1`).
 
 # %%
 import torch
@@ -22,9 +22,31 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 # %% [markdown]
-# ## 17.1 Tramos y subsecuencias (★)
+# ## 17.1 Tapar tramos (★)
+
+
+# %%
+def corrupt_spans(ids: list[int], hidden: list[bool], vocab: int) -> tuple[list[int], list[int]]:
+    """Lo que se lee y lo que se escribe al tapar los tramos que dice ``hidden``.
+
+    Enunciado: ejercicio 17.1 del capítulo.
+    """
+    raise NotImplementedError("Ejercicio 17.1")
+
+
+# %% [markdown]
+# ## 17.2 Dos maneras de barajar (★)
 #
-# Ejercicio 17.1: cambia cada `None` por tu número; lo que no sea entero, con tres decimales.
+# Ejercicio 17.2: «ninguno», «solo las palabras», «solo las filas» o «los dos».
+
+# %%
+shuffled = None
+
+
+# %% [markdown]
+# ## 17.3 Tramos y subsecuencias (★)
+#
+# Ejercicio 17.3: cambia cada `None` por tu número; lo que no sea entero, con tres decimales.
 
 # %%
 spans_by_hand = {
@@ -35,26 +57,6 @@ spans_by_hand = {
     "lcs_f": None,  # F de ROUGE-L
 }
 
-# %% [markdown]
-# ## 17.2 Tapar tramos (★)
-
-
-# %%
-def corrupt_spans(ids: list[int], hidden: list[bool], vocab: int) -> tuple[list[int], list[int]]:
-    """Lo que se lee y lo que se escribe al tapar los tramos que dice ``hidden``.
-
-    Enunciado: ejercicio 17.2 del capítulo.
-    """
-    raise NotImplementedError("Ejercicio 17.2")
-
-
-# %% [markdown]
-# ## 17.3 Dos maneras de barajar (★)
-#
-# Ejercicio 17.3: «ninguno», «solo las palabras», «solo las filas» o «los dos».
-
-# %%
-shuffled = None
 
 # %% [markdown]
 # ## 17.4 Rehacer la frase

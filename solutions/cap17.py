@@ -24,36 +24,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 # %% [markdown]
-# ## 17.1 Tramos y subsecuencias
-#
-# Se tapan 30 tokens en 10 tramos. Se leen los 170 que quedan y 10 centinelas; se escriben los 30,
-# sus 10 centinelas y uno más. Las seis palabras escritas están en la referencia, que tiene siete:
-# la F de ROUGE-1 es $2 \cdot 6/13$. En el mismo orden hay cuatro, «robo en el museo», y la de
-# ROUGE-L es $2 \cdot 4/13$.
-
-
-# %%
-def spans_by_hand() -> dict[str, float]:
-    """Las respuestas, calculadas."""
-    n, hidden, spans = 200, 30, 10
-    reference = "robo en el museo por el descuido".split()
-    written = "robo por descuido en el museo".split()
-    same = (Counter(reference) & Counter(written)).total()
-    sizes = range(len(written) + 1)
-    kept = {r: {*combinations(reference, r)} & {*combinations(written, r)} for r in sizes}
-    lcs = max(r for r in sizes if kept[r])
-    both = len(written) + len(reference)
-    return {
-        "read": n - hidden + spans,
-        "written": hidden + spans + 1,
-        "unigram_f": 2 * same / both,
-        "lcs": lcs,
-        "lcs_f": 2 * lcs / both,
-    }
-
-
-# %% [markdown]
-# ## 17.2 Tapar tramos
+# ## 17.1 Tapar tramos
 #
 # Un centinela se pone al **entrar** en un tramo, en los dos lados a la vez. El que queda libre al
 # acabar es el que cierra lo escrito.
@@ -76,7 +47,7 @@ def corrupt_spans(ids: list[int], hidden: list[bool], vocab: int) -> tuple[list[
 
 
 # %% [markdown]
-# ## 17.3 Dos maneras de barajar
+# ## 17.2 Dos maneras de barajar
 #
 # La atención cruzada de T5 suma sobre las filas sin mirar en qué sitio están: barajadas, la suma es
 # la misma. El orden de la frase no se pierde, porque ya está **dentro** de cada fila, donde lo puso
@@ -102,6 +73,35 @@ def shuffled() -> str:
     if by_words:
         return "los dos" if by_rows else "solo las palabras"
     return "solo las filas" if by_rows else "ninguno"
+
+
+# %% [markdown]
+# ## 17.3 Tramos y subsecuencias
+#
+# Se tapan 30 tokens en 10 tramos. Se leen los 170 que quedan y 10 centinelas; se escriben los 30,
+# sus 10 centinelas y uno más. Las seis palabras escritas están en la referencia, que tiene siete:
+# la F de ROUGE-1 es $2 \cdot 6/13$. En el mismo orden hay cuatro, «robo en el museo», y la de
+# ROUGE-L es $2 \cdot 4/13$.
+
+
+# %%
+def spans_by_hand() -> dict[str, float]:
+    """Las respuestas, calculadas."""
+    n, hidden, spans = 200, 30, 10
+    reference = "robo en el museo por el descuido".split()
+    written = "robo por descuido en el museo".split()
+    same = (Counter(reference) & Counter(written)).total()
+    sizes = range(len(written) + 1)
+    kept = {r: {*combinations(reference, r)} & {*combinations(written, r)} for r in sizes}
+    lcs = max(r for r in sizes if kept[r])
+    both = len(written) + len(reference)
+    return {
+        "read": n - hidden + spans,
+        "written": hidden + spans + 1,
+        "unigram_f": 2 * same / both,
+        "lcs": lcs,
+        "lcs_f": 2 * lcs / both,
+    }
 
 
 # %% [markdown]

@@ -20,8 +20,169 @@ from calificador.vetos import ATENTO
 
 # --- 17.1 -----------------------------------------------------------------------------------------
 
-_A_MANO = Ejercicio(
+
+def _casos_tapar(rng: Any) -> list[Caso]:
+    def caso(propiedad: str, tapado: list[bool]) -> Caso:
+        vocab = entero(rng, 60, 300)
+        ids = [entero(rng, 2, vocab - 20) for _ in tapado]
+        return Caso(propiedad, (ids, tapado, vocab))
+
+    def visto(cuanto: int) -> list[bool]:
+        return [False] * cuanto
+
+    def tramos(cuantos: int) -> list[bool]:
+        """El primero y el último, de dos; entre ellos, a la vista."""
+        trozos = [[True] * (2 if i in (0, cuantos - 1) else entero(rng, 1, 3)) + visto(
+            entero(rng, 1, 3)) for i in range(cuantos)]  # fmt: skip
+        return [x for trozo in trozos for x in trozo]
+
+    return [
+        caso("un tramo", visto(entero(rng, 1, 3)) + tramos(1)),
+        caso("un tramo", visto(entero(rng, 2, 5)) + [True] + visto(2)),
+        caso("varios tramos", visto(entero(rng, 1, 3)) + tramos(2)),
+        caso("varios tramos", visto(entero(rng, 1, 3)) + tramos(entero(rng, 3, 4))),
+        caso("los extremos", tramos(entero(rng, 2, 3)) + [True]),
+        caso("los extremos", [True] + visto(entero(rng, 2, 4)) + [True]),
+        caso("nada o todo", visto(entero(rng, 2, 4))),
+        caso("nada o todo", [True] * entero(rng, 2, 4)),
+        caso("nada o todo", [elige(rng, (True, False))]),
+    ]
+
+
+_TAPAR = Ejercicio(
     id="17.1",
+    nombre="corrupt_spans",
+    tipo="escribir",
+    puntos=8,
+    dificultad=1,
+    minutos=15,
+    aprende="escribir lo que T5 lee y lo que se le pide al tapar tramos de un texto",
+    bordes=("not any(hidden)", "all(hidden)", "hidden[0]", "hidden[-1]", "len(ids) == 1"),
+    casos=_casos_tapar,
+    ejemplo=lambda: Caso("ejemplo", ([5, 6, 7, 8], [False, True, True, False], 20)),
+    propiedades={
+        "un tramo": (2, "Un tramo: un centinela a cada lado y otro que cierra lo escrito."),
+        "varios tramos": (3, "Cada tramo lleva su centinela, el mismo a los dos lados."),
+        "los extremos": (2, "Un tramo puede estar al principio o al final."),
+        "nada o todo": (1, "Sin nada tapado, lo escrito es solo un centinela."),
+    },
+    prohibido=(ATENTO,),
+    pistas=(
+        "Haz en papel los dos lados de un texto de seis tokens con dos tramos.",
+        "Hay un momento que importa: cuando se tapa un token y el de antes no lo estaba.",
+        "En ese momento se pone el centinela en los dos lados y se baja al siguiente.",
+    ),
+    mutantes=(
+        cambia(
+            "sin cierre",
+            "Falta el centinela que cierra lo escrito.",
+            "[*written, sentinel]",
+            "written",
+        ),
+        cambia(
+            "uno por token",
+            "Un tramo lleva un centinela, tape los tokens que tape.",
+            "if taken and not inside:",
+            "if taken:",
+        ),
+        cambia(
+            "hacia arriba",
+            "Los centinelas bajan desde el último número del vocabulario.",
+            "sentinel -= 1",
+            "sentinel += 1",
+        ),
+        cambia(
+            "siempre el mismo",
+            "Cada tramo lleva un centinela distinto.",
+            "sentinel -= 1",
+            "pass",
+        ),
+        cambia(
+            "uno más allá",
+            "Los números van de 0 a `vocab` − 1: el primer centinela es el último que hay.",
+            "vocab - 1",
+            "vocab",
+        ),
+        cambia(
+            "sin centinela al escribir",
+            "En lo escrito, cada tramo va detrás de su centinela.",
+            "written.append(sentinel)",
+            "pass",
+        ),
+        cambia(
+            "sin centinela al leer",
+            "En lo leído, un centinela ocupa el sitio de cada tramo.",
+            "read.append(sentinel)",
+            "pass",
+        ),
+        cambia(
+            "al revés",
+            "Se lee lo que queda a la vista y se escribe lo tapado.",
+            "(written if taken else read)",
+            "(read if taken else written)",
+        ),
+        cambia(
+            "la frase entera",
+            "No se escribe la frase entera, solo lo tapado.",
+            "[*written, sentinel]",
+            "list(ids)",
+        ),
+        cambia(
+            "cierra con el último",
+            "El que cierra es un centinela nuevo, no el del último tramo.",
+            "[*written, sentinel]",
+            "[*written, sentinel + 1]",
+        ),
+        cambia(
+            "lo tapado también se lee",
+            "Lo tapado no se puede leer: su centinela lo sustituye.",
+            "        inside = taken",
+            "        read += [token] * bool(taken)\n        inside = taken",
+        ),
+    ),
+)
+
+# --- 17.2 -----------------------------------------------------------------------------------------
+
+_BARAJAR = Ejercicio(
+    id="17.2",
+    nombre="shuffled",
+    tipo="predecir",
+    puntos=2,
+    dificultad=1,
+    minutos=5,
+    aprende="decir dónde está guardado el orden de la frase en un codificador-decodificador",
+    propiedades={"respuesta": (2, "Busca qué cuenta usa el sitio de cada cosa y cuál no.")},
+    opciones=("ninguno", "solo las palabras", "solo las filas", "los dos"),
+    pistas=(
+        "Escribe la salida de la atención cruzada como una suma. ¿Cambia si se cambia el orden?",
+        "Cada fila que da el codificador ya sabe dónde estaba su palabra.",
+    ),
+    mutantes=(
+        cuerpo(
+            "da igual el orden",
+            "Barajar las palabras cambia las distancias que ve el codificador, y con ellas sus"
+            " sesgos.",
+            "return 'ninguno'",
+        ),
+        cuerpo(
+            "el orden está fuera",
+            "Al revés: la atención cruzada suma sin mirar el sitio, y el codificador sí lo mira.",
+            "return 'solo las filas'",
+        ),
+        cuerpo(
+            "todo cambia",
+            "La atención cruzada de T5 no lleva posiciones: la suma de unas filas no depende de su"
+            " orden.",
+            "return 'los dos'",
+        ),
+    ),
+)
+
+# --- 17.3 -----------------------------------------------------------------------------------------
+
+_A_MANO = Ejercicio(
+    id="17.3",
     nombre="spans_by_hand",
     tipo="lapiz",
     puntos=5,
@@ -114,167 +275,6 @@ _A_MANO = Ejercicio(
             "La F es la media armónica de precisión y cobertura, no la corriente.",
             "2 * lcs / both",
             "(lcs / len(written) + lcs / len(reference)) / 2",
-        ),
-    ),
-)
-
-# --- 17.2 -----------------------------------------------------------------------------------------
-
-
-def _casos_tapar(rng: Any) -> list[Caso]:
-    def caso(propiedad: str, tapado: list[bool]) -> Caso:
-        vocab = entero(rng, 60, 300)
-        ids = [entero(rng, 2, vocab - 20) for _ in tapado]
-        return Caso(propiedad, (ids, tapado, vocab))
-
-    def visto(cuanto: int) -> list[bool]:
-        return [False] * cuanto
-
-    def tramos(cuantos: int) -> list[bool]:
-        """El primero y el último, de dos; entre ellos, a la vista."""
-        trozos = [[True] * (2 if i in (0, cuantos - 1) else entero(rng, 1, 3)) + visto(
-            entero(rng, 1, 3)) for i in range(cuantos)]  # fmt: skip
-        return [x for trozo in trozos for x in trozo]
-
-    return [
-        caso("un tramo", visto(entero(rng, 1, 3)) + tramos(1)),
-        caso("un tramo", visto(entero(rng, 2, 5)) + [True] + visto(2)),
-        caso("varios tramos", visto(entero(rng, 1, 3)) + tramos(2)),
-        caso("varios tramos", visto(entero(rng, 1, 3)) + tramos(entero(rng, 3, 4))),
-        caso("los extremos", tramos(entero(rng, 2, 3)) + [True]),
-        caso("los extremos", [True] + visto(entero(rng, 2, 4)) + [True]),
-        caso("nada o todo", visto(entero(rng, 2, 4))),
-        caso("nada o todo", [True] * entero(rng, 2, 4)),
-        caso("nada o todo", [elige(rng, (True, False))]),
-    ]
-
-
-_TAPAR = Ejercicio(
-    id="17.2",
-    nombre="corrupt_spans",
-    tipo="escribir",
-    puntos=8,
-    dificultad=1,
-    minutos=15,
-    aprende="escribir lo que T5 lee y lo que se le pide al tapar tramos de un texto",
-    bordes=("not any(hidden)", "all(hidden)", "hidden[0]", "hidden[-1]", "len(ids) == 1"),
-    casos=_casos_tapar,
-    ejemplo=lambda: Caso("ejemplo", ([5, 6, 7, 8], [False, True, True, False], 20)),
-    propiedades={
-        "un tramo": (2, "Un tramo: un centinela a cada lado y otro que cierra lo escrito."),
-        "varios tramos": (3, "Cada tramo lleva su centinela, el mismo a los dos lados."),
-        "los extremos": (2, "Un tramo puede estar al principio o al final."),
-        "nada o todo": (1, "Sin nada tapado, lo escrito es solo un centinela."),
-    },
-    prohibido=(ATENTO,),
-    pistas=(
-        "Haz en papel los dos lados de un texto de seis tokens con dos tramos.",
-        "Hay un momento que importa: cuando se tapa un token y el de antes no lo estaba.",
-        "En ese momento se pone el centinela en los dos lados y se baja al siguiente.",
-    ),
-    mutantes=(
-        cambia(
-            "sin cierre",
-            "Falta el centinela que cierra lo escrito.",
-            "[*written, sentinel]",
-            "written",
-        ),
-        cambia(
-            "uno por token",
-            "Un tramo lleva un centinela, tape los tokens que tape.",
-            "if taken and not inside:",
-            "if taken:",
-        ),
-        cambia(
-            "hacia arriba",
-            "Los centinelas bajan desde el último número del vocabulario.",
-            "sentinel -= 1",
-            "sentinel += 1",
-        ),
-        cambia(
-            "siempre el mismo",
-            "Cada tramo lleva un centinela distinto.",
-            "sentinel -= 1",
-            "pass",
-        ),
-        cambia(
-            "uno más allá",
-            "Los números van de 0 a `vocab` − 1: el primer centinela es el último que hay.",
-            "vocab - 1",
-            "vocab",
-        ),
-        cambia(
-            "sin centinela al escribir",
-            "En lo escrito, cada tramo va detrás de su centinela.",
-            "written.append(sentinel)",
-            "pass",
-        ),
-        cambia(
-            "sin centinela al leer",
-            "En lo leído, un centinela ocupa el sitio de cada tramo.",
-            "read.append(sentinel)",
-            "pass",
-        ),
-        cambia(
-            "al revés",
-            "Se lee lo que queda a la vista y se escribe lo tapado.",
-            "(written if taken else read)",
-            "(read if taken else written)",
-        ),
-        cambia(
-            "la frase entera",
-            "No se escribe la frase entera, solo lo tapado.",
-            "[*written, sentinel]",
-            "list(ids)",
-        ),
-        cambia(
-            "cierra con el último",
-            "El que cierra es un centinela nuevo, no el del último tramo.",
-            "[*written, sentinel]",
-            "[*written, sentinel + 1]",
-        ),
-        cambia(
-            "lo tapado también se lee",
-            "Lo tapado no se puede leer: su centinela lo sustituye.",
-            "        inside = taken",
-            "        read += [token] * bool(taken)\n        inside = taken",
-        ),
-    ),
-)
-
-# --- 17.3 -----------------------------------------------------------------------------------------
-
-_BARAJAR = Ejercicio(
-    id="17.3",
-    nombre="shuffled",
-    tipo="predecir",
-    puntos=2,
-    dificultad=1,
-    minutos=5,
-    aprende="decir dónde está guardado el orden de la frase en un codificador-decodificador",
-    propiedades={"respuesta": (2, "Busca qué cuenta usa el sitio de cada cosa y cuál no.")},
-    opciones=("ninguno", "solo las palabras", "solo las filas", "los dos"),
-    pistas=(
-        "Escribe la salida de la atención cruzada como una suma. ¿Cambia si se cambia el orden?",
-        "Cada fila que da el codificador ya sabe dónde estaba su palabra.",
-    ),
-    mutantes=(
-        cuerpo(
-            "da igual el orden",
-            "Barajar las palabras cambia las distancias que ve el codificador, y con ellas sus"
-            " sesgos.",
-            "return 'ninguno'",
-        ),
-        cuerpo(
-            "el orden está fuera",
-            "Al revés: la atención cruzada suma sin mirar el sitio, y el codificador sí lo mira.",
-            "return 'solo las filas'",
-        ),
-        cuerpo(
-            "todo cambia",
-            "La atención cruzada de T5 no lleva posiciones: la suma de unas filas no depende de su"
-            " orden.",
-            "return 'los dos'",
         ),
     ),
 )
@@ -973,9 +973,9 @@ _TAPADA = Ejercicio(
 )
 
 EJERCICIOS = [
-    _A_MANO,
     _TAPAR,
     _BARAJAR,
+    _A_MANO,
     _REHACER,
     _CABE,
     _ATENCION,

@@ -1,12 +1,6 @@
 """Respuestas buenas, escritas de otra manera. Cada celda «# %% ejercicio | cómo está escrita» es una entrega entera."""
 
-# %% 17.1 | escrita
-spans_by_hand = {"read": 180, "written": 41, "unigram_f": 0.923, "lcs": 4, "lcs_f": 0.615}
-
-# %% 17.1 | con fracciones
-spans_by_hand = {"read": 170 + 10, "written": 30 + 10 + 1, "unigram_f": 12 / 13, "lcs": 4, "lcs_f": 8 / 13}
-
-# %% 17.2 | mirando el de antes
+# %% 17.1 | mirando el de antes
 def corrupt_spans(ids, hidden, vocab):
     starts = [h and not (i and hidden[i - 1]) for i, h in enumerate(hidden)]
     read, written, used = [], [], 0
@@ -21,7 +15,7 @@ def corrupt_spans(ids, hidden, vocab):
             read += [token]
     return read, written + [vocab - used - 1]
 
-# %% 17.2 | por grupos
+# %% 17.1 | por grupos
 def corrupt_spans(ids, hidden, vocab):
     from itertools import groupby
     read, written, free = [], [], iter(range(vocab - 1, -1, -1))
@@ -36,7 +30,7 @@ def corrupt_spans(ids, hidden, vocab):
     written.append(next(free))
     return [read, written]
 
-# %% 17.2 | con tensores
+# %% 17.1 | con tensores
 def corrupt_spans(ids, hidden, vocab):
     ids, hidden = torch.tensor(ids), torch.tensor(hidden)
     before = torch.cat([torch.zeros(1, dtype=torch.bool), hidden[:-1]])
@@ -49,8 +43,14 @@ def corrupt_spans(ids, hidden, vocab):
         (written if hidden[i] else read).append(int(ids[i]))
     return read, written + [vocab - 1 - int(number[-1])]
 
-# %% 17.3 | escrita
+# %% 17.2 | escrita
 shuffled = "solo las palabras"
+
+# %% 17.3 | escrita
+spans_by_hand = {"read": 180, "written": 41, "unigram_f": 0.923, "lcs": 4, "lcs_f": 0.615}
+
+# %% 17.3 | con fracciones
+spans_by_hand = {"read": 170 + 10, "written": 30 + 10 + 1, "unigram_f": 12 / 13, "lcs": 4, "lcs_f": 8 / 13}
 
 # %% 17.4 | buscando en lo escrito
 def restore_spans(source, written, vocab, n_sentinels=100):

@@ -1,24 +1,6 @@
 """Respuestas equivocadas que no salen del registro. Cada celda es una entrega entera."""
 
-# %% 17.1 | diez tramos de más al leer y al escribir
-spans_by_hand = {"read": 190, "written": 51, "unigram_f": 0.923, "lcs": 4, "lcs_f": 0.615}
-
-# %% 17.1 | con el fin
-spans_by_hand = {"read": 181, "written": 42, "unigram_f": 0.923, "lcs": 4, "lcs_f": 0.615}
-
-# %% 17.1 | en tanto por ciento
-spans_by_hand = {"read": 180, "written": 41, "unigram_f": 92.3, "lcs": 4, "lcs_f": 61.5}
-
-# %% 17.1 | una subsecuencia más corta
-spans_by_hand = {"read": 180, "written": 41, "unigram_f": 0.923, "lcs": 3, "lcs_f": 0.462}
-
-# %% 17.1 | cinco en orden
-spans_by_hand = {"read": 180, "written": 41, "unigram_f": 0.923, "lcs": 5, "lcs_f": 0.769}
-
-# %% 17.1 | sin los centinelas de lo leído ⇒ `read` cuenta también un centinela por tramo
-spans_by_hand = {"read": 170, "written": 40, "unigram_f": 0.857, "lcs": 4, "lcs_f": 0.571}
-
-# %% 17.2 | el centinela, detrás de su tramo
+# %% 17.1 | el centinela, detrás de su tramo
 def corrupt_spans(ids, hidden, vocab):
     read, written, mark = [], [], vocab - 1
     for i, (token, h) in enumerate(zip(ids, hidden)):
@@ -29,7 +11,7 @@ def corrupt_spans(ids, hidden, vocab):
             mark -= 1
     return read, [*written, mark]
 
-# %% 17.2 | primero lo escrito
+# %% 17.1 | primero lo escrito
 def corrupt_spans(ids, hidden, vocab):
     read, written, mark = [], [], vocab - 1
     for i, (token, h) in enumerate(zip(ids, hidden)):
@@ -40,7 +22,7 @@ def corrupt_spans(ids, hidden, vocab):
         (written if h else read).append(token)
     return [*written, mark], read
 
-# %% 17.2 | cierra con el fin
+# %% 17.1 | cierra con el fin
 def corrupt_spans(ids, hidden, vocab):
     read, written, mark = [], [], vocab - 1
     for i, (token, h) in enumerate(zip(ids, hidden)):
@@ -51,7 +33,7 @@ def corrupt_spans(ids, hidden, vocab):
         (written if h else read).append(token)
     return read, [*written, 1]
 
-# %% 17.2 | mira el último en lugar del anterior
+# %% 17.1 | mira el último en lugar del anterior
 def corrupt_spans(ids, hidden, vocab):
     read, written, mark = [], [], vocab - 1
     for i, (token, h) in enumerate(zip(ids, hidden)):
@@ -62,7 +44,7 @@ def corrupt_spans(ids, hidden, vocab):
         (written if h else read).append(token)
     return read, [*written, mark]
 
-# %% 17.2 | el cierre, también en lo leído
+# %% 17.1 | el cierre, también en lo leído
 def corrupt_spans(ids, hidden, vocab):
     read, written, mark = [], [], vocab - 1
     for i, (token, h) in enumerate(zip(ids, hidden)):
@@ -73,7 +55,7 @@ def corrupt_spans(ids, hidden, vocab):
         (written if h else read).append(token)
     return [*read, mark], [*written, mark]
 
-# %% 17.2 | el centinela dice el sitio
+# %% 17.1 | el centinela dice el sitio
 def corrupt_spans(ids, hidden, vocab):
     read, written = [], []
     for i, (token, h) in enumerate(zip(ids, hidden)):
@@ -83,20 +65,38 @@ def corrupt_spans(ids, hidden, vocab):
         (written if h else read).append(token)
     return read, [*written, vocab - 1 - len(ids)]
 
-# %% 17.3 | ninguno ⇒ cambia las distancias
+# %% 17.2 | ninguno ⇒ cambia las distancias
 shuffled = "ninguno"
 
-# %% 17.3 | solo las filas ⇒ Al revés
+# %% 17.2 | solo las filas ⇒ Al revés
 shuffled = "solo las filas"
 
-# %% 17.3 | los dos ⇒ no lleva posiciones
+# %% 17.2 | los dos ⇒ no lleva posiciones
 shuffled = "los dos"
 
-# %% 17.3 | fuera de las opciones
+# %% 17.2 | fuera de las opciones
 shuffled = "las palabras"
 
-# %% 17.3 | un número
+# %% 17.2 | un número
 shuffled = 1
+
+# %% 17.3 | diez tramos de más al leer y al escribir
+spans_by_hand = {"read": 190, "written": 51, "unigram_f": 0.923, "lcs": 4, "lcs_f": 0.615}
+
+# %% 17.3 | con el fin
+spans_by_hand = {"read": 181, "written": 42, "unigram_f": 0.923, "lcs": 4, "lcs_f": 0.615}
+
+# %% 17.3 | en tanto por ciento
+spans_by_hand = {"read": 180, "written": 41, "unigram_f": 92.3, "lcs": 4, "lcs_f": 61.5}
+
+# %% 17.3 | una subsecuencia más corta
+spans_by_hand = {"read": 180, "written": 41, "unigram_f": 0.923, "lcs": 3, "lcs_f": 0.462}
+
+# %% 17.3 | cinco en orden
+spans_by_hand = {"read": 180, "written": 41, "unigram_f": 0.923, "lcs": 5, "lcs_f": 0.769}
+
+# %% 17.3 | sin los centinelas de lo leído ⇒ `read` cuenta también un centinela por tramo
+spans_by_hand = {"read": 170, "written": 40, "unigram_f": 0.857, "lcs": 4, "lcs_f": 0.571}
 
 # %% 17.4 | conserva los centinelas delante de su tramo
 def restore_spans(source, written, vocab, n_sentinels=100):
