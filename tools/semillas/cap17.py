@@ -35,7 +35,7 @@ RECIPE_17: dict[str, Any] = {
         *("translate-1", "add", "summarize-chronicle", "translate-2", "add", "answer"),
         *("translate-1", "add", "summarize-pyramid", "translate-2", "add", "answer"),
     ],
-    "steps": 1700,
+    "steps": 2200,
     "batch": 48,
     "rate": 4e-3,
     "warmup": 60,
