@@ -1,6 +1,7 @@
-"""Capítulo 17: un solo modelo que traduce, suma, titula y contesta, con diez semillas.
+"""Capítulo 17: un T5 que titula partes, y un solo modelo que traduce, suma, titula y contesta.
 
-El control es la misma receta con los sumandos leídos al derecho. Cada ejecución se guarda en
+El que titula se entrena con dos maneras de ordenar el parte y con las seis. El control del otro es
+la misma receta con los sumandos leídos al derecho. Cada ejecución se guarda en
 ``.cache/semillas-17`` con su receta: si la orden se corta, sigue donde iba, y para repetirlo todo
 se borra esa carpeta.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import torch
 
 from atento import rng
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, seq2seq_loss
+from atento.models.t5 import T5, T5Config
 from atento.tasks import reports, translation
 from atento.tasks import text_to_text as tt
 from atento.trained import rounded
@@ -48,6 +51,23 @@ RECIPE_17: dict[str, Any] = {
     "inversions": 400,
     "inversion_seed": 7,
 }
+TITLES_17: dict[str, Any] = {
+    "d_ff": 128,  # lo demás, lo que trae T5Config
+    "steps": 500,
+    "batch": 32,
+    "rate": 5e-3,
+    "warmup": 60,
+    "weight_decay": 0.1,
+    "betas": [0.9, 0.98],
+    "every": 20,
+    "tests": 300,
+    "test_seed": 8,
+}
+ORDERS = {
+    "dos": [*reports.LAYOUTS.values()],
+    "seis": [*permutations(("antecedentes", "hechos", "medidas"))],
+}
+SWAPPED = {"hechos": "antecedentes", "antecedentes": "hechos"}
 SEEDS, FORWARD_SEEDS = 10, 3
 TASKS = list(dict.fromkeys(RECIPE_17["turns"]))
 OPTIONS = {"translate": lambda x: {"clauses": int(x)}, "summarize": lambda x: {"layout": x}}
@@ -180,6 +200,74 @@ def headlines(model: Seq2Seq, layout: str) -> dict[str, float]:
     return reports.headline_score(tt.answers(model, tests), [x.origin for x in tests])
 
 
+# --- Titular, con los partes en unos órdenes o en otros -------------------------------------------
+
+
+def in_order(report: reports.Report, order: Any, swapped: bool = False) -> tt.Example:
+    """El parte con las secciones en ese orden; ``swapped`` cambia dos encabezados entre sí."""
+    texts = {section.heading: section.words for section in report.sections}
+    called = SWAPPED if swapped else {}
+    words = [w for name in order for w in (called.get(name, name), ":", *texts[name])]
+    example = tt.summarizing(report)
+    return example._replace(source=(*tt.PREFIXES["summarize"], *words))
+
+
+def headline(event: reports.Event) -> list[str]:
+    """El titular de un suceso."""
+    return f"{event.what.split()[1]} en {event.place} por {event.cause}".split()
+
+
+def train_titles(seed: int, orders: list[Any]) -> tuple[T5, dict[str, Any]]:
+    """Entrena un T5 que titula; lo devuelve con qué suceso titula en cada orden."""
+    r = TITLES_17
+    rng.seed_all(seed)
+    source = rng.generator(seed)
+    model = T5(T5Config(len(tt.vocabulary()), d_ff=r["d_ff"], bos_id=1, eos_id=2))
+    lots = []
+    for _ in range(r["steps"]):
+        found = reports.generate(r["batch"], source)
+        drawn = torch.randint(len(orders), (r["batch"],), generator=source).tolist()
+        lots.append(tt.batch([in_order(x, orders[i]) for x, i in zip(found, drawn, strict=True)]))
+    tests = reports.generate(r["tests"], r["test_seed"], split="test")
+    apart = tt.batch([in_order(x, orders[i % len(orders)]) for i, x in enumerate(tests)])
+
+    @torch.no_grad()
+    def validation(now: T5) -> dict[str, float]:
+        return {"held": seq2seq_loss(now, apart).item()}
+
+    history = fit(
+        model,
+        lots,
+        seq2seq_loss,
+        steps=r["steps"],
+        optimizer=torch.optim.AdamW(
+            parameter_groups(model, weight_decay=r["weight_decay"]),
+            lr=r["rate"],
+            betas=tuple(r["betas"]),
+        ),
+        schedule=warmup_cosine(r["steps"], warmup=r["warmup"]),
+        callbacks=[evaluate(validation, every=r["every"])],
+        progress=False,
+    )
+    curve = [round(value, 4) for _, value in history.metrics["held"]]
+    told = {
+        f"{'-'.join(order)}{'-cambiados' * swapped}": _told(model, tests, order, swapped)
+        for order in ORDERS["seis"]
+        for swapped in (False, True)
+    }
+    return model, {"seed": seed, "curve": curve, "told": told}
+
+
+def _told(model: T5, tests: list[reports.Report], order: Any, swapped: bool) -> dict[str, float]:
+    """De cuál de los dos sucesos es el titular, en partes de uno."""
+    said = tt.answers(model, [in_order(x, order, swapped) for x in tests])
+    pairs = [*zip(said, tests, strict=True)]
+    return {
+        name: sum(words == headline(getattr(x, name)) for words, x in pairs) / len(pairs)
+        for name in ("main", "previous")
+    }
+
+
 # --- Guardar lo hecho -----------------------------------------------------------------------------
 
 KINDS = {
@@ -191,14 +279,20 @@ KINDS = {
 def once(kind: str, seed: int) -> dict[str, Any]:
     """Lo de una ejecución, hecho ahora o en una llamada anterior; los pesos quedan al lado."""
     path = CACHE_17 / f"{kind}-{seed}.json"
-    turns, steps, ahead = KINDS[kind]
-    made = {"recipe": RECIPE_17, "kind": [turns, steps, ahead], "torch": str(torch.__version__)}
+    made: dict[str, Any] = {"torch": str(torch.__version__)}
+    if kind in ORDERS:
+        made |= {"recipe": TITLES_17, "orders": [[*order] for order in ORDERS[kind]]}
+    else:
+        made |= {"recipe": RECIPE_17, "kind": [*KINDS[kind]]}
     if path.exists():
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["made"] == made:
             return found["run"]
     clock = time.process_time()
-    model, run = train(seed, turns, steps, ahead)
+    if kind in ORDERS:
+        model, run = train_titles(seed, ORDERS[kind])
+    else:
+        model, run = train(seed, *KINDS[kind])
     run["seconds"] = round(time.process_time() - clock, 1)
     path.parent.mkdir(parents=True, exist_ok=True)
     torch.save(model.state_dict(), path.with_suffix(".pt"))
@@ -207,8 +301,10 @@ def once(kind: str, seed: int) -> dict[str, Any]:
 
 
 def chapter() -> dict[str, Any]:
-    """Las semillas del modelo de las cuatro tareas y las de los controles."""
+    """Las semillas de los que titulan, las del modelo de las cuatro tareas y las del control."""
     return {
+        "titles": {kind: [once(kind, seed) for seed in range(SEEDS)] for kind in ORDERS},
+        "titles_recipe": TITLES_17,
         "recipe": RECIPE_17,
         "tasks": [once("tareas", seed) for seed in range(SEEDS)],
         "forward": [once("derecho", seed) for seed in range(FORWARD_SEEDS)],
