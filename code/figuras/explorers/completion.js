@@ -255,7 +255,7 @@ window.atentoExplorers.register("completion", (stage, data, root) => {
       best = probs.indexOf(Math.max(...probs));
     if (last === undefined) return `Tras el comienzo, lo más probable es «${names[best]}», con ${number(probs[best])}; quedan ${kept} en el sorteo.`;
     if (left) return `Escribe «${names[last]}».`;
-    return `Ha escrito «${names[last]}». Ahora lo más probable es «${names[best]}», con ${number(probs[best])}; quedan ${kept}.`;
+    return `Ha escrito «${names[last]}». Ahora lo más probable es «${names[best]}», con ${number(probs[best])}; quedan ${kept} en el sorteo.`;
   }
   const {node, update} = cycle(root, state, () => {
     const probs = logits && chances(),

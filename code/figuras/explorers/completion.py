@@ -132,7 +132,7 @@ class CompletionExplorer(Explorer):
     def _sample(self, temperature: float) -> str:
         more = self.written(_STATIC_TOKENS, temperature=temperature)
         text = html.escape(self.start + self.tokenizer.decode(more)).replace("\n", " ¶ ")
-        return f"<p><b>τ = {temperature}:</b> {text}…</p>"
+        return f"<p><strong>τ = {temperature}:</strong> {text}…</p>"
 
     def _read(self, text: str | None) -> Tensor:
         """Los tokens de un texto, (1, n)."""

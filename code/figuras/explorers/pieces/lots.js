@@ -29,8 +29,9 @@ window.atentoExplorers.add(({h, softmax, gauge}) => {
     return probs.findIndex((p) => (reached += p) > die * total);
   }
 
-  /* Una papeleta: su nombre, su parte ahora y la raya de la que le daba el modelo; fuera del sorteo, tachada. */
-  function lot({name, share, was, left, text, tip, times = ""}) {
+  /* Una papeleta: su nombre, su parte ahora y la raya de la que le daba el modelo; fuera del sorteo,
+     tachada; con times, cuántas veces ha salido. */
+  function lot({name, share, was, left, text, tip, times}) {
     const {bar, tail, set} = gauge(`weight ${left ? "" : "hatched"}`);
     bar.style.setProperty("--was", `${100 * was}%`);
     set(share, left ? text : "—");
@@ -40,7 +41,7 @@ window.atentoExplorers.add(({h, softmax, gauge}) => {
       h("span", {class: "lot-name"}, name),
       bar,
       tail,
-      h("span", {class: "times"}, times),
+      times !== undefined && h("span", {class: "times"}, times),
     );
   }
 
