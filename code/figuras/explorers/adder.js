@@ -52,18 +52,6 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     return digits.length ? Number(digits.reverse().join("")) : NaN;
   };
 
-  /* El texto de un fichero que viaja con el explorador: en la propia página o, en el sitio, en un guion que se pide
-     ahora. */
-  function file(name) {
-    const node = document.querySelector(`script[data-atento-file="${name}"]`);
-    if (node?.textContent) return Promise.resolve(node.textContent);
-    return new Promise((done, fail) => {
-      const give = () => done(window.atentoFiles[name]);
-      if (window.atentoFiles?.[name]) return give();
-      document.head.append(h("script", {src: node.dataset.url, onload: give, onerror: fail}));
-    });
-  }
-
   // ---- La suma, como en el cuaderno -----------------------------------------------------------------------------------
   const cell = (className, row, column) => {
     const sign = h("span", {class: "add-sign"}),
@@ -324,7 +312,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     complain(line ?? "");
     if (line) return forget();
     try {
-      model ??= window.atentoTransformer.load(await file(data.file));
+      model ??= await window.atentoTransformer.load(data.file);
     } catch {
       return complain(
         "No se han podido leer los números del modelo. Comprueba la red y vuelve a pulsar «Sumar».",
