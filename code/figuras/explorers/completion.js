@@ -1,7 +1,7 @@
 /* Un modelo de lenguaje que continúa lo que se escribe, token a token. La red es la de transformer.js; los filtros y el
    sorteo, los de pieces/lots.js. Con la misma semilla sale lo mismo que en PyTorch: su gemelo está en completion.py. */
 window.atentoExplorers.register("completion", (stage, data, root) => {
-  const {h, button, disable, number, slider, softmax, cycle, probe, ...lots} = window.atentoExplorers;
+  const {h, button, disable, number, slider, softmax, cycle, probe, warning, ...lots} = window.atentoExplorers;
   const {lot, ordered, warmed, keepTopK, keepTopP, draw} = lots;
   const {context, merges, longest} = data;
   const RUN = 40, // tokens de una tirada
@@ -110,11 +110,6 @@ window.atentoExplorers.register("completion", (stage, data, root) => {
     const isLong = [...text].length > longest;
     return isLong ? `Es demasiado largo: caben ${longest} caracteres, y el modelo solo lee el final.` : "";
   }
-  function complain(text) {
-    problem.textContent = text;
-    problem.hidden = !text;
-    field.setAttribute("aria-invalid", Boolean(text));
-  }
   /* Deja el comienzo leído y puntuado, si se puede; la primera vez pide los pesos. */
   async function open() {
     const told = complaint(field.value);
@@ -178,7 +173,7 @@ window.atentoExplorers.register("completion", (stage, data, root) => {
     score();
     update({});
   }
-  const player = button("Continuar", go, {class: "com-go"}),
+  const player = button("Continuar", go, {class: "go com-go"}),
     next = button("Siguiente", one),
     back = button("Atrás", () => cutTo(written.length - 1)),
     reset = button("Volver al comienzo", () => cutTo(0));
@@ -189,16 +184,15 @@ window.atentoExplorers.register("completion", (stage, data, root) => {
   const field = h(
     "textarea",
     {
-      class: "com-field",
+      class: "ask com-field",
       rows: 2,
       "aria-label": "Comienzo",
-      "aria-describedby": `${root.id}-aviso`,
       spellcheck: "false",
       oninput: typed,
     },
     data.start,
   );
-  const problem = h("p", {class: "com-problem", role: "alert", id: `${root.id}-aviso`, hidden: true});
+  const {node: problem, complain} = warning(root, field);
   const off = (text, isOff) => (isOff ? "no filtra" : text);
   const dials = [
     slider({label: "Temperatura", min: 0.1, max: 2, step: 0.1, value: 1, text: (x) => number(x, 1), oninput: (temperature) => update({temperature})}),
@@ -207,7 +201,7 @@ window.atentoExplorers.register("completion", (stage, data, root) => {
   ];
   const seed = h("input", {
     type: "number",
-    class: "com-seed",
+    class: "ask com-seed",
     min: 0,
     max: LAST_SEED,
     value: data.seed,
