@@ -1,7 +1,8 @@
-"""Compara un paso de entrenamiento del Transformer de atento con el de ``nn.Transformer``.
+"""Compara un paso de entrenamiento de atento con el de ``nn.Transformer`` y el de GPT-2.
 
-Uso: ``OMP_NUM_THREADS=1 python benchmarks/entrenamiento.py``. El otro es el mismo modelo, con los
-mismos vectores de entrada, la misma proyección y los mismos pesos, y ``nn.Transformer`` en medio.
+Uso: ``OMP_NUM_THREADS=1 python benchmarks/entrenamiento.py``. El otro tiene los mismos pesos y
+calcula lo mismo: del Transformer, los mismos vectores de entrada y la misma proyección, con
+``nn.Transformer`` en medio; de GPT, el GPT-2 de transformers como viene.
 Un paso es pérdida, gradientes y AdamW, con relleno y ``dropout``. Se miden segundos de procesador
 por parejas intercaladas y se da la mediana de los cocientes (el otro entre el nuestro). Sale con
 estado 1 si alguno no llega a su mínimo.
@@ -13,15 +14,18 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import product
 
 import torch
 from rich.console import Console
 from rich.table import Table
 from torch import nn
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from atento import rng, shapes
+from atento.models.gpt import Gpt, GptConfig
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
-from atento.models.weights import from_pytorch
+from atento.models.weights import from_gpt2, from_pytorch
 from atento.training import cross_entropy
 
 LEAST = 1.0
@@ -54,7 +58,23 @@ class ByPyTorch(nn.Module):
         return self.project(written)
 
 
-def pair(size: tuple[int, int, int]) -> tuple[Seq2Seq, ByPyTorch]:
+class ByTransformers(nn.Module):
+    """El GPT-2 de transformers, que devuelve sus logits."""
+
+    def __init__(self, size: tuple[int, int, int], max_len: int) -> None:
+        super().__init__()
+        d, layers, heads = size
+        drops = dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), DROPOUT)
+        ends = {"bos_token_id": None, "eos_token_id": None}
+        sizes = {"vocab_size": VOCAB, "n_embd": d, "n_layer": layers, "n_head": heads}
+        self.core = GPT2LMHeadModel(GPT2Config(**sizes, **drops, n_positions=max_len, **ends))
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """Los logits de la palabra siguiente."""
+        return self.core(ids, use_cache=False).logits
+
+
+def seq2seq_pair(size: tuple[int, int, int], length: int) -> tuple[nn.Module, nn.Module]:
     """El nuestro y el de PyTorch, con los mismos pesos."""
     d, layers, heads = size
     ours = Seq2Seq(
@@ -68,23 +88,46 @@ def pair(size: tuple[int, int, int]) -> tuple[Seq2Seq, ByPyTorch]:
     return ours, theirs
 
 
-def require_same(ours: Seq2Seq, theirs: ByPyTorch, source, target) -> None:
+def gpt_pair(size: tuple[int, int, int], length: int) -> tuple[nn.Module, nn.Module]:
+    """El nuestro y el de transformers, con los mismos pesos."""
+    d, layers, heads = size
+    theirs = ByTransformers(size, length)
+    drops = {"dropout": DROPOUT, "attention_dropout": DROPOUT}
+    sizes = {"d_model": d, "n_heads": heads, "d_ff": 4 * d, "n_layers": layers, "max_len": length}
+    ours = Gpt(GptConfig(VOCAB, **sizes, **drops))
+    ours.load_state_dict(from_gpt2(theirs.core.state_dict()))
+    return ours, theirs
+
+
+PAIRS = {"nn.Transformer": seq2seq_pair, "GPT-2": gpt_pair}
+
+
+def inputs(kind: str, rows: int, length: int) -> tuple[tuple[torch.Tensor, ...], torch.Tensor]:
+    """Lo que recibe cada uno y las etiquetas; el Transformer, media tanda con relleno."""
+    ids = torch.randint(3, VOCAB, (2, rows, length + 1), generator=rng.generator(0))
+    if kind == "GPT-2":
+        return (ids[0, :, :-1],), ids[0, :, 1:]
+    ids[:, ::2, -length // 4 :] = 0
+    return (ids[0, :, 1:], ids[1, :, :-1]), ids[1, :, 1:]
+
+
+def require_same(ours: nn.Module, theirs: nn.Module, given: tuple[torch.Tensor, ...]) -> None:
     """Se comparan dos que calculan lo mismo; si no, no hay nada que comparar."""
     ours.eval(), theirs.eval()
     with torch.no_grad():
-        found, expected = ours(source, target), theirs(source, target)
+        found, expected = ours(*given), theirs(*given)
     torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-4)
     ours.train(), theirs.train()
 
 
-def step(model: nn.Module, source, target) -> Callable:
+def step(model: nn.Module, given: tuple[torch.Tensor, ...], labels: torch.Tensor) -> Callable:
     """Un paso entero: pérdida, gradientes y AdamW."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
 
     def run() -> None:
-        logits = model(source, target[:, :-1])
+        logits = model(*given)
         optimizer.zero_grad()
-        cross_entropy(logits, target[:, 1:], pad_id=0).backward()
+        cross_entropy(logits, labels, pad_id=0).backward()
         optimizer.step()
 
     return run
@@ -98,32 +141,29 @@ def seconds(function: Callable) -> float:
 
 
 def measure(pairs: int) -> Iterator[tuple]:
-    """Una fila por tamaño y lote: (tamaño, lote, ms, cociente)."""
-    for size in SIZES:
-        for rows, length in BATCHES:
-            ids = torch.randint(3, VOCAB, (2, rows, length + 1), generator=rng.generator(0))
-            ids[:, ::2, -length // 4 :] = 0  # la mitad de las frases, con relleno
-            source, target = ids[0, :, 1:], ids[1]
-            ours, theirs = pair(size)
-            require_same(ours, theirs, source, target[:, :-1])
-            steps = step(ours, source, target), step(theirs, source, target)
-            steps[0](), steps[1]()  # calentar
-            spent = [[seconds(s) for s in order] for order in [steps, steps[::-1]] * pairs]
-            mine = [s[i % 2] for i, s in enumerate(spent)]
-            ratios = [s[1 - i % 2] / s[i % 2] for i, s in enumerate(spent)]
-            milliseconds = 1000 * statistics.median(mine)
-            yield size, (rows, length), milliseconds, statistics.median(ratios)
+    """Una fila por modelo, tamaño y lote: (frente a, tamaño, lote, ms, cociente)."""
+    for kind, size, (rows, length) in product(PAIRS, SIZES, BATCHES):
+        given, labels = inputs(kind, rows, length)
+        ours, theirs = PAIRS[kind](size, length)
+        require_same(ours, theirs, given)
+        steps = step(ours, given, labels), step(theirs, given, labels)
+        steps[0](), steps[1]()  # calentar
+        spent = [[seconds(s) for s in order] for order in [steps, steps[::-1]] * pairs]
+        mine = [s[i % 2] for i, s in enumerate(spent)]
+        ratios = [s[1 - i % 2] / s[i % 2] for i, s in enumerate(spent)]
+        yield kind, size, (rows, length), 1000 * statistics.median(mine), statistics.median(ratios)
 
 
 def show(rows: list[tuple]) -> None:
     """Imprime la tabla de cocientes."""
-    table = Table(title="Un paso de entrenamiento: cuántas veces más tarda nn.Transformer")
-    for header in ("(d, capas, cabezas)", "frases × palabras", "ms", "cociente", "mínimo", ""):
-        table.add_column(header, justify="right")
-    for size, (batch, length), milliseconds, value in rows:
+    table = Table(title="Un paso de entrenamiento: cuántas veces más tarda el otro")
+    headers = ("(d, capas, cabezas)", "frases × palabras", "ms", "cociente", "mínimo", "")
+    for header in ("frente a", *headers):
+        table.add_column(header, justify="left" if header == "frente a" else "right")
+    for kind, size, (batch, length), milliseconds, value in rows:
         verdict = "[green]bien[/]" if value >= LEAST else "[red]lento[/]"
         numbers = (f"{milliseconds:.1f}", f"{value:.2f}", f"{LEAST:.1f}")
-        table.add_row(str(size), f"{batch} × {length}", *numbers, verdict)
+        table.add_row(kind, str(size), f"{batch} × {length}", *numbers, verdict)
     Console(width=100).print(table)
 
 

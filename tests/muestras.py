@@ -9,21 +9,24 @@ from __future__ import annotations
 
 import itertools
 import pkgutil
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 
 import torch
 from torch import nn
 
-from atento import attention
+from atento import attention, rng, trained
 from atento.blocks import Encoder, EncoderBlock
 from atento.decoding import beam_search, by_length, by_total, by_wu
 from atento.layers import FeedForward
+from atento.models.language import LanguageConfig, LanguageModel
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
+from atento.tasks import prose
 from atento.tokenizers import BPE, Unigram
 from figuras import explorers
 from figuras.explorers import base
 from figuras.explorers.adder import adder
+from figuras.explorers.completion import completion
 
 for _modulo in pkgutil.iter_modules(explorers.__path__):
     import_module(f"{explorers.__name__}.{_modulo.name}")
@@ -127,6 +130,35 @@ def make_architecture(**changes):
 
 def make_adder(**changes):
     return adder(**({"name": "prueba"} | changes))
+
+
+SMALL_BPE = BPE.train(
+    "la casa blanca, la casa negra y la niña " * 9, 280, byte_level=True, unk=None
+)
+
+
+def small_language_model(vocab=None, **changes):
+    """Un modelo diminuto, con los pesos de una semilla, que la página sabe ejecutar."""
+    rng.seed_all(16)
+    sizes = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
+    given = {**sizes, "positions": "rotary", "pad_id": None} | changes
+    return trained.rounded(LanguageModel(LanguageConfig(vocab or len(SMALL_BPE), **given))).eval()
+
+
+def make_completion(**changes):
+    given = {"model": small_language_model(), "tokenizer": SMALL_BPE, "name": "prueba"}
+    return completion(**(given | {"start": "la casa"} | changes))
+
+
+@cache
+def book_completion():
+    """El modelo del capítulo 16, con su tokenizador."""
+    known, _ = prose.load().split(["08", "13"])
+    tokenizer = BPE.train(known.text(), 1024, byte_level=True, unk=None)
+    sizes = {"d_model": 80, "d_ff": 320, "n_layers": 2}
+    config = LanguageConfig(1024, **sizes, positions="rotary", pad_id=None)
+    model = trained.fill(LanguageModel(config), "prosa-16")
+    return completion(model, tokenizer, name="libro")
 
 
 LETTERS = ["<fin>", "la", "casa"]
@@ -339,6 +371,12 @@ MAPA_ANCHO = mapa(
     final_norm=False,
 )
 SUMADOR = adder("758 + 469", name="sumador", inside=True)
+CONTINUACION = make_completion(
+    name="continuacion",
+    context=6,
+    question="¿Qué pasa si baja la temperatura?",
+    answer="Que se repite.",
+)
 FRASES_DEL_HAZ = {
     "no": {"limpian": 1.0},
     "limpian": {"la": 0.6, "nada": 0.4},

@@ -2,7 +2,7 @@
 window.contrato = (raiz) => {
   const visto = (e) => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length > 0;
   const todos = (que) => [...raiz.querySelectorAll(que)].filter((e) => visto(e) && !e.closest("svg:not(.plane)") || e.matches(".grip"));
-  const MANDOS = "button, input, select, summary, a[href], [tabindex]";
+  const MANDOS = "button, input, textarea, select, summary, a[href], [tabindex]";
   const caja = raiz.getBoundingClientRect();
   const encerrado = (e) => {
     for (let n = e.parentElement; n !== raiz; n = n.parentElement)

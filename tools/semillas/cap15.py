@@ -143,16 +143,18 @@ def nouns(labels: Tensor) -> Tensor:
     return labels.masked_fill(labels == 0, -100)
 
 
-def tagging(bert: Bert, seed: int) -> dict[str, dict[str, float]]:
+def tagging(
+    bert: Bert, seed: int, names: tuple[str, ...] = ("preentrenado", "desde cero")
+) -> dict[str, dict[str, float]]:
     """Quién actúa y quién recibe, con pocas frases etiquetadas, desde lo aprendido y desde cero."""
     test = agreement.generate(RECIPE_15["test_size"], rng.generator(2000 + seed), split="test")
     found: dict[str, dict[str, float]] = {}
     for n in RECIPE_15["labelled"]:
         train = agreement.generate(n, rng.generator(3000 + seed))
         found[str(n)] = {}
-        for name in ("preentrenado", "desde cero"):
+        for name in names:
             rng.seed_all(seed)
-            start = copy.deepcopy(bert) if name == "preentrenado" else Bert(CONFIG_15)
+            start = Bert(CONFIG_15) if name == "desde cero" else copy.deepcopy(bert)
             head = TokenClassifier(start, len(agreement.ROLES))
             tune(head, agreement.batch(train), agreement.labels(train), RECIPE_15["tune_steps"])
             wanted = nouns(agreement.labels(test))
@@ -207,6 +209,13 @@ def run(seed: int) -> dict[str, Any]:
         "tagging": tagging(bert, seed),
         "documents": reading_documents(bert, seed),
     }
+
+
+def scrambled() -> dict[str, Any]:
+    """El mismo etiquetado desde quien se preentrenó con formas sorteadas: el control."""
+    name = "formas sorteadas"
+    berts = (pretrain(seed, agree=False).bert for seed in SEEDS_15)
+    return {"tagging": [tagging(bert, seed, (name,)) for seed, bert in enumerate(berts)]}
 
 
 def stored_agreement() -> tuple[MaskedWords, dict[str, Any]]:
@@ -507,8 +516,9 @@ def with_minilm() -> dict[str, Any]:
 
 def chapter() -> dict[str, Any]:
     """Diez semillas con sus controles, y MiniLM."""
-    return {"recipe": RECIPE_15, "runs": [run(seed) for seed in SEEDS_15], "minilm": with_minilm()}
+    runs = [run(seed) for seed in SEEDS_15]
+    return {"recipe": RECIPE_15, "runs": runs, "scrambled": scrambled(), "minilm": with_minilm()}
 
 
 PESOS = {"concordancia": stored_agreement}
-PARTES = {"minilm": with_minilm}
+PARTES = {"minilm": with_minilm, "scrambled": scrambled}

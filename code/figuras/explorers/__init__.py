@@ -17,8 +17,8 @@ mostrar:
 - :func:`beam`: una búsqueda en haz, paso a paso: qué sigue, qué acaba y por qué cae lo demás.
 - :func:`sampling`: temperatura, top-k, top-p y min-p sobre unas puntuaciones, y lo que se sortea.
 
-El Transformer entrenado del libro, que suma en la página, se importa aparte,
-``from figuras.explorers.adder import adder``: trae consigo el modelo, y las demás no lo necesitan.
+Los que ejecutan un Transformer entrenado se importan aparte porque traen consigo el modelo:
+``adder.adder`` suma, y ``completion.completion`` continúa lo que se escribe.
 
 Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una
 tabla con el estado inicial.

@@ -1,7 +1,7 @@
 /* El sumador vivo: se escribe una suma y el Transformer de transformer.js la resuelve, cifra a cifra y a la vista. Su
    gemelo, con los mismos nombres de tensores, está en adder.py; los tensores los enseña tensors.js. */
 window.atentoExplorers.register("adder", (stage, data, root) => {
-  const {h, disable, number, choice, reading, probe, heat} = window.atentoExplorers;
+  const {h, button, disable, number, choice, reading, probe, heat, warning} = window.atentoExplorers;
   const {signs} = data;
   const PLACES = ["unidades", "decenas", "centenas", "millares"],
     STEPS = [...PLACES, "fin"],
@@ -51,18 +51,6 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     const digits = written.filter((id) => id >= DIGIT && id < PLUS).map((id) => signs[id]);
     return digits.length ? Number(digits.reverse().join("")) : NaN;
   };
-
-  /* El texto de un fichero que viaja con el explorador: en la propia página o, en el sitio, en un guion que se pide
-     ahora. */
-  function file(name) {
-    const node = document.querySelector(`script[data-atento-file="${name}"]`);
-    if (node?.textContent) return Promise.resolve(node.textContent);
-    return new Promise((done, fail) => {
-      const give = () => done(window.atentoFiles[name]);
-      if (window.atentoFiles?.[name]) return give();
-      document.head.append(h("script", {src: node.dataset.url, onload: give, onerror: fail}));
-    });
-  }
 
   // ---- La suma, como en el cuaderno -----------------------------------------------------------------------------------
   const cell = (className, row, column) => {
@@ -254,7 +242,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
       h("p", {class: "add-note"}, "Tapa lo que lee o cambia lo ya escrito."),
       hides,
       lies,
-      h("button", {type: "button", onclick: () => update(buildLab())}, "Deshacer"),
+      button("Deshacer", () => update(buildLab())),
     );
   lab.addEventListener("focusin", () => lab.open && stop());
   function buildLab() {
@@ -266,7 +254,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
           hidden[i] = !hidden[i];
           update();
         };
-        return h("button", {type: "button", "aria-label": `Tapar ${nameOf(i)}`, onclick: flip}, signs[id]);
+        return button(signs[id], flip, {"aria-label": `Tapar ${nameOf(i)}`});
       }),
     );
     lies.replaceChildren(
@@ -292,9 +280,9 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     seen = isTouched ? {...run, inputs: told, tensors: {...tensors, ...again()}} : run;
     const chance = seen.tensors.probabilities[state.step];
     newest = chance.indexOf(Math.max(...chance));
-    [...hides.children].forEach((button, i) => {
-      button.setAttribute("aria-pressed", hidden[i]);
-      for (const node of [button, asked[i].node]) node.classList.toggle("hatched", hidden[i]);
+    [...hides.children].forEach((each, i) => {
+      each.setAttribute("aria-pressed", hidden[i]);
+      for (const node of [each, asked[i].node]) node.classList.toggle("hatched", hidden[i]);
     });
     [...lies.children].forEach((one, i) => (one.hidden = i >= state.step));
   }
@@ -302,21 +290,15 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   // ---- Escribir -------------------------------------------------------------------------------------------------------
   const field = h("input", {
     type: "text",
-    class: "add-field",
+    class: "ask add-field",
     value: data.start,
     "aria-label": "Suma",
-    "aria-describedby": `${root.id}-aviso`,
     autocomplete: "off",
     spellcheck: "false",
     enterkeyhint: "go",
   });
-  const problem = h("p", {class: "add-problem", role: "alert", id: `${root.id}-aviso`, hidden: true});
+  const {node: problem, complain} = warning(root, field);
   const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
-  function complain(text) {
-    problem.textContent = text;
-    problem.hidden = !text;
-    field.setAttribute("aria-invalid", Boolean(text));
-  }
 
   async function solve() {
     const {numbers, problem: line} = readSum(field.value);
@@ -324,7 +306,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     complain(line ?? "");
     if (line) return forget();
     try {
-      model ??= window.atentoTransformer.load(await file(data.file));
+      model ??= await window.atentoTransformer.load(data.file);
     } catch {
       return complain(
         "No se han podido leer los números del modelo. Comprueba la red y vuelve a pulsar «Sumar».",
@@ -364,8 +346,8 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
       },
     },
     field,
-    h("button", {class: "add-go"}, "Sumar"),
-    h("button", {type: "button", onclick: random}, "Al azar"),
+    h("button", {class: "go"}, "Sumar"),
+    button("Al azar", random),
   );
   field.addEventListener("input", () => {
     complain("");
@@ -389,9 +371,9 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     stop();
     update({step});
   };
-  const back = h("button", {type: "button", onclick: () => go(state.step - 1)}, "← Atrás"),
-    next = h("button", {type: "button", class: "add-next", onclick: () => go(state.step + 1)}, "Siguiente →"),
-    player = h("button", {type: "button", class: "add-play", onclick: () => (timer ? stop() : play())});
+  const back = button("← Atrás", () => go(state.step - 1)),
+    next = button("Siguiente →", () => go(state.step + 1), {class: "go"}),
+    player = button("", () => (timer ? stop() : play()), {class: "add-play"});
   function stop() {
     clearTimeout(timer);
     timer = undefined;

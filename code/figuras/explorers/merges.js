@@ -73,7 +73,7 @@ window.atentoExplorers.register("merges", (stage, data, root) => {
   let states, cuts;
   const field = h("input", {
     type: "text",
-    class: "typed",
+    class: "ask typed",
     maxlength: data.longest,
     value: data.text,
     spellcheck: "false",

@@ -1,6 +1,7 @@
 /* El sorteo de la palabra siguiente: temperatura y filtros. Las cuentas son las de atento.decoding, por sampling.py. */
 window.atentoExplorers.register("sampling", (stage, data, root) => {
-  const {h, softmax, entropy, number, picker, slider, button, gauge, cycle, probe} = window.atentoExplorers;
+  const {h, softmax, entropy, number, picker, slider, button, cycle, probe, ...lots} = window.atentoExplorers;
+  const {lot, forbid, ordered, warmed, keepTopK, keepTopP, draw} = lots;
   const {words, contexts, dice} = data,
     size = words.length;
   const truth = data.truth?.map((pairs) => {
@@ -13,36 +14,14 @@ window.atentoExplorers.register("sampling", (stage, data, root) => {
     throws = [];
 
   // ---- Los filtros: de unas puntuaciones a otras ----------------------------------------------------------------------
-  const forbid = (logits, stays) => logits.map((value, i) => (stays(i) ? value : -Infinity));
-  const ordered = (logits) => logits.map((_, i) => i).sort((a, b) => logits[b] - logits[a] || a - b);
-  function heat(logits) {
-    const top = Math.max(...logits);
-    return logits.map((value) => (value - top) / state.temperature);
-  }
-  function topK(logits) {
-    const chosen = new Set(ordered(logits).slice(0, state.k));
-    return forbid(logits, (i) => chosen.has(i));
-  }
-  function topP(logits) {
-    if (state.p === 1) return logits;
-    const probs = softmax(logits),
-      chosen = new Set();
-    let reached = 0;
-    for (const i of ordered(logits)) {
-      if (reached >= state.p) break;
-      chosen.add(i);
-      reached += probs[i];
-    }
-    return forbid(logits, (i) => chosen.has(i));
-  }
   function minP(logits) {
     const least = Math.max(...logits) + Math.log(state.m);
     return forbid(logits, (i) => logits[i] >= least);
   }
   function compute() {
-    const warm = heat(data.logits[state.context]),
+    const warm = warmed(data.logits[state.context], state.temperature),
       before = softmax(warm),
-      logits = minP(topP(topK(warm))),
+      logits = minP(keepTopP(keepTopK(warm, state.k), state.p)),
       probs = softmax(logits);
     const stays = logits.map((value) => value > -Infinity);
     const sum = (values, keep) => values.reduce((total, value, i) => total + (keep(i) ? value : 0), 0);
@@ -53,11 +32,6 @@ window.atentoExplorers.register("sampling", (stage, data, root) => {
       found.lost = sum(real, (i) => !stays[i]);
     }
     return {...found, before, stays};
-  }
-  function draw(probs, die) {
-    const total = probs.reduce((a, b) => a + b);
-    let reached = 0;
-    return probs.findIndex((p) => (reached += p) > die * total);
   }
 
   // ---- Las barras ---------------------------------------------------------------------------------------------------
@@ -76,18 +50,16 @@ window.atentoExplorers.register("sampling", (stage, data, root) => {
         left = chosen.filter((i) => now.stays[i]).length,
         times = add(counts, chosen);
       const wrong = !isRest && truth && truth[state.context][chosen[0]] === 0;
-      const {bar, tail, set} = gauge(`weight ${left ? "" : "hatched"}`);
-      bar.style.setProperty("--was", `${100 * was}%`);
-      set(share, left ? number(share, 3) : "—");
       const tip = `${name}: el modelo le da ${number(was, 4)}; tras los mandos, ${number(share, 4)}${wrong ? "; la gramática no la admite" : ""}${isRest ? `; quedan ${left} de ${chosen.length}` : ""}`;
-      return h(
-        "div",
-        {class: `lot ${left ? "" : "gone"}`, "data-tip": tip},
-        h("span", {class: "lot-name"}, name, wrong && h("sup", {class: "odd"}, " ✗")),
-        bar,
-        tail,
-        h("span", {class: "times"}, times ? `×${times}` : ""),
-      );
+      return lot({
+        name: [name, wrong && h("sup", {class: "odd"}, " ✗")],
+        share,
+        was,
+        left,
+        text: number(share, 3),
+        tip,
+        times: times ? `×${times}` : "",
+      });
     };
     list.replaceChildren(
       ...shown.map((i) => line(words[i], [i])),

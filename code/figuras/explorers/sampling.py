@@ -43,6 +43,7 @@ class SamplingExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "sampling"
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "lots")
     logits: Tensor
     words: tuple[str, ...]
     contexts: tuple[str, ...]

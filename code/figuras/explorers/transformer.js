@@ -1,14 +1,26 @@
 /* Un Transformer entero en JavaScript: del fichero de los pesos a las probabilidades del símbolo siguiente.
 
    Los nombres son los de la biblioteca y cada tensor se guarda con el suyo: "decoder.blocks.0.cross_attention.weights".
-   Solo sabe lo que este modelo usa: norma delante de cada subcapa, ReLU y RoPE en todas las atenciones. Calcula con 64 bits.
-   Las matrices son listas de filas; las filas, posiciones. */
+   Solo sabe lo que usan los modelos del libro: norma delante de cada subcapa, ReLU y RoPE en todas las atenciones. Puede
+   tener dos pilas o una sola, que escribe. Calcula con 64 bits. Las matrices son listas de filas; las filas, posiciones. */
 window.atentoTransformer ??= (() => {
-  const {softmax} = window.atentoExplorers;
+  const {h, softmax} = window.atentoExplorers;
   const NORM_EPS = 1e-5, // lo que la norma suma a la varianza para no dividir entre 0
     ROPE_BASE = 10000;
 
   // ---- Leer el fichero (formato safetensors) ------------------------------------------------------------------------
+  /* El texto de un fichero que viaja con el explorador: en la propia página o, en el sitio, en un guion que se pide
+     ahora. */
+  function file(name) {
+    const node = document.querySelector(`script[data-atento-file="${name}"]`);
+    if (node?.textContent) return Promise.resolve(node.textContent);
+    return new Promise((done, fail) => {
+      const give = () => done(window.atentoFiles[name]);
+      if (window.atentoFiles?.[name]) return give();
+      document.head.append(h("script", {src: node.dataset.url, onload: give, onerror: fail}));
+    });
+  }
+
   /* Un número de 16 bits: signo, 5 bits de exponente y 10 de fracción. */
   function half(bits) {
     const sign = bits >> 15 ? -1 : 1,
@@ -57,8 +69,9 @@ window.atentoTransformer ??= (() => {
 
   // ---- El modelo ----------------------------------------------------------------------------------------------------
   function model({card, weights}) {
-    const {d_model: width, n_heads: heads, n_encoder_layers, n_decoder_layers} = card.config;
-    const size = width / heads;
+    const {d_model: width, n_heads: heads, n_layers, n_decoder_layers} = card.config;
+    const {n_encoder_layers = n_layers} = card.config,
+      size = width / heads;
 
     const linear = (x, name) => {
       const matrix = weights[`${name}.weight`],
@@ -117,13 +130,14 @@ window.atentoTransformer ??= (() => {
       return stream;
     }
 
-    /* El codificador: de los símbolos a la memoria, (n, width). */
-    function encode(ids, places) {
-      const tensors = {};
-      let x = (tensors["encoder.embeddings"] = embed(ids, "embed_source"));
+    /* El codificador: de los símbolos a la memoria, (n, width). Si es causal, cada uno ve solo lo anterior. */
+    function encode(ids, places, {embedding = "embed_source", isCausal} = {}) {
+      const tensors = {},
+        hides = (i, j) => isCausal && j > i;
+      let x = (tensors["encoder.embeddings"] = embed(ids, embedding));
       for (let layer = 0; layer < n_encoder_layers; layer++) {
         const put = (kind, compute) => sublayer(tensors, "encoder", layer, kind, x, compute);
-        x = put("attention", (name, read) => attention(name, read, places, read, places));
+        x = put("attention", (name, read) => attention(name, read, places, read, places, hides));
         x = put("feed_forward", feedForward);
       }
       tensors.memory = norm(x, "encoder.final_norm");
@@ -166,8 +180,14 @@ window.atentoTransformer ??= (() => {
         inputs.push(next);
       }
     }
-    return {card, write, decode};
+    /* Una sola pila: las puntuaciones de lo que sigue a unos tokens, (vocab,). */
+    function next(ids) {
+      const {memory} = encode(ids, [...ids.keys()], {embedding: "embed", isCausal: true}),
+        table = weights["project.weight"] ?? weights["embed.tokens.weight"];
+      return table.map((token) => dot(memory.at(-1), token));
+    }
+    return {card, write, decode, next};
   }
 
-  return {load: (base64) => model(unpack(base64))};
+  return {load: async (name) => model(unpack(await file(name)))};
 })();
