@@ -1,9 +1,9 @@
 """Capítulo 17: un T5 que titula partes, y un solo modelo que traduce, suma, titula y contesta.
 
-El que titula se entrena con dos maneras de ordenar el parte y con las seis. El control del otro es
-la misma receta con los sumandos leídos al derecho. Cada ejecución se guarda en
-``.cache/semillas-17`` con su receta: si la orden se corta, sigue donde iba, y para repetirlo todo
-se borra esa carpeta.
+El que titula se entrena con dos maneras de ordenar el parte y con las seis. Los controles del otro
+son la misma receta con los sumandos leídos al derecho, y solo con preguntas. Cada ejecución se
+guarda en ``.cache/semillas-17`` con su receta: si la orden se corta, sigue donde iba, y para
+repetirlo todo se borra esa carpeta.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ ORDERS = {
     "seis": [*permutations(("antecedentes", "hechos", "medidas"))],
 }
 SWAPPED = {"hechos": "antecedentes", "antecedentes": "hechos"}
-SEEDS, FORWARD_SEEDS = 10, 3
+SEEDS, FORWARD_SEEDS, ALONE_SEEDS = 10, 3, 3
+ANSWER_STEPS = RECIPE_17["steps"] * RECIPE_17["turns"].count("answer") // len(RECIPE_17["turns"])
 TASKS = list(dict.fromkeys(RECIPE_17["turns"]))
 OPTIONS = {"translate": lambda x: {"clauses": int(x)}, "summarize": lambda x: {"layout": x}}
 CACHE_17 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-17"
@@ -212,11 +213,6 @@ def in_order(report: reports.Report, order: Any, swapped: bool = False) -> tt.Ex
     return example._replace(source=(*tt.PREFIXES["summarize"], *words))
 
 
-def headline(event: reports.Event) -> list[str]:
-    """El titular de un suceso."""
-    return f"{event.what.split()[1]} en {event.place} por {event.cause}".split()
-
-
 def train_titles(seed: int, orders: list[Any]) -> tuple[T5, dict[str, Any]]:
     """Entrena un T5 que titula; lo devuelve con qué suceso titula en cada orden."""
     r = TITLES_17
@@ -263,7 +259,7 @@ def _told(model: T5, tests: list[reports.Report], order: Any, swapped: bool) -> 
     said = tt.answers(model, [in_order(x, order, swapped) for x in tests])
     pairs = [*zip(said, tests, strict=True)]
     return {
-        name: sum(words == headline(getattr(x, name)) for words, x in pairs) / len(pairs)
+        name: sum(tuple(w) == getattr(x, name).headline for w, x in pairs) / len(pairs)
         for name in ("main", "previous")
     }
 
@@ -273,6 +269,8 @@ def _told(model: T5, tests: list[reports.Report], order: Any, swapped: bool) -> 
 KINDS = {
     "tareas": (RECIPE_17["turns"], RECIPE_17["steps"], False),
     "derecho": (RECIPE_17["turns"], RECIPE_17["steps"], True),
+    "contestar": (["answer"], RECIPE_17["steps"], False),
+    "contestar-pocos": (["answer"], ANSWER_STEPS, False),
 }
 
 
@@ -300,14 +298,24 @@ def once(kind: str, seed: int) -> dict[str, Any]:
     return run
 
 
+def alone() -> dict[str, Any]:
+    """El mismo modelo solo con preguntas: en todos los pasos y en los que tuvo entre las cuatro."""
+    kinds = ("contestar", "contestar-pocos")
+    return {
+        "steps": {kind: KINDS[kind][1] for kind in kinds},
+        "runs": {kind: [once(kind, seed) for seed in range(ALONE_SEEDS)] for kind in kinds},
+    }
+
+
 def chapter() -> dict[str, Any]:
-    """Las semillas de los que titulan, las del modelo de las cuatro tareas y las del control."""
+    """Las semillas de los que titulan, las del modelo de cuatro tareas y sus controles."""
     return {
         "titles": {kind: [once(kind, seed) for seed in range(SEEDS)] for kind in ORDERS},
         "titles_recipe": TITLES_17,
         "recipe": RECIPE_17,
         "tasks": [once("tareas", seed) for seed in range(SEEDS)],
         "forward": [once("derecho", seed) for seed in range(FORWARD_SEEDS)],
+        "alone": alone(),
     }
 
 
@@ -324,3 +332,4 @@ def stored_tasks() -> tuple[Seq2Seq, dict[str, Any]]:
 
 
 PESOS = {"tareas": stored_tasks}
+PARTES = {"alone": alone}

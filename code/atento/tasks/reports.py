@@ -87,6 +87,12 @@ class Event(NamedTuple):
     cause: str
     person: str
 
+    @property
+    def headline(self) -> Words:
+        """Su titular: «robo en el museo por el descuido»."""
+        _, noun = self.what.split()
+        return (noun, "en", *self.place.split(), "por", *self.cause.split())
+
 
 class Section(NamedTuple):
     """Una sección: su encabezado y sus palabras, sin él."""
@@ -121,9 +127,8 @@ class Report:
 
     @property
     def headline(self) -> Words:
-        """El titular que se pide: «robo en el museo por el descuido»."""
-        _, noun = self.main.what.split()
-        return (noun, "en", *self.main.place.split(), "por", *self.main.cause.split())
+        """El titular que se pide, el de los hechos."""
+        return self.main.headline
 
     def __str__(self) -> str:
         return "\n".join(f"{s.heading.capitalize()}: {prose(s.words)}" for s in self.sections)
