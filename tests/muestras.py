@@ -230,6 +230,16 @@ def make_paths(**changes):
     return explorers.paths(**({"words": WORDS, "name": "prueba"} | changes))
 
 
+def make_heads(**changes):
+    """Tres frases de longitudes distintas, en tres capas de tres cabezas."""
+    sentences = {
+        "una": (["[CLS]", *WORDS, "[SEP]"], normal(3, 3, 7, 7, seed=21).mul(2).softmax(-1)),
+        "dos": (["[CLS]", "crece", "[SEP]"], normal(3, 3, 3, 3, seed=22).softmax(-1)),
+        "tres": (["[CLS]", *WORDS[:2], "[SEP]"], normal(3, 3, 4, 4, seed=23).softmax(-1)),
+    }
+    return explorers.heads(**({"sentences": sentences, "name": "prueba"} | changes))
+
+
 MAKERS = {clase: globals()[f"make_{clase}"] for clase in CLASES}
 
 
@@ -290,6 +300,7 @@ UNIONES_BPE = make_merges(
 CAMINOS = make_paths(
     kernel=2, goal=2, name="caminos", question="¿Con qué filtro?", answer="Con tres."
 )
+CABEZAS = make_heads(name="todas-las-cabezas", question="¿Quién mira a la anterior?")
 PINTADA = make_mask(padding=2, window=2, prefix=3, name="pintada")
 
 

@@ -2,6 +2,7 @@
 rechaza.
 """
 
+import base64
 import itertools
 import json
 import re
@@ -46,14 +47,15 @@ from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from atento.tasks import addition
 from atento.tokenizers import BPE, Unigram
 from atento.watching import watching
-from figuras import explorers, plots
+from figuras import explorers, plots, stored
 from figuras.diagrams.transformer import fitting, places
 from figuras.explorers import base
 from figuras.explorers.adder import complaint, read_sum, recorded
 from figuras.explorers.beam import FATES
+from figuras.explorers.heads import HABITS
 from figuras.explorers.stepper import STEPS
 
-# un dibujo y dos modelos; los demás, 40 000
+WITH_FILES = {"adder", "completion", "heads"}
 LARGEST = {"architecture": 120_000, "adder": 52_000, "completion": 44_000}
 every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 every_sample = pytest.mark.parametrize("sample", MUESTRAS.values(), ids=MUESTRAS)
@@ -76,7 +78,7 @@ def test_the_page_is_small_repeatable_and_offline(sample):
     assert bundle["text/html"] == page
     lean, files = explorers.detach(page, "modelos")
     assert len(lean.encode()) <= LARGEST.get(sample.kind, 40_000)
-    assert len(page.encode()) <= 400_000 and bool(files) == (sample.kind in {"adder", "completion"})
+    assert len(page.encode()) <= 400_000 and bool(files) == (sample.kind in WITH_FILES)
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|src=|@import|url\(", page)
     assert not re.search(r"@[A-Z]+@", page)
 
@@ -97,6 +99,7 @@ SAID = {
     "stepper": "Atención paso a paso: 5 consultas y 5 claves, d_k = 3, d_v = 2, 2 cabezas",
     "softmax": "Explorador de la softmax: 3 consultas y 5 claves, d_k = 64",
     "paths": "Explorador de caminos: 5 palabras, filtro de 3",
+    "heads": "Cabezas: 3 capas de 3, sobre 3 frases",
     "sampling": "Sorteo: 2 comienzos y 5 palabras",
 }
 
@@ -115,6 +118,9 @@ def test_a_label_cannot_break_out_of_the_page(make):
     labels |= {"softmax": "keys"}
     label = labels.get(make().kind)
     named = {label: [hostile] * len(getattr(make(), label))} if label else {}
+    if make().kind == "heads":
+        one = [hostile] * 3, torch.full((2, 3, 3, 3), 1 / 3)
+        named = {"sentences": {hostile: one, "otra": one}}
     page = make(**named, question=hostile, title=hostile)._repr_html_()
     assert "<b>" not in page and page.count("</script>") == make()._repr_html_().count("</script>")
 
@@ -590,6 +596,82 @@ def test_a_path_that_cannot_be_is_named(options, names):
 def test_without_javascript_the_paths_are_written():
     text = explorers.paths(["la", "llave", "está", "oxidada"], start=1, name="quieto").static()
     assert "llave → está → oxidada" in text and "llave → oxidada" in text
+
+
+# --- Las cabezas ----------------------------------------------------------------------------------
+
+
+def test_a_head_is_looked_at_with_the_weights_that_were_given():
+    made = make_heads()
+    given = normal(3, 3, 7, 7, seed=21).mul(2).softmax(-1)
+    for layer, head in itertools.product(range(3), range(3)):
+        seen = made.look(0, layer, head)
+        assert (seen - given[layer, head]).abs().max() <= 0.5 / 255 + 1e-12
+        kept = made.look(0, layer, head, bare=True)
+        assert kept[:, [0, -1]].abs().sum() == kept[[0, -1]].abs().sum() == 0
+        whole = seen[1:-1, 1:-1]
+        torch.testing.assert_close(kept[1:-1, 1:-1], whole / whole.sum(-1, keepdim=True))
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_the_habits_of_a_head_are_counted_one_by_one(bare):
+    made = make_heads()
+    for sentence, n in ((0, 7), (1, 3), (2, 4)):
+        weights = made.look(sentence, 1, 2, bare=bare).tolist()
+        wanted = dict.fromkeys(HABITS, 0.0)
+        for i, j in itertools.product(range(1, n - 1), range(n)):
+            near = {i - 1: "la anterior", i + 1: "la siguiente", i: "sí misma"}
+            kind = "las marcas" if j in (0, n - 1) else near.get(j, "las demás")
+            wanted[kind] += weights[i][j] / (n - 2)
+        assert made.habits(sentence, 1, 2, bare=bare) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_a_row_that_only_looks_at_the_marks_is_left_with_nothing():
+    weights = torch.zeros(1, 1, 4, 4)
+    weights[..., 0] = 1
+    bare = explorers.heads({"x": (list("abcd"), weights)}).look(0, 0, 0, bare=True)
+    assert torch.equal(bare, torch.zeros(4, 4, dtype=torch.float64))
+
+
+def test_only_the_first_sentence_travels_in_the_page():
+    made = make_heads()
+    ((name, content),) = made.files().items()
+    assert name == made.data()["file"] and re.fullmatch(r"prueba-\w{8}", name)
+    packed = base64.b64decode(made.data()["first"]) + base64.b64decode(content)
+    sent = torch.cat([one.flatten() for one in made.weights])
+    assert torch.tensor(list(packed), dtype=torch.uint8).equal(sent)
+    alone = make_heads(sentences={"una": (WORDS, torch.full((1, 1, 5, 5), 0.2))})
+    assert alone.files() == {} and alone.data()["file"] is None
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        {},
+        {"x": (list("ab"), torch.full((1, 1, 2, 2), 0.5))},
+        {"x": (list("abcdefghijklmnopq"), torch.full((1, 1, 17, 17), 1 / 17))},
+        {"x": (list("abc"), torch.full((1, 1, 4, 4), 0.25))},
+        {"x": (list("abc"), torch.full((1, 3, 3), 1 / 3))},
+        {"x": (list("abc"), torch.full((1, 1, 3, 3), 0.5))},
+        {"x": (list("abc"), torch.tensor([[[[2.0, -1.0, 0.0]] * 3]]))},
+        {"x": (list("abc"), torch.full((1, 1, 3, 3), float("nan")))},
+        {
+            "x": (list("abc"), torch.full((1, 1, 3, 3), 1 / 3)),
+            "y": (list("abc"), torch.full((2, 1, 3, 3), 1 / 3)),
+        },
+    ],
+)
+def test_sentences_that_cannot_be_are_named(sentences):
+    with pytest.raises(ValueError, match="^sentences"):
+        explorers.heads(sentences)
+
+
+def test_the_heads_of_minilm_are_those_that_were_stored():
+    for one in stored.runs("15")["maps"]["sentences"]:
+        n = len(one["words"])
+        content = base64.b64decode(one["weights"])
+        weights = torch.tensor(list(content), dtype=torch.float64).view(*one["shape"], n, n)
+        assert one["shape"] == [6, 12] and (weights.sum(-1) - 255).abs().max() <= n / 2
 
 
 # --- El flujo residual ----------------------------------------------------------------------------

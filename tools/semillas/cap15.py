@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import re
 from typing import Any
@@ -403,6 +404,20 @@ SENTENCES = [
     "The black cat sleeps on the chair because she is tired.",
     "The doctor called the painter when he arrived home.",
 ]
+EXPLORED = [
+    "La llave de los armarios está oxidada.",
+    "El gato duerme y el perro vigila.",
+    "La niña que llamó a su abuela llegó tarde.",
+    "No limpian la casa blanca.",
+    "Los niños leen un libro en casa.",
+    "El banco cerró porque no tenía dinero.",
+    "The key to the cabinets is rusty.",
+    "The cat sleeps and the dog keeps watch.",
+    "The girl who called her grandmother arrived late.",
+    "They do not clean the white house.",
+    "The children read a book at home.",
+    "The bank closed because it had no money.",
+]
 ALIKE = [
     ("El gato duerme.", "Un felino está dormido.", "El banco sube los tipos."),
     ("Hoy llueve mucho.", "Cae una fuerte lluvia.", "Mañana juega el equipo."),
@@ -501,6 +516,35 @@ def alike(model: Any) -> list[dict[str, Any]]:
     return found
 
 
+@torch.no_grad()
+def maps() -> dict[str, Any]:
+    """Los pesos de las 72 cabezas en unas frases, de palabra a palabra y de 0 a 255.
+
+    De una palabra cortada en piezas se promedia lo que miran sus piezas y se suma lo que se las
+    mira.
+    """
+    model = minilm()
+    sentences = []
+    for text in EXPLORED:
+        with watching(model.model) as seen:
+            model.model(model.batch([text]))
+        weights = torch.stack([w[0] for w in seen.values()]).double()  # (layer, head, n, n)
+        words, places = [], []
+        for piece in model.pieces(text):
+            if piece.startswith("##"):
+                words[-1] += piece[2:]
+            else:
+                words.append(piece)
+            places.append(len(words) - 1)
+        joins = torch.eye(len(words), dtype=torch.double)[places]  # (n, words)
+        whole = (joins / joins.sum(0)).mT @ weights @ joins  # (layer, head, words, words)
+        content = bytes((255 * whole).round().to(torch.uint8).flatten().tolist())
+        shape = list(whole.shape[:2])
+        packed = base64.b64encode(content).decode()
+        sentences.append({"text": text, "words": words, "shape": shape, "weights": packed})
+    return {"sentences": sentences}
+
+
 def with_minilm() -> dict[str, Any]:
     """Lo que se mide con los pesos de MiniLM, que pueden no estar donde se construye el libro."""
     model = minilm()
@@ -517,8 +561,14 @@ def with_minilm() -> dict[str, Any]:
 def chapter() -> dict[str, Any]:
     """Diez semillas con sus controles, y MiniLM."""
     runs = [run(seed) for seed in SEEDS_15]
-    return {"recipe": RECIPE_15, "runs": runs, "scrambled": scrambled(), "minilm": with_minilm()}
+    return {
+        "recipe": RECIPE_15,
+        "runs": runs,
+        "scrambled": scrambled(),
+        "minilm": with_minilm(),
+        "maps": maps(),
+    }
 
 
 PESOS = {"concordancia": stored_agreement}
-PARTES = {"minilm": with_minilm, "scrambled": scrambled}
+PARTES = {"minilm": with_minilm, "scrambled": scrambled, "maps": maps}

@@ -11,6 +11,7 @@ mostrar:
 - :func:`clock`: las agujas de una posición, con las sinusoides.
 - :func:`rotation`: una consulta y una clave que giran según su sitio, con RoPE.
 - :func:`mask`: se pinta quién puede mirar a quién; pesos y alcance tras varias capas.
+- :func:`heads`: todas las cabezas de un codificador sobre unas frases, y a qué mira cada una.
 - :func:`stream`: qué encuentra, qué lee y qué añade cada subcapa de una pila.
 - :func:`architecture`: el mapa del Transformer; qué entra y qué sale de cada parte.
 - :func:`schedule`: la tasa de cada paso y la pérdida que dejó, en ejecuciones guardadas.
@@ -28,6 +29,7 @@ from figuras.explorers.architecture import ArchitectureExplorer, architecture
 from figuras.explorers.base import Explorer, deduplicate, detach
 from figuras.explorers.beam import BeamExplorer, beam
 from figuras.explorers.clock import ClockExplorer, clock
+from figuras.explorers.heads import HeadsExplorer, heads
 from figuras.explorers.mask import MaskExplorer, mask
 from figuras.explorers.merges import MergesExplorer, merges
 from figuras.explorers.paths import PathsExplorer, paths
@@ -44,6 +46,7 @@ __all__ = [
     "BeamExplorer",
     "ClockExplorer",
     "Explorer",
+    "HeadsExplorer",
     "MaskExplorer",
     "MergesExplorer",
     "PathsExplorer",
@@ -59,6 +62,7 @@ __all__ = [
     "clock",
     "deduplicate",
     "detach",
+    "heads",
     "mask",
     "merges",
     "paths",

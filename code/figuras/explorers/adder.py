@@ -43,7 +43,7 @@ class AdderExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "adder"
-    pieces: ClassVar[tuple[str, ...]] = ("ask",)
+    pieces: ClassVar[tuple[str, ...]] = ("ask", "file")
     scripts: ClassVar[tuple[str, ...]] = ("transformer", "tensors")
     start: Sum
     inside: bool

@@ -47,7 +47,7 @@ class CompletionExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "completion"
-    pieces: ClassVar[tuple[str, ...]] = ("kit", "lots", "ask")
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "lots", "ask", "file")
     scripts: ClassVar[tuple[str, ...]] = ("transformer",)
     model: LanguageModel
     tokenizer: BPE

@@ -4,23 +4,11 @@
    Solo sabe lo que usan los modelos del libro: norma delante de cada subcapa, ReLU y RoPE en todas las atenciones. Puede
    tener dos pilas o una sola, que escribe. Calcula con 64 bits. Las matrices son listas de filas; las filas, posiciones. */
 window.atentoTransformer ??= (() => {
-  const {h, softmax} = window.atentoExplorers;
+  const {file, softmax} = window.atentoExplorers;
   const NORM_EPS = 1e-5, // lo que la norma suma a la varianza para no dividir entre 0
     ROPE_BASE = 10000;
 
   // ---- Leer el fichero (formato safetensors) ------------------------------------------------------------------------
-  /* El texto de un fichero que viaja con el explorador: en la propia página o, en el sitio, en un guion que se pide
-     ahora. */
-  function file(name) {
-    const node = document.querySelector(`script[data-atento-file="${name}"]`);
-    if (node?.textContent) return Promise.resolve(node.textContent);
-    return new Promise((done, fail) => {
-      const give = () => done(window.atentoFiles[name]);
-      if (window.atentoFiles?.[name]) return give();
-      document.head.append(h("script", {src: node.dataset.url, onload: give, onerror: fail}));
-    });
-  }
-
   /* Un número de 16 bits: signo, 5 bits de exponente y 10 de fracción. */
   function half(bits) {
     const sign = bits >> 15 ? -1 : 1,

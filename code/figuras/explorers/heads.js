@@ -1,0 +1,179 @@
+/* Las cabezas de un codificador sobre unas frases: todas en pequeño, y la elegida, con sus líneas. Las cuentas tienen su
+   gemelo en heads.py. La primera frase viene en los datos; las demás, en un fichero que se pide al elegir otra. */
+window.atentoExplorers.register("heads", (stage, data, root) => {
+  const {h, svg, slider, toggle, picker, gauge, cycle, number, file} = window.atentoExplorers;
+  const {words, layers, heads} = data;
+  const HABITS = ["las marcas", "la anterior", "la siguiente", "sí misma", "las demás"];
+  const ALL = -1; // miran todas las palabras
+  const state = {sentence: 0, layer: 0, head: 0, word: ALL, bare: false};
+  const sizes = words.map((row) => row.length ** 2 * layers * heads);
+  const bytesOf = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  const packs = [bytesOf(data.first)]; // los pesos de cada frase, de 0 a 255
+
+  /* Trae las demás frases, una sola vez. */
+  async function fetchAll() {
+    if (packs.length > 1) return;
+    const rest = bytesOf(await file(data.file));
+    for (let i = 1, at = 0; i < words.length; at += sizes[i++]) packs.push(rest.subarray(at, at + sizes[i]));
+  }
+
+  // ---- Las cuentas ------------------------------------------------------------------------------------------------
+  function look({sentence, layer, head}, bare) {
+    const n = words[sentence].length,
+      start = (layer * heads + head) * n * n;
+    const isMark = (i) => i === 0 || i === n - 1;
+    return Array.from({length: n}, (_, i) => {
+      const row = [...packs[sentence].subarray(start + i * n, start + (i + 1) * n)].map((w) => w / 255);
+      if (!bare) return row;
+      const kept = row.map((w, j) => (isMark(i) || isMark(j) ? 0 : w)),
+        whole = kept.reduce((a, b) => a + b);
+      return kept.map((w) => (whole > 0 ? w / whole : 0));
+    });
+  }
+  function habits(weights) {
+    const n = weights.length,
+      total = [0, 0, 0, 0, 0];
+    for (let i = 1; i < n - 1; i++)
+      weights[i].forEach((w, j) => {
+        const kind = j === 0 || j === n - 1 ? 0 : j === i - 1 ? 1 : j === i + 1 ? 2 : j === i ? 3 : 4;
+        total[kind] += w / (n - 2);
+      });
+    return total;
+  }
+
+  // ---- Todas las cabezas, en pequeño --------------------------------------------------------------------------------
+  const LEVELS = [0.12, 0.3, 0.5, 0.75], // desde qué peso se pinta cada tono
+    CELL = 26,
+    SIDE = 23;
+  const shades = LEVELS.map((_, i) => svg("path", {class: `shade s${i}`})),
+    frame = svg("rect", {class: "frame", width: SIDE + 2, height: SIDE + 2, rx: 2});
+  const ground = Array.from({length: layers * heads}, (_, k) =>
+    svg("rect", {class: "ground", x: CELL * (k % heads) + 1.5, y: CELL * Math.floor(k / heads) + 1.5, width: SIDE, height: SIDE}),
+  );
+  const map = svg(
+    "svg",
+    {viewBox: `0 0 ${CELL * heads} ${CELL * layers}`, role: "img", class: "map", onclick: touch},
+    ground,
+    shades,
+    frame,
+  );
+  function touch({clientX, clientY}) {
+    const {left, top, width} = map.getBoundingClientRect(),
+      scale = (CELL * heads) / width;
+    const at = (x, most) => Math.min(most - 1, Math.max(0, Math.floor((x * scale) / CELL)));
+    layer.set(at(clientY - top, layers) + 1);
+    head.set(at(clientX - left, heads) + 1);
+    update({layer: at(clientY - top, layers), head: at(clientX - left, heads)});
+  }
+  function paintMap() {
+    const n = words[state.sentence].length,
+      step = SIDE / n,
+      paths = LEVELS.map(() => "");
+    for (let k = 0; k < layers * heads; k++) { // contadas seguidas, una capa detrás de otra
+      const [x, y] = [CELL * (k % heads) + 1.5, CELL * Math.floor(k / heads) + 1.5];
+      look({...state, layer: 0, head: k}, state.bare).forEach((row, i) =>
+        row.forEach((w, j) => {
+          const level = LEVELS.findLastIndex((least) => w >= least);
+          if (level >= 0)
+            paths[level] += `M${(x + j * step).toFixed(1)} ${(y + i * step).toFixed(1)}h${step.toFixed(1)}v${step.toFixed(1)}h-${step.toFixed(1)}z`;
+        }),
+      );
+    }
+    shades.forEach((shade, i) => shade.setAttribute("d", paths[i]));
+  }
+
+  // ---- La elegida, con sus líneas ------------------------------------------------------------------------------------
+  const LINE = 25,
+    [LEFT, RIGHT, WIDE] = [112, 208, 340];
+  const drawing = svg("svg", {role: "img", class: "links"});
+  function paintLinks(weights, row) {
+    const n = row.length,
+      middle = (i) => LINE * (i + 0.5);
+    const isOn = (i) => state.word === ALL || state.word === i - 1;
+    const links = weights.flatMap((line, i) =>
+      line.map((w, j) => {
+        if (w < 0.04 || !isOn(i)) return null;
+        return svg("line", {x1: LEFT + 6, y1: middle(i), x2: RIGHT - 6, y2: middle(j), "stroke-width": 1 + 4 * w, "stroke-opacity": w});
+      }),
+    );
+    const says = row.map((word, i) => svg("text", {x: LEFT, y: middle(i) + 5, "text-anchor": "end", class: isOn(i) ? "" : "off"}, word));
+    const heard = row.map((word, j) => {
+      const share = state.word === ALL ? "" : `  ${Math.round(100 * weights[state.word + 1][j])} %`;
+      return svg("text", {x: RIGHT, y: middle(j) + 5}, word + share);
+    });
+    drawing.setAttribute("viewBox", `0 0 ${WIDE} ${LINE * n}`);
+    drawing.replaceChildren(...links.filter(Boolean), ...says, ...heard);
+  }
+
+  // ---- Mandos -----------------------------------------------------------------------------------------------------------
+  const from1 = (label, most, set) =>
+    slider({label, min: 1, max: most, step: 1, value: 1, text: (k) => `${k} de ${most}`, oninput: (k) => update(set(k - 1))});
+  const phrase = (i) => words[i].slice(1, -1).join(" ");
+  const sentence = slider({label: "Frase:", min: 1, max: words.length, step: 1, value: 1, text: (k) => `«${phrase(k - 1)}»`, oninput: (k) => read(k - 1)}),
+    layer = from1("Capa", layers, (at) => ({layer: at})),
+    head = from1("Cabeza", heads, (at) => ({head: at})),
+    bare = toggle({label: "sin contar las marcas", checked: false, oninput: (on) => update({bare: on})});
+  const who = h("div", {class: "controls"});
+  let asked = 0,
+    chosen;
+  /* Cambia de frase; si aún no ha llegado, la trae. De dos que se piden, vale la última. */
+  async function read(at) {
+    asked = at;
+    try {
+      if (!packs[at]) await fetchAll();
+    } catch {
+      sentence.set(state.sentence + 1);
+      return say("No se han podido leer las demás frases. Comprueba la red y vuelve a mover el mando.");
+    }
+    if (asked === at && at !== state.sentence) update({sentence: at, word: ALL});
+  }
+  function offer() {
+    chosen = picker({label: "Quién mira", options: ["todas", ...words[state.sentence].slice(1, -1)], value: 0, onchange: (i) => update({word: i - 1 < 0 ? ALL : i - 1})});
+    who.replaceChildren(chosen.row);
+  }
+  const bars = HABITS.map((label) => ({label, ...gauge("weight")}));
+  const table = h("div", {class: "habits"}, bars.map(({label, bar, tail}) => [h("span", null, label), bar, tail]));
+
+  // ---- Pintar -----------------------------------------------------------------------------------------------------------
+  let drawn; // lo que hay en el mapa pequeño
+  function spoken(weights, shares) {
+    const row = words[state.sentence],
+      where = `Capa ${state.layer + 1}, cabeza ${state.head + 1}.`;
+    if (state.word === ALL) {
+      const most = shares.indexOf(Math.max(...shares));
+      return `${where} Las palabras miran, de media, a ${HABITS[most]} más que a nada: el ${Math.round(100 * shares[most])} %.`;
+    }
+    const own = weights[state.word + 1],
+      best = own.indexOf(Math.max(...own));
+    if (!own[best]) return `${where} A «${row[state.word + 1]}», sin las marcas, no le queda nada.`;
+    return `${where} «${row[state.word + 1]}» mira sobre todo a «${row[best]}», el ${Math.round(100 * own[best])} %.`;
+  }
+  const {node, update, say} = cycle(root, state, (change) => {
+    if (!chosen || change.sentence !== undefined) offer();
+    const row = words[state.sentence],
+      weights = look(state, state.bare),
+      shares = habits(weights);
+    if (drawn !== `${state.sentence} ${state.bare}`) paintMap();
+    drawn = `${state.sentence} ${state.bare}`;
+    frame.setAttribute("x", CELL * state.head + 0.5);
+    frame.setAttribute("y", CELL * state.layer + 0.5);
+    paintLinks(weights, row);
+    bars.forEach(({set}, i) => set(shares[i], `${number(100 * shares[i], 0)} %`));
+    const told = spoken(weights, shares);
+    map.setAttribute("aria-label", `Las ${layers * heads} cabezas en pequeño, ${layers} capas por ${heads}. Señalada, la capa ${state.layer + 1}, cabeza ${state.head + 1}.`);
+    drawing.setAttribute("aria-label", told);
+    return {say: told, values: {weights, habits: shares}};
+  });
+  stage.append(
+    h("div", {class: "controls"}, sentence.node),
+    h("p", {class: "hush"}, "Cada cuadro es una cabeza, y cada fila de cuadros, una capa. Se tocan."),
+    map,
+    h("div", {class: "controls"}, layer.node, head.node, bare.node),
+    who,
+    h("div", {class: "ends hush heads-ends"}, h("span", null, "quién mira"), h("span", null, "a quién")),
+    drawing,
+    table,
+    node,
+  );
+  update({});
+});

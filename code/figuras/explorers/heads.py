@@ -1,0 +1,159 @@
+"""Las cabezas de un codificador, una a una: quién mira a quién en unas frases guardadas."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Unpack
+
+import torch
+from torch import Tensor
+
+from figuras.explorers.base import Explorer, Texts, check_labels, number, static_table
+
+__all__ = ["HABITS", "HeadsExplorer", "heads"]
+
+HABITS = ("las marcas", "la anterior", "la siguiente", "sí misma", "las demás")
+"""A qué mira una palabra, en el orden de la página."""
+
+_LONGEST, _MOST = 16, 24
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class HeadsExplorer(Explorer):
+    """Las cabezas de un modelo sobre unas frases. Se construye con :func:`heads`.
+
+    ``words`` son las palabras de cada frase, con una marca delante y otra detrás; ``weights``, los
+    pesos de cada una, ``(layer, head, n, n)`` de 0 a 255, como viajan.
+    """
+
+    kind: ClassVar[str] = "heads"
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "file")
+    words: tuple[tuple[str, ...], ...]
+    weights: tuple[Tensor, ...]
+    title: str = "Todas las cabezas, frase a frase"
+    name: str = "cabezas"
+
+    def look(self, sentence: int, layer: int, head: int, *, bare: bool = False) -> Tensor:
+        """Los pesos de una cabeza, ``(n, n)`` en 64 bits: quien mira, en la fila.
+
+        Con ``bare`` no se cuentan las marcas: lo que queda de cada fila se reparte hasta sumar 1, y
+        una fila a la que no le queda nada es toda ceros. Las filas de las marcas son ceros.
+        """
+        weights = self.weights[sentence][layer, head].double() / 255
+        if not bare:
+            return weights
+        weights[:, [0, -1]] = 0
+        weights[[0, -1]] = 0
+        whole = weights.sum(-1, keepdim=True)
+        return weights / whole.where(whole > 0, 1.0)
+
+    def habits(
+        self, sentence: int, layer: int, head: int, *, bare: bool = False
+    ) -> dict[str, float]:
+        """Qué parte de su mirada da cada palabra, de media, a cada cosa de :data:`HABITS`.
+
+        Se promedia en las palabras y no en las marcas. La primera palabra no tiene anterior, ni la
+        última siguiente: lo que hay a ese lado es una marca.
+        """
+        weights = self.look(sentence, layer, head, bare=bare)[1:-1]  # (palabras, n)
+        marks = weights[:, [0, -1]].sum(-1).mean()
+        own = weights.diagonal(1)
+        before, after = weights.diagonal(0)[1:], weights.diagonal(2)[:-1]
+        count = len(weights)
+        known = (marks, before.sum() / count, after.sum() / count, own.mean())
+        rest = weights.sum(-1).mean() - sum(known)
+        return dict(zip(HABITS, map(float, (*known, rest)), strict=True))
+
+    def files(self) -> dict[str, str]:
+        """Los pesos de las frases que no son la primera, en base 64, por el nombre del fichero."""
+        return {self._file: self._others} if self._others else {}
+
+    def data(self) -> dict[str, Any]:
+        """Lo que recibe el JavaScript: la primera frase va dentro; las demás, en su fichero."""
+        layers, n_heads = self.weights[0].shape[:2]
+        return {
+            "words": self.words,
+            "layers": layers,
+            "heads": n_heads,
+            "first": _packed(self.weights[:1]),
+            "file": self._file if self._others else None,
+        }
+
+    def static(self) -> str:
+        """De la primera frase, cuánto da cada capa a cada cosa, de media en sus cabezas."""
+        layers, n_heads = self.weights[0].shape[:2]
+        rows = []
+        for layer in range(layers):
+            found = [list(self.habits(0, layer, head).values()) for head in range(n_heads)]
+            mean = torch.tensor(found, dtype=torch.float64).mean(0)
+            rows.append([f"capa {layer + 1}", *(number(value) for value in mean)])
+        caption = f"A qué miran las palabras de «{' '.join(self.words[0][1:-1])}»"
+        return static_table(caption, ["", *HABITS], rows)
+
+    def summary(self) -> str:
+        """Una línea para la terminal."""
+        layers, n_heads = self.weights[0].shape[:2]
+        return f"Cabezas: {layers} capas de {n_heads}, sobre {len(self.words)} frases"
+
+    @property
+    def _others(self) -> str:
+        return _packed(self.weights[1:])
+
+    @property
+    def _file(self) -> str:
+        return f"{self.name}-{hashlib.sha256(self._others.encode()).hexdigest()[:8]}"
+
+
+def _packed(weights: Sequence[Tensor]) -> str:
+    content = b"".join(bytes(one.flatten().tolist()) for one in weights)
+    return base64.b64encode(content).decode()
+
+
+def heads(
+    sentences: Mapping[str, tuple[Sequence[str], Any]], **texts: Unpack[Texts]
+) -> HeadsExplorer:
+    """Devuelve el explorador de todas las cabezas de un codificador sobre unas frases.
+
+    De cada frase, por su nombre, llegan sus palabras, con una marca delante y otra detrás, y los
+    pesos de atención ``(layer, head, n, n)``, de 0 a 1, con quien mira en la fila. En la página
+    viajan como enteros de 0 a 255. Se elige frase, capa, cabeza y palabra; un mapa pequeño enseña
+    todas las cabezas a la vez, y unas barras dicen a qué mira la elegida.
+
+    Errores: ``ValueError`` si no hay de 1 a 24 frases de 3 a 16 palabras, si los pesos de una no
+    son de su tamaño, no son todos del mismo número de capas y cabezas o alguna fila no suma 1.
+    """
+    if not 1 <= len(sentences) <= _MOST:
+        raise ValueError(
+            f"sentences: llegaron {len(sentences)} frases; se esperaban de 1 a {_MOST}"
+        )
+    words, weights = [], []
+    for name, (labels, given) in sentences.items():
+        n = len(labels)
+        if not 3 <= n <= _LONGEST:
+            raise ValueError(
+                f"sentences[{name!r}]: llegaron {n} palabras; se esperaban de 3 a {_LONGEST}"
+            )
+        words.append(check_labels(labels, f"sentences[{name!r}]", n, "palabra"))
+        weights.append(_check_weights(given, name, n, weights))
+    return HeadsExplorer(words=tuple(words), weights=tuple(weights), **texts)
+
+
+def _check_weights(given: Any, name: str, n: int, before: Sequence[Tensor]) -> Tensor:
+    """Los pesos en enteros de 0 a 255, si son los de una frase de ``n`` palabras."""
+    table = torch.as_tensor(given, dtype=torch.float64)
+    axes = tuple(before[0].shape[:2]) if before else None
+    if table.ndim != 4 or table.shape[2:] != (n, n) or (axes and table.shape[:2] != axes):
+        wanted = f"{axes or '(layer, head)'} + ({n}, {n})"
+        raise ValueError(
+            f"sentences[{name!r}]: llegaron pesos de forma {tuple(table.shape)};"
+            f" se esperaba {wanted}"
+        )
+    isin = bool(((table >= 0) & (table <= 1)).all())
+    if not isin or (table.sum(-1) - 1).abs().max() > 0.05:
+        raise ValueError(
+            f"sentences[{name!r}]: se esperaban pesos de 0 a 1 que sumen 1 en cada fila"
+        )
+    return (255 * table).round().to(torch.uint8)
