@@ -24,6 +24,7 @@ from muestras import (
     make_architecture,
     make_beam,
     make_clock,
+    make_heads,
     make_machine,
     make_mask,
     make_merges,
