@@ -885,7 +885,7 @@ def test_las_cabezas_miran_lo_que_en_python(abrir):
 
 def test_en_el_mapa_se_toca_una_cabeza_y_se_ven_las_lineas_de_una_palabra(abrir):
     pagina = abrir(CABEZAS)
-    mapa = pagina.locator(".map")
+    mapa = pagina.locator(".heads-map")
     caja = mapa.bounding_box()
     mapa.click(position={"x": caja["width"] * 0.5, "y": caja["height"] * 0.5})
     assert _leer(pagina, CABEZAS)["state"]["head"] == 1
@@ -893,8 +893,8 @@ def test_en_el_mapa_se_toca_una_cabeza_y_se_ven_las_lineas_de_una_palabra(abrir)
     pagina.get_by_role("radio", name="río").click()
     fila = CABEZAS.look(0, 1, 1)[4]
     lineas = int((fila >= 0.04).sum())
-    assert pagina.locator(".links line").count() == lineas < 7
-    escrito = pagina.locator(".links text").all_inner_texts()[7:]
+    assert pagina.locator(".heads-lines line").count() == lineas < 7
+    escrito = pagina.locator(".heads-lines text").all_text_contents()[7:]
     palabras = CABEZAS.words[0]
     assert [t.split() for t in escrito] == [
         [palabra, str(int(100 * peso + 0.5)), "%"]

@@ -45,14 +45,14 @@ window.atentoExplorers.register("heads", (stage, data, root) => {
   const LEVELS = [0.12, 0.3, 0.5, 0.75], // desde qué peso se pinta cada tono
     CELL = 26,
     SIDE = 23;
-  const shades = LEVELS.map((_, i) => svg("path", {class: `shade s${i}`})),
-    frame = svg("rect", {class: "frame", width: SIDE + 2, height: SIDE + 2, rx: 2});
+  const shades = LEVELS.map((_, i) => svg("path", {class: `heads-shade tone${i}`})),
+    frame = svg("rect", {class: "heads-frame", width: SIDE + 2, height: SIDE + 2, rx: 2});
   const ground = Array.from({length: layers * heads}, (_, k) =>
-    svg("rect", {class: "ground", x: CELL * (k % heads) + 1.5, y: CELL * Math.floor(k / heads) + 1.5, width: SIDE, height: SIDE}),
+    svg("rect", {class: "heads-ground", x: CELL * (k % heads) + 1.5, y: CELL * Math.floor(k / heads) + 1.5, width: SIDE, height: SIDE}),
   );
   const map = svg(
     "svg",
-    {viewBox: `0 0 ${CELL * heads} ${CELL * layers}`, role: "img", class: "map", onclick: touch},
+    {viewBox: `0 0 ${CELL * heads} ${CELL * layers}`, role: "img", class: "heads-map", onclick: touch},
     ground,
     shades,
     frame,
@@ -85,7 +85,7 @@ window.atentoExplorers.register("heads", (stage, data, root) => {
   // ---- La elegida, con sus líneas ------------------------------------------------------------------------------------
   const LINE = 25,
     [LEFT, RIGHT, WIDE] = [112, 208, 340];
-  const drawing = svg("svg", {role: "img", class: "links"});
+  const drawing = svg("svg", {role: "img", class: "heads-lines"});
   function paintLinks(weights, row) {
     const n = row.length,
       middle = (i) => LINE * (i + 0.5);
@@ -132,7 +132,7 @@ window.atentoExplorers.register("heads", (stage, data, root) => {
     who.replaceChildren(chosen.row);
   }
   const bars = HABITS.map((label) => ({label, ...gauge("weight")}));
-  const table = h("div", {class: "habits"}, bars.map(({label, bar, tail}) => [h("span", null, label), bar, tail]));
+  const table = h("div", {class: "heads-habits"}, bars.map(({label, bar, tail}) => [h("span", null, label), bar, tail]));
 
   // ---- Pintar -----------------------------------------------------------------------------------------------------------
   let drawn; // lo que hay en el mapa pequeño
