@@ -18,8 +18,6 @@ from packaging.utils import canonicalize_name
 from paginas.capitulos import RAIZ, capitulos
 
 PROPIOS = {"atento", "figuras", "calificador"}
-# Se necesitan sin importarlas: la razón de cada una.
-SIN_IMPORTAR = {"einops": "las respuestas de los ejercicios pueden usarla: la jaula la deja leer"}
 # Quien importa lo de un extra dice cómo se instala a quien no lo tiene.
 DE_UN_EXTRA = {"code/calificador/uso/conjunto.py": "conjunto"}
 
@@ -83,9 +81,8 @@ def test_todo_lo_que_se_importa_se_instala(usadas):
 
 
 def test_todo_lo_que_se_instala_se_importa(usadas):
-    sobran = declaradas() - usadas.keys() - SIN_IMPORTAR.keys()
+    sobran = declaradas() - usadas.keys()
     assert not sobran, f"están en «dependencies» y nadie las importa: {sobran}"
-    assert SIN_IMPORTAR.keys() <= declaradas() - usadas.keys()
 
 
 def test_se_ve_tambien_lo_que_se_importa_tarde():
