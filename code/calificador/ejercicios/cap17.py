@@ -732,6 +732,11 @@ def _casos_rouge(rng: Any) -> list[Caso]:
         a, b, c, d, *otras = palabras(4 + extra)
         return Caso("otro orden", ([d, a, b, c, a], [a, b, *otras, c, d]))
 
+    def trozo_largo(extra: int) -> Caso:
+        """Dos seguidas, a y b, dejan fuera las tres sueltas que van al revés que ellas."""
+        a, b, c, d, e, *otras = palabras(6 + extra)
+        return Caso("otro orden", ([a, b, c, d, e], [c, otras[0], d, *otras[1:], e, a, b]))
+
     def repetidas(veces: int) -> Caso:
         a, b, c = palabras(3)
         return Caso("repetidas", ([a] * veces + [b], [c, a, b, c, b, c]))
@@ -745,6 +750,7 @@ def _casos_rouge(rng: Any) -> list[Caso]:
         con_huecos(entero(rng, 2, 4)),
         otro_orden(entero(rng, 1, 3)),
         otro_orden(entero(rng, 2, 4)),
+        trozo_largo(entero(rng, 1, 3)),
         repetidas(entero(rng, 3, 5)),
         repetidas(2),
         Caso("cortas", ([], [uno, otro])),
@@ -767,7 +773,11 @@ _ROUGE = Ejercicio(
     ejemplo=lambda: Caso("ejemplo", (["robo", "por", "descuido"], ["robo", "descuido"])),
     propiedades={
         "con huecos": (2, "Puede haber otras palabras en medio."),
-        "otro orden": (3, "Las parejas no se cruzan, y conviene elegirlas bien."),
+        "otro orden": (
+            3,
+            "Las parejas no se cruzan. Empezar por la primera que casa, o por el trozo seguido más"
+            " largo, puede dejar fuera otras que eran más.",
+        ),
         "repetidas": (1, "Cada palabra escrita casa con una de la referencia, y al revés."),
         "cortas": (1, "Si no hay nada en común, los tres números son 0."),
         "largas": (2, "Con una tabla, la cuenta crece como el producto de las longitudes."),

@@ -267,7 +267,7 @@ def t5_attention(x, w_query, w_key, w_value, w_output, table, bucket, mask=None)
         s = s.masked_fill(~mask[:, None, None], -math.inf)
     return (s.softmax(-1) @ v).transpose(1, 2).flatten(2) @ w_output.T
 
-# %% 17.7 | con difflib
+# %% 17.7 | con difflib ⇒ por el trozo seguido más largo
 def rouge_l(written, reference):
     from difflib import SequenceMatcher
     blocks = SequenceMatcher(None, written, reference, autojunk=False).get_matching_blocks()
