@@ -13,8 +13,9 @@ que todavía está por construir.
    pesos de un modelo.
 5. ``training``, ``decoding``: entrenar y generar con cualquier modelo. ``tokenizers``: del texto a
    los números, y vuelta. ``word_vectors``: un vector por palabra. ``kneser_ney``: contar n-gramas.
-   ``boxes``: cajas en una imagen. ``hopfield``: la memoria cuyo paso es la atención. ``quantize``:
-   pesos en 8 bits. ``moe``: mezcla de expertos. (``efficient``, ``audio``.)
+   ``audio``: del sonido al espectrograma. ``boxes``: cajas en una imagen. ``hopfield``: la memoria
+   cuyo paso es la atención. ``quantize``: pesos en 8 bits. ``moe``: mezcla de expertos.
+   (``efficient``.)
 6. ``models``: una familia, un fichero.
 7. ``tasks``: los datos; generar, hacer lotes y puntuar. ``adaptation``: ajustar y alinear un modelo
    que ya sabe algo. (``interpret``.)
