@@ -6,9 +6,11 @@ import torch
 from torch import Tensor
 
 from atento.amounts import require_number, require_probability, require_size
+from atento.checks.layers import require_option
 from atento.shapes import require_floating, require_integer, require_tensor
 
 _SIDE, _CLASSES = 8, 10
+_PARTS = ("train", "validation", "test")
 
 
 def _require_rng(rng: Any, name: str = "rng") -> None:
@@ -84,6 +86,12 @@ def split(seed: Any = 0, *, validation: float = 0.1, test: float = 0.3) -> None:
         raise ValueError(
             f"test: se esperaba que con validation = {validation} sumara menos de 1; llegó {test}."
         )
+
+
+def places(part: str, seed: Any = 0) -> None:
+    """Lanza si ``part`` no es una de las tres partes."""
+    require_option(part, _PARTS, name="part")
+    _require_rng(seed, "seed")
 
 
 def shift(images: Tensor, down: int, right: int, *, background: float = 0.0) -> None:

@@ -120,18 +120,37 @@ def split(seed: torch.Generator | int = 0, *, validation: float = 0.1, test: flo
     Errores: ``TypeError`` o ``ValueError`` si ``seed`` no es un generador ni un entero, o
     ``validation`` y ``test`` no son proporciones que dejen algo para entrenar.
     """
-    whole, source = load(), writing.require_rng(seed)
+    whole = load()
+    cut = _cut(writing.require_rng(seed), validation, test)
+    parts = [whole.chosen(chosen) for chosen in cut]
+    ink = parts[0].images
+    return Parts(*(_normalized(part, ink.mean().item(), ink.std().item()) for part in parts))
+
+
+@typed(validate=checks.places)
+def places(part: str, seed: torch.Generator | int = 0) -> Int[Tensor, " m"]:
+    """Los sitios, en :func:`load`, de las que :func:`split` deja en una parte.
+
+    ``part`` es «train», «validation» o «test».
+
+    Errores: ``TypeError`` o ``ValueError`` si ``part`` no es una de las tres o ``seed`` no es un
+    generador ni un entero.
+    """
+    return _cut(writing.require_rng(seed), 0.1, 0.3)[Parts._fields.index(part)]
+
+
+def _cut(source: torch.Generator, validation: float, test: float) -> list[Tensor]:
+    """Los sitios de cada parte, en orden."""
+    labels = load().labels
     places: list[list[Tensor]] = [[], [], []]
     for digit in range(CLASSES):
-        own = (whole.labels == digit).nonzero().squeeze(1)
+        own = (labels == digit).nonzero().squeeze(1)
         own = own[torch.randperm(len(own), generator=source)]
         sizes = [round(len(own) * share) for share in (validation, test)]
         cut = own.split([len(own) - sum(sizes), *sizes])
         for part, chosen in zip(places, cut, strict=True):
             part.append(chosen)
-    parts = [whole.chosen(torch.cat(part).sort().values) for part in places]
-    ink = parts[0].images
-    return Parts(*(_normalized(part, ink.mean().item(), ink.std().item()) for part in parts))
+    return [torch.cat(part).sort().values for part in places]
 
 
 def _normalized(part: Digits, mean: float, std: float) -> Digits:

@@ -48,6 +48,14 @@ def test_a_split_loses_none_and_repeats_none(shares):
             assert abs(int((part.labels == k).sum()) - share * len(ink[k])) <= 1
 
 
+def test_the_places_are_those_of_the_split():
+    whole, parts = load(), split(4)
+    for name, part in zip(parts._fields, parts, strict=True):
+        assert torch.equal(whole.labels[digits.places(name, 4)], part.labels)
+    every = torch.cat([digits.places(name) for name in parts._fields])
+    assert torch.equal(every.sort().values, torch.arange(len(whole)))
+
+
 def test_what_is_learnt_from_has_mean_0_and_deviation_1():
     parts = split()
     assert abs(parts.train.images.mean().item()) < 1e-5
@@ -161,6 +169,7 @@ def test_pixels_are_not_enough_but_say_a_lot():
         (ValueError, "per_class: .*174", lambda: load().few(175, 0)),
         (TypeError, "rng: ", lambda: load().few(1, "x")),
         (TypeError, "seed: ", lambda: split("x")),
+        (ValueError, "part: ", lambda: digits.places("all")),
         (ValueError, "validation: ", lambda: split(validation=1.5)),
         (ValueError, "test: .*menos de 1", lambda: split(validation=0.5, test=0.5)),
         (ValueError, "images: ", lambda: shift(torch.ones(3), 1, 1)),
