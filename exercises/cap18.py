@@ -58,7 +58,7 @@ moved = None
 # %%
 tuning_by_hand = {
     "lora": None,  # números que se entrenan con LoRA
-    "times": None,  # veces más que tiene la matriz entera
+    "times": None,  # veces que caben en la matriz entera
     "largest_rank": None,  # el mayor rango que todavía ahorra
     "forward": None,  # KL de la política a la referencia, en nats
     "reverse": None,  # KL de la referencia a la política, en nats
