@@ -230,6 +230,6 @@ def policy_step(
     n = drawn.shape[1]
     baseline = (net.sum(dim=1, keepdim=True) - net) / (n - 1)
     advantage = net - baseline
-    score = F.one_hot(drawn, policy.shape[1]) - log_p.exp()[:, None, :]  # (batch, n, options)
+    score = F.one_hot(drawn, policy.shape[1]) - log_p.exp()[:, None, :]  # un vector por muestra
     gradient = (advantage[..., None] * score).mean(dim=1)
     return gradient, (log_ref + rewards / beta).log_softmax(dim=-1)

@@ -355,7 +355,9 @@ _A_MANO = Ejercicio(
 
 
 def _casos_descongelar(rng: Any) -> list[Caso]:
-    def caso(propiedad: str, paso: int, capas: int, espera: int, pico: int, pasos: int, **mas: float) -> Caso:  # fmt: skip
+    def caso(
+        propiedad: str, paso: int, capas: int, espera: int, pico: int, pasos: int, **mas: float
+    ) -> Caso:
         pide = {"rate": real(rng, 0.01, 0.1), "wait": espera, "peak": pico, "steps": pasos}
         return Caso(propiedad, (paso, capas), {**pide, **mas})
 
@@ -521,7 +523,9 @@ _DESCONGELAR = Ejercicio(
 def _casos_destilar(rng: Any) -> list[Caso]:
     import torch
 
-    def caso(propiedad: str, dura: float, sin: int = 0, escala: float = 1.0, grado: bool = False) -> Caso:  # fmt: skip
+    def caso(
+        propiedad: str, dura: float, sin: int = 0, escala: float = 1.0, grado: bool = False
+    ) -> Caso:
         filas, vocab = entero(rng, 3, 5), entero(rng, 3, 5)
         dichas = torch.randint(vocab, (filas,), generator=rng)
         for fila in permutacion(rng, filas)[: filas if sin < 0 else sin]:
@@ -726,7 +730,7 @@ def _casos_respuesta(rng: Any) -> list[Caso]:
         return [turno("u", entero(rng, 1, 3)) + turno("a", entero(rng, 1, 3)) for _ in range(2)]
 
     def varios(turno: Any, fin: int, relleno: int) -> list[list[int]]:
-        filas = []
+        filas: list[list[int]] = []
         for _ in range(entero(rng, 2, 3)):
             filas.append([])
             for _ in range(entero(rng, 2, 3)):
