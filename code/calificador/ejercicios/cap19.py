@@ -250,6 +250,12 @@ _A_MANO = Ejercicio(
             "channels * (patch // 2) ** 2 * d + d",
             "(channels * patch**2 * d + d) // 4",
         ),
+        cambia(
+            "sin sesgo en la fina",
+            "También la proyección de los parches de 4 × 4 tiene su sesgo.",
+            "channels * (patch // 2) ** 2 * d + d",
+            "channels * (patch // 2) ** 2 * d",
+        ),
     ),
 )
 
@@ -585,6 +591,17 @@ _OTRA_REJILLA = Ejercicio(
             return torch.cat([table[:added], resized[0].T])""",
         ),
         cuerpo(
+            "con suavizado",
+            "Al quedarse con menos sitios, esto promedia más de dos vecinos por eje: eso es"
+            " suavizar además de interpolar.",
+            """
+            grid = table[added:].reshape(*old, -1).permute(2, 0, 1)[None]
+            resized = torch.nn.functional.interpolate(
+                grid, size=new, mode="bilinear", antialias=True
+            )
+            return torch.cat([table[:added], resized[0].permute(1, 2, 0).flatten(0, 1)])""",
+        ),
+        cuerpo(
             "bicúbica",
             "La interpolación bicúbica mezcla cuatro vecinos por eje; se pide la bilineal, con dos.",
             """
@@ -673,6 +690,12 @@ _VENTANAS = Ejercicio(
             "`True` es que se pueden mirar.",
             "(labels[:, :, None] == labels[:, None, :]).all(dim=-1)",
             "~(labels[:, :, None] == labels[:, None, :]).all(dim=-1)",
+        ),
+        cambia(
+            "máscara de números",
+            "La máscara es booleana: `True` donde se puede mirar, no un número que se suma.",
+            "    return split(x.roll",
+            "    mask = torch.where(mask, 0.0, -100.0)\n    return split(x.roll",
         ),
         cambia(
             "basta un eje",
@@ -939,6 +962,7 @@ def _casos_alcance(rng: Any) -> list[Caso]:
         caso("una capa", impar, "d", 5 + mas, 4),
         caso("una capa", entero(rng, 2, 4), "d", 4, 6),
         caso("una capa", 3, "", 4, 4 + mas),
+        Caso("una capa", (12 + mas, 15, 3, ["shifted"], (0, 14))),
         caso("varias capas", impar, "vd", 6 + mas, 7),
         caso("varias capas", 4, "vdvd", 10, 12 + mas),
         caso("varias capas", 3, "dvdd", 12 + mas, 10),
@@ -967,7 +991,7 @@ _ALCANCE = Ejercicio(
     minutos=45,
     aprende="calcular qué parte de la imagen llega a una posición con ventanas, desplazamientos y"
     " fusiones",
-    bordes=("not layers", "rows == 1", "columns == 1200", "'merge' in layers"),
+    bordes=("not layers", "at[0] == 0", "rows == 1", "columns == 1200", "'merge' in layers"),
     casos=_casos_alcance,
     ejemplo=lambda: Caso("ejemplo", (2, 4, 2, ["plain", "shifted"], (0, 3))),
     propiedades={
@@ -994,8 +1018,8 @@ _ALCANCE = Ejercicio(
         ),
         cambia(
             "otro desplazamiento",
-            "La primera ventana desplazada mide la mitad por defecto, y la última, lo que quede: se"
-            " nota si la ventana es impar.",
+            "La primera ventana desplazada mide ⌊w/2⌋, la mitad redondeada hacia abajo: se nota si"
+            " la ventana es impar.",
             "(first - shift) // window * window + shift",
             "(first + shift) // window * window - shift",
             "(last - shift) // window * window + shift",
@@ -1056,6 +1080,24 @@ _ALCANCE = Ejercicio(
             "Han de llegar la fila y también la columna: es un rectángulo, no una cruz.",
             "reach(rows, at[0])[:, None] & reach(columns, at[1])",
             "reach(rows, at[0])[:, None] | reach(columns, at[1])",
+        ),
+        cuerpo(
+            "da la vuelta",
+            "Las ventanas desplazadas no dan la vuelta: el borde de arriba no mira al de abajo.",
+            """
+            def reach(size, place):
+                size = size // 2 ** layers.count("merge")
+                seen = torch.arange(size) == place
+                for layer in reversed(layers):
+                    if layer == "merge":
+                        size, seen = 2 * size, seen.repeat_interleave(2)
+                        continue
+                    shift = window // 2 if layer == "shifted" and size > window else 0
+                    group = (torch.arange(size) - shift) % size // window
+                    seen = torch.isin(group, group[seen])
+                return seen
+
+            return reach(rows, at[0])[:, None] & reach(columns, at[1])""",
         ),
         cambia(
             "at en la entrada",
