@@ -224,8 +224,8 @@ def deit_loss(
 # ## 19.8 Hasta dónde alcanza
 #
 # Se empieza por el final, en la posición que se pregunta, y se retrocede: cada capa de ventanas
-# alarga el tramo hasta los bordes de las ventanas que toca, y cada fusión lo dobla. Filas y columnas
-# van por separado, y siempre es un tramo seguido: bastan sus dos extremos.
+# alarga el tramo hasta los bordes de las ventanas que toca, y cada fusión lo dobla. Filas y
+# columnas van por separado, y siempre es un tramo seguido: bastan sus dos extremos.
 
 
 # %%

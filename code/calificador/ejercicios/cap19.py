@@ -442,9 +442,7 @@ def _casos_otra_rejilla(rng: Any) -> list[Caso]:
     ) -> Caso:
         filas = (1 if added is None else added) + vieja[0] * vieja[1]
         tabla = normal(rng, filas, entero(rng, 2, 4))
-        return Caso(
-            propiedad, (tabla, vieja, nueva), {} if added is None else {"added": added}
-        )
+        return Caso(propiedad, (tabla, vieja, nueva), {} if added is None else {"added": added})
 
     n = entero(rng, 2, 4)
     mas = entero(rng, 1, 4)
@@ -473,9 +471,7 @@ _OTRA_REJILLA = Ejercicio(
     aprende="llevar un ViT entrenado a imágenes de otro tamaño",
     bordes=("old[0] == 1", "new == (1, 1)", "old == new", "added == 0"),
     casos=_casos_otra_rejilla,
-    ejemplo=lambda: Caso(
-        "ejemplo", (tensor([[9.0], [0.0], [4.0], [8.0], [12.0]]), (2, 2), (1, 3))
-    ),
+    ejemplo=lambda: Caso("ejemplo", (tensor([[9.0], [0.0], [4.0], [8.0], [12.0]]), (2, 2), (1, 3))),
     propiedades={
         "más fina": (3, "Calcula a mano dónde caen los sitios de 4 nuevos entre 2 viejos."),
         "más basta": (2, "La misma cuenta vale para menos sitios que antes."),
@@ -603,7 +599,7 @@ _OTRA_REJILLA = Ejercicio(
         ),
         cuerpo(
             "bicúbica",
-            "La interpolación bicúbica mezcla cuatro vecinos por eje; se pide la bilineal, con dos.",
+            "La interpolación bicúbica mezcla cuatro vecinos por eje; la bilineal, dos.",
             """
             grid = table[added:].reshape(*old, -1).permute(2, 0, 1)[None]
             resized = torch.nn.functional.interpolate(grid, size=new, mode="bicubic")
@@ -758,7 +754,9 @@ def _casos_maestra(rng: Any) -> list[Caso]:
         n, k = n or entero(rng, 3, 5), entero(rng, 3, 6)
         dice = normal(rng, n, k) * escala
         # la primera imagen, con otra etiqueta que la de la maestra
-        etiquetas = [(int(dice[0].argmax()) + 1) % k] + [entero(rng, 0, k - 1) for _ in range(n - 1)]
+        etiquetas = [(int(dice[0].argmax()) + 1) % k] + [
+            entero(rng, 0, k - 1) for _ in range(n - 1)
+        ]
         propias = (normal(rng, n, k) * escala for _ in range(2))
         return Caso(
             propiedad,
@@ -1040,7 +1038,7 @@ _ALCANCE = Ejercicio(
         cambia(
             "parte lo que cabe",
             "Un eje que cabe en una ventana no se parte, aunque la capa sea desplazada.",
-            ' and size > window',
+            " and size > window",
             "",
         ),
         cambia(
