@@ -180,7 +180,7 @@ def shifted_windows(
     around_rows = torch.arange(height) >= height - shift
     around_columns = torch.arange(width) >= width - shift
     around = torch.stack(torch.meshgrid(around_rows, around_columns, indexing="ij"), dim=-1)
-    labels = split(around)  # (group, n, 2)
+    labels = split(around)
     mask = (labels[:, :, None] == labels[:, None, :]).all(dim=-1)
     return split(x.roll((-shift, -shift), dims=(0, 1))), mask
 

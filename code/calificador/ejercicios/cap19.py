@@ -339,10 +339,10 @@ _REJILLA = Ejercicio(
     },
     prohibido=(ATENTO,),
     pistas=(
-        "Escribe primero el código de una dimensión, de anchura h, como función aparte.",
+        "Escribe primero el código de una dimensión, de media anchura, como función aparte.",
         "De cada sitio de la rejilla saca su fila y su columna; después, un código para cada una.",
-        "Las frecuencias son las mismas en las dos mitades, y el exponente se divide entre h, que"
-        " es la mitad de la anchura.",
+        "Las frecuencias son las mismas en las dos mitades: las de un código de una dimensión cuya"
+        " anchura es la mitad.",
     ),
     mutantes=(
         cambia(
@@ -359,7 +359,8 @@ _REJILLA = Ejercicio(
         ),
         cambia(
             "la anchura entera",
-            "Cada código mide la mitad: el exponente se divide entre h, no entre toda la anchura.",
+            "Cada código mide la mitad: sus frecuencias bajan el doble de deprisa que con la"
+            " anchura entera.",
             "/ half)",
             "/ d_model)",
         ),
@@ -1003,7 +1004,7 @@ _ALCANCE = Ejercicio(
     pistas=(
         "Dibuja una tira de doce parches, ventanas de tres y dos capas. Señala una posición del"
         " final y retrocede.",
-        "Empieza por la última capa. Filas y columnas no se mezclan: haz un eje y repítelo.",
+        "Empieza por la última capa. Filas y columnas no se mezclan: haz un eje y después el otro.",
         "Lo que alcanza un eje es siempre un tramo seguido. Cada capa de ventanas lleva sus dos"
         " extremos al borde de la ventana en que caen, y una fusión los dobla.",
     ),
