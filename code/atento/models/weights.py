@@ -3,8 +3,8 @@
 Cada función toma el ``state_dict()`` de otra biblioteca y da los mismos números con los nombres del
 libro: :func:`from_pytorch`, los de ``nn.Transformer``; :func:`from_bert`, los de BERT y RoBERTa en
 ``transformers``; :func:`from_gpt2`, los de GPT y GPT-2; :func:`from_t5`, los de T5;
-:func:`from_vit`, los de ViT y DeiT; :func:`from_swin`, los de Swin. :func:`minilm` carga un modelo
-entrenado de verdad, con su tokenizador.
+:func:`from_vit`, los de ViT y DeiT; :func:`from_swin`, los de Swin; :func:`from_detr`, los de DETR,
+sin su convolución. :func:`minilm` carga un modelo entrenado de verdad, con su tokenizador.
 """
 
 import importlib.util
@@ -405,6 +405,65 @@ def _swin_name(name: str) -> str:
         inner = "reduce" if place[4] == "reduction" else "norm"
         return f"stages.{int(place[1]) + 1}.merge.{inner}.{kind}"
     raise ValueError(f"state: se esperaban los nombres de Swin en transformers; llegó {name!r}.")
+
+
+# --- DETR -----------------------------------------------------------------------------------------
+
+_DETR_PARTS = {
+    "self_attn.q_proj": "attention.project_query",
+    "self_attn.k_proj": "attention.project_key",
+    "self_attn.v_proj": "attention.project_value",
+    "self_attn.o_proj": "attention.project_output",
+    "encoder_attn.q_proj": "cross_attention.project_query",
+    "encoder_attn.k_proj": "cross_attention.project_key",
+    "encoder_attn.v_proj": "cross_attention.project_value",
+    "encoder_attn.o_proj": "cross_attention.project_output",
+    "self_attn_layer_norm": "add_attention.norm",
+    "encoder_attn_layer_norm": "add_cross_attention.norm",
+    "final_layer_norm": "add_feed_forward.norm",
+    "mlp.fc1": "feed_forward.expand",
+    "mlp.fc2": "feed_forward.contract",
+}
+_DETR = {
+    "model.query_position_embeddings.weight": "queries",
+    "model.decoder.layernorm.weight": "decoder_norm.weight",
+    "model.decoder.layernorm.bias": "decoder_norm.bias",
+    "class_labels_classifier.weight": "classify.weight",
+    "class_labels_classifier.bias": "classify.bias",
+}
+_DETR_LAYER = re.compile(r"model\.(encoder|decoder)\.layers\.(\d+)\.(.+)\.(weight|bias)")
+_DETR_BOX = re.compile(r"bbox_predictor\.layers\.(\d)\.(weight|bias)")
+_DETR_IMAGE = ("model.backbone.", "model.input_projection.")
+
+
+def from_detr(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float[Tensor, "..."]]:
+    """Los pesos del Transformer y las cabezas de un DETR de ``transformers``, con otros nombres.
+
+    ``state`` es el ``state_dict()`` de ``DetrForObjectDetection``: tensores de cualquier forma. Los
+    de la convolución se dejan, porque la del libro es otra: lo que devuelve lo lee
+    ``load_state_dict(…, strict=False)`` de :class:`~atento.models.detr.Detr`, con ``norm="post"`` y
+    sin puntos de referencia.
+
+    Errores: ``TypeError`` si ``state`` no es un diccionario de tensores; ``ValueError`` si un
+    nombre no es de ese modelo.
+    """
+    _require_state(state)
+    kept = {name: t for name, t in state.items() if not name.startswith(_DETR_IMAGE)}
+    return {_detr_name(name): tensor for name, tensor in kept.items()}
+
+
+def _detr_name(name: str) -> str:
+    """El nombre del libro de un tensor de DETR."""
+    layer, box = _DETR_LAYER.fullmatch(name), _DETR_BOX.fullmatch(name)
+    if layer is not None and layer[3] in _DETR_PARTS:
+        return f"{layer[1]}.{layer[2]}.{_DETR_PARTS[layer[3]]}.{layer[4]}"
+    if box is not None:
+        return f"locate.{2 * int(box[1])}.{box[2]}"  # entre una y otra va la ReLU
+    if name not in _DETR:
+        raise ValueError(
+            f"state: se esperaban los nombres de DETR en transformers; llegó {name!r}."
+        )
+    return _DETR[name]
 
 
 # --- MiniLM ---------------------------------------------------------------------------------------

@@ -1,0 +1,159 @@
+"""La puerta de :mod:`atento.models.detr`: la configuración, las imágenes y los objetos."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from atento.amounts import (
+    require_divisible,
+    require_kind,
+    require_number,
+    require_positive,
+    require_probability,
+    require_size,
+)
+from atento.checks.boxes import corners
+from atento.checks.layers import require_option
+from atento.checks.vit import images as images
+from atento.shapes import require_floating, require_integer
+
+SIZES = (
+    "image_size",
+    "channels",
+    "classes",
+    "queries",
+    "d_model",
+    "n_heads",
+    "d_ff",
+    "n_decoder_layers",
+)
+WEIGHTS = ("class_weight", "l1_weight", "giou_weight", "no_object_weight")
+
+
+def fields(config: Any) -> None:
+    """Lanza si un campo de ``DetrConfig`` no es lo que su nombre dice."""
+    for name in SIZES:
+        require_size(getattr(config, name), name=name)
+    require_size(config.n_encoder_layers, name="n_encoder_layers", least=0)
+    require_kind(config.widths, tuple, name="widths", wanted="una tupla de anchuras")
+    for i, width in enumerate(config.widths):
+        require_size(width, name=f"widths[{i}]")
+    if not config.widths:
+        raise ValueError("widths: se esperaba al menos una capa de convolución; llegó ().")
+    times = 2 ** len(config.widths)
+    require_divisible(config.image_size, times, name="image_size", divisor_name="2 ** len(widths)")
+    require_divisible(config.d_model, config.n_heads, name="d_model", divisor_name="n_heads")
+    require_divisible(config.d_model, 4, name="d_model", divisor_name="senos y ejes")
+    require_option(config.norm, ("pre", "post"), name="norm")
+    require_probability(config.dropout, name="dropout")
+    for name in ("reference_points", "refine"):
+        require_kind(getattr(config, name), bool, name=name, wanted="True o False")
+    for name in ("position_scale", "temperature"):
+        require_positive(getattr(config, name), name=name)
+    for name in WEIGHTS:
+        require_number(getattr(config, name), name=name)
+        if getattr(config, name) < 0:
+            raise ValueError(f"{name}: se esperaba un peso ≥ 0; llegó {getattr(config, name)}.")
+
+
+def model(self: Any, config: Any) -> None:
+    """Lanza ``TypeError`` si no llega una ``DetrConfig``."""
+    _require_config(config)
+
+
+def _require_config(config: Any) -> None:
+    if not hasattr(config, "no_object_weight"):
+        raise TypeError(f"config: se esperaba una DetrConfig; llegó {type(config).__name__}.")
+
+
+def sine_positions(
+    points: Tensor, d_model: int, *, scale: float = 1.0, temperature: float = 1.0
+) -> None:
+    """Lanza si ``points`` no es (…, 2) o lo demás no son las medidas de unos senos."""
+    require_floating(points, name="points")
+    if points.ndim < 1 or points.shape[-1] != 2:
+        raise ValueError(f"points: se esperaba la forma (…, 2); llegó {tuple(points.shape)}.")
+    require_size(d_model, name="d_model")
+    require_divisible(d_model, 4, name="d_model", divisor_name="senos y ejes")
+    require_positive(scale, name="scale")
+    require_positive(temperature, name="temperature")
+
+
+def _require_detections(detections: Any, config: Any, *, name: str = "detections") -> None:
+    if not hasattr(detections, "logits") or not hasattr(detections, "boxes"):
+        raise TypeError(
+            f"{name}: se esperaban Detections, con logits y boxes; llegó "
+            f"{type(detections).__name__}."
+        )
+    logits, boxes = detections
+    require_floating(logits, name=f"{name}.logits")
+    require_floating(boxes, name=f"{name}.boxes")
+    if logits.ndim != 3 or logits.shape[-1] != config.classes + 1:
+        raise ValueError(
+            f"{name}.logits: se esperaba la forma (batch, query, {config.classes + 1}); llegó "
+            f"{tuple(logits.shape)}."
+        )
+    if tuple(boxes.shape) != (*logits.shape[:2], 4):
+        raise ValueError(
+            f"{name}.boxes: se esperaba la forma {(*logits.shape[:2], 4)}; llegó "
+            f"{tuple(boxes.shape)}."
+        )
+
+
+def _require_objects(labels: Tensor, boxes: Tensor, classes: int) -> None:
+    require_integer(labels, name="labels")
+    corners(boxes)
+    if labels.ndim != 1 or tuple(boxes.shape) != (len(labels), 4):
+        raise ValueError(
+            f"boxes: se esperaba una caja por etiqueta, (object, 4); llegó "
+            f"{tuple(boxes.shape)} con labels {tuple(labels.shape)}."
+        )
+    if ((labels < 0) | (labels >= classes)).any():
+        raise ValueError(
+            f"labels: se esperaban clases de 0 a {classes - 1}; llegaron de {int(labels.min())} a "
+            f"{int(labels.max())}."
+        )
+
+
+def matching_cost(detections: Any, labels: Tensor, boxes: Tensor, config: Any) -> None:
+    """Lanza si lo contestado o los objetos no son lo que se dice."""
+    _require_config(config)
+    _require_detections(detections, config)
+    _require_objects(labels, boxes, config.classes)
+
+
+def assign(detections: Any, targets: Any, config: Any) -> None:
+    """Lanza si no hay unos objetos por imagen, o son más que las consultas."""
+    _require_config(config)
+    _require_detections(detections, config)
+    if not isinstance(targets, Sequence) or isinstance(targets, str):
+        raise TypeError(
+            f"targets: se esperaba una lista, con los objetos de cada imagen; llegó "
+            f"{type(targets).__name__}."
+        )
+    batch, queries = detections.logits.shape[:2]
+    if len(targets) != batch:
+        raise ValueError(f"targets: se esperaban los de {batch} imágenes; llegaron {len(targets)}.")
+    for i, target in enumerate(targets):
+        if not isinstance(target, tuple) or len(target) != 2:
+            raise TypeError(
+                f"targets[{i}]: se esperaba una pareja (clases, cajas); llegó "
+                f"{type(target).__name__}."
+            )
+        _require_objects(target[0], target[1], config.classes)
+        if len(target[0]) > queries:
+            raise ValueError(
+                f"targets[{i}]: se esperaban como mucho tantos objetos como consultas, {queries}; "
+                f"llegaron {len(target[0])}."
+            )
+
+
+def set_loss(layers: Any, targets: Any, config: Any) -> None:
+    """Lanza si ``layers`` no es una lista con lo de alguna capa."""
+    _require_config(config)
+    if not isinstance(layers, list) or not layers:
+        raise TypeError(
+            f"layers: se esperaba una lista con las Detections de cada capa; llegó "
+            f"{type(layers).__name__}."
+        )

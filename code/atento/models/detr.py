@@ -1,0 +1,454 @@
+"""Piso 6: DETR, que detecta objetos con un Transformer y sin más reglas que un emparejamiento.
+
+Una convolución hace de la imagen una rejilla, y cada celda es una fila del codificador. El
+decodificador parte de unas pocas consultas, y cada una contesta una clase, o «sin objeto», y una
+caja. :func:`assign` decide, en cada imagen, qué consulta se queda con qué objeto, y
+:func:`set_loss` mide lo que les falta.
+
+Las cajas que da el modelo son centro y tamaño, ``(cx, cy, w, h)``, en fracciones de la imagen; los
+objetos llegan como esquinas, igual que en :mod:`atento.boxes`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from atento.attention import MultiHeadAttention
+from atento.boxes import Match, giou, match, to_center, to_corners
+from atento.checks import detr as checks
+from atento.layers import FeedForward, LayerNorm, Residual
+from atento.shapes import typed
+
+# --- La configuración -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DetrConfig:
+    """Todo lo que define un :class:`Detr`.
+
+    La imagen es cuadrada, de ``image_size`` píxeles de lado. La convolución tiene una capa por cada
+    número de ``widths``, que parte el lado por dos, y otra más que no. ``queries`` son las
+    consultas, más que los objetos que pueda haber. ``norm`` es «post», como en 2020, o «pre».
+
+    Con ``reference_points`` cada consulta lleva, además de su contenido, una caja de partida que se
+    aprende: su centro, escrito con los mismos senos que las celdas, es su posición, y lo que se
+    contesta es cuánto corregirla. Con ``refine``, cada capa corrige la caja de la anterior y la
+    consulta se muda a su centro. Sin ninguna de las dos es el modelo de 2020.
+
+    ``position_scale`` es el ángulo, en radianes, del seno más rápido de un lado al otro de la
+    imagen, y ``temperature``, cuántas veces más lento es el más lento. ``class_weight``,
+    ``l1_weight`` y ``giou_weight`` pesan lo mismo en el emparejamiento y en la pérdida;
+    ``no_object_weight`` es lo que pesa acertar que no hay nada.
+
+    Errores: ``TypeError`` o ``ValueError`` si un campo no es lo que su nombre dice: el mensaje lo
+    nombra.
+    Fuente: Carion et al. (2020), § 3 y apéndice A.4; las opciones, Meng et al. (2021) y Liu et al.
+    (2022).
+    """
+
+    image_size: int
+    channels: int = 1
+    classes: int = 10
+    queries: int = 10
+    widths: tuple[int, ...] = (32, 64)
+    d_model: int = 64
+    n_heads: int = 4
+    d_ff: int = 128
+    n_encoder_layers: int = 2
+    n_decoder_layers: int = 3
+    norm: str = "post"
+    dropout: float = 0.0
+    reference_points: bool = False
+    refine: bool = False
+    position_scale: float = 2 * math.pi
+    temperature: float = 10_000.0
+    class_weight: float = 1.0
+    l1_weight: float = 5.0
+    giou_weight: float = 2.0
+    no_object_weight: float = 0.1
+
+    def __post_init__(self) -> None:
+        checks.fields(self)
+
+    @property
+    def side(self) -> int:
+        """El lado de la rejilla que lee el codificador, en celdas."""
+        return self.image_size // 2 ** len(self.widths)
+
+
+# --- Dónde está cada cosa -------------------------------------------------------------------------
+
+
+@typed(validate=checks.sine_positions)
+def sine_positions(
+    points: Float[Tensor, "*batch 2"],
+    d_model: int,
+    *,
+    scale: float = 2 * math.pi,
+    temperature: float = 10_000.0,
+) -> Float[Tensor, "*batch {d_model}"]:
+    """Senos y cosenos de unos puntos ``(x, y)``, en fracciones de la imagen.
+
+    La primera mitad de la fila cuenta la altura, y la segunda, la anchura. En cada una, el seno más
+    rápido recorre ``scale`` radianes de un lado al otro, y los siguientes se van frenando hasta
+    ``temperature`` veces.
+
+    Errores: ``TypeError`` o ``ValueError`` si ``points`` no es (…, 2) de coma flotante, ``d_model``
+    no es múltiplo de 4 o ``scale`` o ``temperature`` no son positivos.
+    Fuente: Carion et al. (2020), apéndice A.4.
+    """
+    pairs = d_model // 4
+    slow = torch.arange(pairs, dtype=points.dtype, device=points.device) / pairs
+    angle = points[..., None] * scale / temperature**slow  # (…, 2, pairs)
+    waves = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)  # (…, 2, d_model / 2)
+    return torch.cat([waves[..., 1, :], waves[..., 0, :]], dim=-1)
+
+
+# --- Las piezas -----------------------------------------------------------------------------------
+
+
+class Backbone(nn.Module):
+    """La convolución: de la imagen a una rejilla de filas de anchura ``d_model``.
+
+    Cada capa es una convolución de 3 × 3, una normalización por grupos y una ReLU.
+
+    Errores: ``TypeError`` si ``config`` no es una :class:`DetrConfig`.
+    """
+
+    @typed(validate=checks.model)
+    def __init__(self, config: DetrConfig) -> None:
+        super().__init__()
+        widths = (config.channels, *config.widths)
+        layers = [
+            _conv(before, after, stride=2)
+            for before, after in zip(widths, widths[1:], strict=False)
+        ]
+        self.layers = nn.Sequential(*layers, _conv(widths[-1], widths[-1], stride=1))
+        self.project = nn.Conv2d(widths[-1], config.d_model, kernel_size=1)
+
+    def forward(
+        self, images: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch d_model row column"]:
+        """La rejilla de unas imágenes, de lado ``side``."""
+        return self.project(self.layers(images))
+
+
+def _conv(before: int, after: int, stride: int) -> nn.Sequential:
+    conv = nn.Conv2d(before, after, kernel_size=3, stride=stride, padding=1, bias=False)
+    return nn.Sequential(conv, nn.GroupNorm(math.gcd(8, after), after), nn.ReLU())
+
+
+class DetrEncoderBlock(nn.Module):
+    """Un bloque del codificador, en que la posición se suma en cada capa y solo a quién mira a
+    quién: a consultas y claves, y no a los valores.
+
+    Errores: ``TypeError`` si ``config`` no es una :class:`DetrConfig`.
+    Fuente: Carion et al. (2020), apéndice A.3 y figura 10.
+    """
+
+    @typed(validate=checks.model)
+    def __init__(self, config: DetrConfig) -> None:
+        super().__init__()
+        c, options = config, {"norm": config.norm, "dropout": config.dropout}
+        self.attention = MultiHeadAttention(c.d_model, c.n_heads)
+        self.feed_forward = FeedForward(c.d_model, c.d_ff)
+        self.add_attention = Residual(c.d_model, **options)
+        self.add_feed_forward = Residual(c.d_model, **options)
+
+    def forward(
+        self, x: Float[Tensor, "batch n d_model"], places: Float[Tensor, "#batch n d_model"]
+    ) -> Float[Tensor, "batch n d_model"]:
+        """Cada celda mira a todas; ``places`` es dónde está cada una.
+
+        Errores: los de :meth:`~atento.attention.MultiHeadAttention.forward`.
+        """
+        x = self.add_attention(x, lambda y: self.attention(y + places, y + places, y)[0])
+        return self.add_feed_forward(x, self.feed_forward)
+
+
+class DetrDecoderBlock(nn.Module):
+    """Un bloque del decodificador: las consultas se miran entre ellas y después miran la imagen.
+
+    Errores: ``TypeError`` si ``config`` no es una :class:`DetrConfig`.
+    Fuente: Carion et al. (2020), apéndice A.3 y figura 10.
+    """
+
+    @typed(validate=checks.model)
+    def __init__(self, config: DetrConfig) -> None:
+        super().__init__()
+        c, options = config, {"norm": config.norm, "dropout": config.dropout}
+        self.attention = MultiHeadAttention(c.d_model, c.n_heads)
+        self.cross_attention = MultiHeadAttention(c.d_model, c.n_heads)
+        self.feed_forward = FeedForward(c.d_model, c.d_ff)
+        self.add_attention = Residual(c.d_model, **options)
+        self.add_cross_attention = Residual(c.d_model, **options)
+        self.add_feed_forward = Residual(c.d_model, **options)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch query d_model"],
+        own: Float[Tensor, "#batch query d_model"],
+        memory: Float[Tensor, "batch n d_model"],
+        places: Float[Tensor, "#batch n d_model"],
+    ) -> Float[Tensor, "batch query d_model"]:
+        """``own`` es dónde está cada consulta, y ``places``, dónde cada celda de ``memory``.
+
+        Errores: los de :meth:`~atento.attention.MultiHeadAttention.forward`.
+        """
+        keys = memory + places
+        x = self.add_attention(x, lambda y: self.attention(y + own, y + own, y)[0])
+        x = self.add_cross_attention(x, lambda y: self.cross_attention(y + own, keys, memory)[0])
+        return self.add_feed_forward(x, self.feed_forward)
+
+
+# --- El modelo ------------------------------------------------------------------------------------
+
+
+class Detections(NamedTuple):
+    """Lo que contesta cada consulta: ``logits``, (batch, query, class), y ``boxes``, (batch, query,
+    4).
+
+    La última clase es «sin objeto». Las cajas son centro y tamaño, en fracciones de la imagen.
+    """
+
+    logits: Float[Tensor, "batch query class"]
+    boxes: Float[Tensor, "batch query 4"]
+
+
+class Detected(NamedTuple):
+    """Lo que se da por encontrado en una imagen: clase, nota y caja, en esquinas, por consulta."""
+
+    labels: Int[Tensor, " query"]
+    scores: Float[Tensor, " query"]
+    boxes: Float[Tensor, "query 4"]
+
+
+class Detr(nn.Module):
+    """El detector: ``forward(images)`` da las :class:`Detections` de la última capa.
+
+    Las dos cabezas, la de la clase y la de la caja, son las mismas para todas las capas del
+    decodificador. :meth:`every_layer` da lo que contesta cada una, que es lo que se entrena.
+
+    Errores: ``TypeError`` si ``config`` no es una :class:`DetrConfig`.
+    Fuente: Carion et al. (2020), § 3.2 y figura 2.
+    """
+
+    @typed(validate=checks.model)
+    def __init__(self, config: DetrConfig) -> None:
+        super().__init__()
+        c = self.config = config
+        self.backbone = Backbone(c)
+        self.encoder = nn.ModuleList(DetrEncoderBlock(c) for _ in range(c.n_encoder_layers))
+        self.decoder = nn.ModuleList(DetrDecoderBlock(c) for _ in range(c.n_decoder_layers))
+        self.encoder_norm = LayerNorm(c.d_model) if c.norm == "pre" else nn.Identity()
+        self.decoder_norm = LayerNorm(c.d_model)
+        self.queries = nn.Parameter(torch.zeros(c.queries, c.d_model))
+        self.starts = nn.Parameter(torch.zeros(c.queries, 4)) if c.reference_points else None
+        self.classify = nn.Linear(c.d_model, c.classes + 1)
+        hidden = [nn.Linear(c.d_model, c.d_model), nn.ReLU(), nn.Linear(c.d_model, c.d_model)]
+        self.locate = nn.Sequential(*hidden, nn.ReLU(), nn.Linear(c.d_model, 4))
+        self.reset_parameters()
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Vuelve a sortear las consultas y, con ``reference_points``, los puntos y lo que miran.
+
+        Los puntos se reparten por toda la imagen, y las cajas de partida miden un tercio de ella.
+        La atención cruzada empieza con la misma matriz para consultas y claves, con lo que cada
+        consulta empieza mirando cerca de su punto, y la corrección de la caja empieza en 0.
+        """
+        nn.init.normal_(self.queries)
+        if self.starts is None:
+            return
+        nn.init.uniform_(self.starts[:, :2], 0.1, 0.9)
+        self.starts[:, :2] = self.starts[:, :2].logit()
+        self.starts[:, 2:] = math.log(1 / 2)  # la inversa de la sigmoide, en 1/3
+        for block in self.decoder:
+            block.cross_attention.project_key.load_state_dict(
+                block.cross_attention.project_query.state_dict()
+            )
+        nn.init.zeros_(self.locate[-1].weight)
+        nn.init.zeros_(self.locate[-1].bias)
+
+    @typed(validate=checks.images)
+    def forward(self, images: Float[Tensor, "batch channel height width"]) -> Detections:
+        """Lo que contesta cada consulta.
+
+        Errores: ``TypeError`` o ``ValueError`` si ``images`` no es de coma flotante, de tamaño
+        (batch, channels, image_size, image_size).
+        """
+        return self.every_layer(images)[-1]
+
+    @typed(validate=checks.images)
+    def every_layer(self, images: Float[Tensor, "batch channel height width"]) -> list[Detections]:
+        """Lo que contestan las consultas al salir de cada capa del decodificador.
+
+        Errores: los de :meth:`forward`.
+        """
+        memory, places = self.encode(images)
+        x, own, box = self._start(len(images))
+        answers = []
+        for block in self.decoder:
+            x = block(x, own, memory, places)  # (batch, query, d_model)
+            seen = self.decoder_norm(x)
+            fixed = box + self.locate(seen)  # la caja, antes de la sigmoide
+            answers.append(Detections(self.classify(seen), fixed.sigmoid()))
+            if self.config.refine:
+                box = fixed.detach()
+                own = self._places(box.sigmoid()[..., :2]) if self.starts is not None else own
+        return answers
+
+    @typed(validate=checks.images)
+    def encode(
+        self, images: Float[Tensor, "batch channel height width"]
+    ) -> tuple[Float[Tensor, "batch n d_model"], Float[Tensor, "1 n d_model"]]:
+        """Las celdas de la imagen al salir del codificador, y dónde está cada una.
+
+        Errores: los de :meth:`forward`.
+        """
+        x = self.backbone(images).flatten(2).mT  # (batch, n, d_model)
+        side = self.config.side
+        middle = (torch.arange(side, dtype=x.dtype, device=x.device) + 0.5) / side
+        down, right = torch.meshgrid(middle, middle, indexing="ij")
+        places = self._places(torch.stack([right, down], dim=-1).reshape(1, -1, 2))
+        for block in self.encoder:
+            x = block(x, places)
+        return self.encoder_norm(x), places
+
+    @torch.no_grad()
+    @typed(validate=checks.images)
+    def find(self, images: Float[Tensor, "batch channel height width"]) -> list[Detected]:
+        """Lo que se encuentra en cada imagen: de cada consulta, su mejor clase con objeto.
+
+        La nota es la probabilidad de esa clase. No se descarta nada: con quedarse con las notas
+        mayores que 1/2 se tienen las que antes dirían un objeto que «sin objeto».
+
+        Errores: los de :meth:`forward`.
+        """
+        logits, boxes = self(images)
+        scores, labels = logits.softmax(dim=-1)[..., :-1].max(dim=-1)  # (batch, query)
+        corners = to_corners(boxes)
+        return [Detected(*row) for row in zip(labels, scores, corners, strict=True)]
+
+    def _start(self, batch: int) -> tuple[Tensor, Tensor, Tensor]:
+        """El contenido, la posición y la caja con que empieza cada consulta."""
+        queries = self.queries.expand(batch, -1, -1)  # (batch, query, d_model)
+        if self.starts is None:
+            return torch.zeros_like(queries), queries, queries.new_zeros(4)
+        starts = self.starts.expand(batch, -1, -1)  # (batch, query, 4)
+        return queries, self._places(starts[..., :2].sigmoid()), starts
+
+    def _places(self, points: Tensor) -> Tensor:
+        c = self.config
+        options = {"scale": c.position_scale, "temperature": c.temperature}
+        return sine_positions(points, c.d_model, **options)
+
+
+# --- Emparejar y perder ---------------------------------------------------------------------------
+
+
+@typed(validate=checks.matching_cost)
+def matching_cost(
+    detections: Detections,
+    labels: Int[Tensor, " object"],
+    boxes: Float[Tensor, "object 4"],
+    config: DetrConfig,
+) -> Float[Tensor, "batch query object"]:
+    """Lo que cuesta que cada consulta se quede con cada objeto; cuanto menos, mejor.
+
+    Es la probabilidad que le da a su clase, con signo menos, más la distancia L1 entre las cajas y
+    menos su GIoU, cada cosa con su peso. Se usa la probabilidad y no su logaritmo, que no tiene
+    límite.
+
+    Errores: ``TypeError`` o ``ValueError`` si ``detections`` no son :class:`Detections`, ``labels``
+    no son clases, (object,), o ``boxes`` no son esquinas, (object, 4).
+    Fuente: Carion et al. (2020), ec. 1 y apéndice A.2.
+    """
+    logits, found = detections
+    chance = logits.softmax(dim=-1)[..., labels]  # (batch, query, object)
+    apart = torch.cdist(found.flatten(0, 1), to_center(boxes), p=1)  # (batch · query, object)
+    overlap = giou(to_corners(found).flatten(0, 1), boxes)
+    c, shape = config, chance.shape
+    boxed = c.l1_weight * apart - c.giou_weight * overlap
+    return boxed.reshape(shape) - c.class_weight * chance
+
+
+@torch.no_grad()
+@typed(validate=checks.assign)
+def assign(detections: Detections, targets: Sequence[Any], config: DetrConfig) -> list[Match]:
+    """Qué consulta se queda con qué objeto en cada imagen: el reparto que menos cuesta.
+
+    ``targets`` tiene, de cada imagen, las clases, (object,), y las cajas, (object, 4), en esquinas.
+
+    Errores: los de :func:`matching_cost`, y ``ValueError`` si no hay una imagen por fila o hay más
+    objetos que consultas.
+    Fuente: Carion et al. (2020), ec. 1.
+    """
+    labels = torch.cat([target[0] for target in targets])
+    boxes = torch.cat([target[1] for target in targets])
+    cost = matching_cost(detections, labels, boxes, config)  # (batch, query, todos los objetos)
+    each = cost.split([len(target[0]) for target in targets], dim=-1)
+    return [match(rows[i]) for i, rows in enumerate(each)]
+
+
+class Losses(NamedTuple):
+    """Las partes de la pérdida: la de la clase, la de la distancia y la del GIoU."""
+
+    classes: Float[Tensor, ""]
+    l1: Float[Tensor, ""]
+    giou: Float[Tensor, ""]
+
+
+@typed(validate=checks.assign)
+def losses(detections: Detections, targets: Sequence[Any], config: DetrConfig) -> Losses:
+    """Las tres partes de la pérdida de una capa, sin pesar, con el reparto de :func:`assign`.
+
+    La de la clase es la entropía cruzada de todas las consultas; las que se quedan sin objeto
+    pesan ``no_object_weight``, y la media se hace con esos pesos. Las de las cajas se suman en las
+    que tienen objeto y se dividen entre cuántos hay.
+
+    Errores: los de :func:`assign`.
+    Fuente: Carion et al. (2020), ec. 2 y apéndice A.2.
+    """
+    logits, found = detections
+    pairs = assign(detections, targets, config)
+    image = torch.cat([torch.full_like(pair.rows, i) for i, pair in enumerate(pairs)])
+    query = torch.cat([pair.rows for pair in pairs])
+    both = [(t, pair.columns) for t, pair in zip(targets, pairs, strict=True)]
+    labels = torch.cat([target[0][columns] for target, columns in both])
+    boxes = torch.cat([target[1][columns] for target, columns in both])
+    wanted = torch.full(logits.shape[:2], config.classes, device=logits.device)
+    wanted[image, query] = labels
+    weight = logits.new_ones(config.classes + 1)
+    weight[-1] = config.no_object_weight
+    mine, count = found[image, query], max(len(labels), 1)
+    return Losses(
+        F.cross_entropy(logits.transpose(1, 2), wanted, weight),
+        (mine - to_center(boxes)).abs().sum() / count,
+        (1 - giou(to_corners(mine), boxes).diagonal()).sum() / count,
+    )
+
+
+@typed(validate=checks.set_loss)
+def set_loss(
+    layers: Sequence[Detections], targets: Sequence[Any], config: DetrConfig
+) -> Float[Tensor, ""]:
+    """La pérdida húngara: las tres partes, pesadas y sumadas, de cada capa del decodificador.
+
+    Cada capa se empareja por su cuenta. Las de antes de la última son las pérdidas auxiliares: con
+    ``layers[-1:]`` no las hay.
+
+    Errores: los de :func:`assign`, y ``TypeError`` o ``ValueError`` si ``layers`` no es una lista
+    con alguna.
+    Fuente: Carion et al. (2020), ec. 2 y § 3.2, «Auxiliary decoding losses».
+    """
+    weights = (config.class_weight, config.l1_weight, config.giou_weight)
+    parts = [losses(detections, targets, config) for detections in layers]
+    every = [w * part for row in parts for w, part in zip(weights, row, strict=True)]
+    return torch.stack(every).sum()
