@@ -54,10 +54,10 @@ window.atentoExplorers.register("cloze", (stage, data, root) => {
 
   // ---- La frase y lo que se pone en cada sitio ------------------------------------------------------------------------
   const line = h("div", {class: "cloze-line"}),
-    swap = h("div"), // otra palabra
     shape = h("div"), // otra forma, o nada
-    moves = h("div", {class: "controls"}, swap, shape);
-  let spots, forms;
+    swap = h("div"), // otra palabra
+    moves = h("div", {class: "controls"}, shape, swap);
+  let spots, forms, rest;
   /* Rehace lo que hay en una caja solo si toca: así no pierde el foco quien lo está usando. */
   function renew(box, key, make) {
     if (box.dataset.key === key) return;
@@ -77,11 +77,8 @@ window.atentoExplorers.register("cloze", (stage, data, root) => {
   function offerOthers() {
     const place = state.word,
       {table, form} = homes.get(state.words[place]) ?? {};
-    return table?.length > 1 && h(
-      "select",
-      {class: "ask", "aria-label": "Cambiarla por", onchange: ({target}) => put(place, target.value)},
-      table.map((row) => h("option", {selected: row[form] === state.words[place]}, row[form])),
-    );
+    rest = h("select", {class: "ask", onchange: () => put(place, rest.value)}, table?.map((row) => h("option", null, row[form])));
+    return table?.length > 1 && h("label", {class: "named"}, "Otra palabra", rest);
   }
   /* Pone una palabra en su sitio; sin palabra, la tapa. */
   function put(place, word) {
@@ -131,7 +128,7 @@ window.atentoExplorers.register("cloze", (stage, data, root) => {
     renew(line, `${state.sentence}`, offerWords);
     renew(shape, `${state.sentence} ${word} ${homes.get(state.words[word])?.forms[0]}`, offerForms);
     renew(swap, `${state.sentence} ${word} ${homes.get(state.words[word])?.form}`, offerOthers);
-    swap.firstChild.value = state.words[word];
+    rest.value = state.words[word];
     swap.hidden = state.hidden[word];
     spots.pick(word);
     forms.pick(state.hidden[word] ? forms.buttons.length - 1 : (homes.get(state.words[word])?.form ?? 0));

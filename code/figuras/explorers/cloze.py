@@ -48,7 +48,7 @@ class ClozeExplorer(Explorer):
     """Las frases con huecos. Se construye con :func:`cloze`."""
 
     kind: ClassVar[str] = "cloze"
-    pieces: ClassVar[tuple[str, ...]] = ("kit", "lots", "file")
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "lots", "ask", "file")
     scripts: ClassVar[tuple[str, ...]] = ("transformer", "bert")
     model: MaskedWords
     sentences: tuple[Sentence, ...]
