@@ -19,13 +19,15 @@ from atento import attention, rng, trained
 from atento.blocks import Encoder, EncoderBlock
 from atento.decoding import beam_search, by_length, by_total, by_wu
 from atento.layers import FeedForward
+from atento.models.bert import Bert, BertConfig, MaskedWords
 from atento.models.language import LanguageConfig, LanguageModel
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
-from atento.tasks import prose
+from atento.tasks import agreement, prose
 from atento.tokenizers import BPE, Unigram
 from figuras import explorers
 from figuras.explorers import base
 from figuras.explorers.adder import adder
+from figuras.explorers.cloze import cloze
 from figuras.explorers.completion import completion
 
 for _modulo in pkgutil.iter_modules(explorers.__path__):
@@ -159,6 +161,33 @@ def book_completion():
     config = LanguageConfig(1024, **sizes, positions="rotary", pad_id=None)
     model = trained.fill(LanguageModel(config), "prosa-16")
     return completion(model, tokenizer, name="libro")
+
+
+def small_bert(**changes):
+    """Un codificador diminuto, con los pesos de una semilla, que la página sabe ejecutar."""
+    rng.seed_all(15)
+    sizes = {"d_model": 16, "n_heads": 2, "d_ff": 24, "n_layers": 2, "max_len": 16}
+    given = {**sizes, "n_segments": 2, "init_std": 0.5} | changes
+    config = BertConfig(given.pop("vocab", agreement.VOCAB_SIZE), **given)
+    return trained.rounded(MaskedWords(Bert(config))).eval()
+
+
+def make_cloze(**changes):
+    given = {"model": small_bert(), "sentences": agreement.generate(3, 4), "name": "prueba"}
+    return cloze(**(given | changes))
+
+
+@cache
+def book_cloze():
+    """El del capítulo 15: su modelo y sus frases."""
+    sizes = {"d_model": 64, "n_heads": 4, "d_ff": 128, "n_layers": 2, "max_len": 48}
+    config = BertConfig(agreement.VOCAB_SIZE, **sizes, n_segments=3)
+    model = trained.fill(MaskedWords(Bert(config)), "concordancia-15")
+    drawn = agreement.generate(300, 1, split="test")
+    first = next(s for s in drawn if len(s.words) == 11 and (s.subject, s.other) == ("fp", "mp"))
+    others = ("ms", "fp"), ("fs", "mp"), ("mp", "fs"), ("fs", "ms"), ("ms", "mp")
+    rest = (next(s for s in drawn if (s.subject, s.other) == pair) for pair in others)
+    return cloze(model, [first, *rest], name="libro")
 
 
 LETTERS = ["<fin>", "la", "casa"]
@@ -388,6 +417,7 @@ CONTINUACION = make_completion(
     question="¿Qué pasa si baja la temperatura?",
     answer="Que se repite.",
 )
+HUECO = make_cloze(name="hueco", question="¿Cuál hace cambiar el género?", answer="El artículo.")
 FRASES_DEL_HAZ = {
     "no": {"limpian": 1.0},
     "limpian": {"la": 0.6, "nada": 0.4},

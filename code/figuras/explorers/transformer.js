@@ -2,11 +2,11 @@
 
    Los nombres son los de la biblioteca y cada tensor se guarda con el suyo: "decoder.blocks.0.cross_attention.weights".
    Solo sabe lo que usan los modelos del libro: norma delante de cada subcapa, ReLU y RoPE en todas las atenciones. Puede
-   tener dos pilas o una sola, que escribe. Calcula con 64 bits. Las matrices son listas de filas; las filas, posiciones. */
+   tener dos pilas o una sola, que escribe; con sus piezas, bert.js hace otro. Calcula con 64 bits. Las matrices son listas
+   de filas; las filas, posiciones. */
 window.atentoTransformer ??= (() => {
-  const {file, softmax} = window.atentoExplorers;
-  const NORM_EPS = 1e-5, // lo que la norma suma a la varianza para no dividir entre 0
-    ROPE_BASE = 10000;
+  const {file, mix, softmax} = window.atentoExplorers;
+  const ROPE_BASE = 10000;
 
   // ---- Leer el fichero (formato safetensors) ------------------------------------------------------------------------
   /* Un número de 16 bits: signo, 5 bits de exponente y 10 de fracción. */
@@ -58,7 +58,7 @@ window.atentoTransformer ??= (() => {
   // ---- El modelo ----------------------------------------------------------------------------------------------------
   function model({card, weights}) {
     const {d_model: width, n_heads: heads, n_layers, n_decoder_layers} = card.config;
-    const {n_encoder_layers = n_layers} = card.config,
+    const {n_encoder_layers = n_layers, norm_eps = 1e-5} = card.config, // lo que se suma a la varianza
       size = width / heads;
 
     const linear = (x, name) => {
@@ -70,7 +70,7 @@ window.atentoTransformer ??= (() => {
       x.map((row) => {
         const middle = mean(row),
           centered = row.map((value) => value - middle);
-        const scale = Math.sqrt(mean(centered.map((value) => value * value)) + NORM_EPS);
+        const scale = Math.sqrt(mean(centered.map((value) => value * value)) + norm_eps);
         return centered.map(
           (value, c) => (weights[`${name}.weight`][c] * value) / scale + weights[`${name}.bias`][c],
         );
@@ -79,31 +79,29 @@ window.atentoTransformer ??= (() => {
       ids.map((id) => weights[`${name}.tokens.weight`][id].map((v) => v * width ** 0.5));
     const split = (x) =>
       Array.from({length: heads}, (_, k) => x.map((row) => row.slice(k * size, (k + 1) * size)));
-    const turn = (parts, places) => parts.map((rows) => rows.map((row, i) => rotate(row, places[i])));
+    const turn = (parts, places) =>
+      places ? parts.map((rows) => rows.map((row, i) => rotate(row, places[i]))) : parts;
 
-    /* Proyectar, repartir en cabezas, girar, puntuar, escalar, enmascarar (lo que hides(i, j) diga), normalizar,
-       promediar y unir. */
-    function attention(name, read, places, memory, memoryPlaces, hides) {
+    /* Proyectar, repartir en cabezas, girar (si hay lugares), puntuar, escalar, enmascarar (lo que hides(i, j) diga),
+       normalizar, promediar y unir. */
+    function attention(name, read, places, memory = read, memoryPlaces, hides) {
       const query = turn(split(linear(read, `${name}.project_query`)), places),
         key = turn(split(linear(memory, `${name}.project_key`)), memoryPlaces),
         value = split(linear(memory, `${name}.project_value`));
       const scores = query.map((rows, k) =>
         rows.map((row) => key[k].map((other) => dot(row, other) / Math.sqrt(size))),
       );
-      const masked = (row, i) => row.map((score, j) => (hides?.(i, j) ? -Infinity : score));
-      const shares = scores.map((rows) => rows.map((row, i) => softmax(masked(row, i))));
-      const output = shares.map((rows, k) =>
-        rows.map((row) =>
-          value[k][0].map((_, c) => row.reduce((total, weight, j) => total + weight * value[k][j][c], 0)),
-        ),
+      const shares = scores.map((rows) =>
+        rows.map((row, i) => softmax(row.map((score, j) => (hides?.(i, j) ? -Infinity : score)))),
       );
+      const output = shares.map((rows, k) => rows.map((row) => mix(row, value[k])));
       const joined = read.map((_, i) => output.flatMap((rows) => rows[i]));
       const added = linear(joined, `${name}.project_output`);
       return {query, key, value, scores, weights: shares, output, added};
     }
 
-    function feedForward(name, read) {
-      const hidden = linear(read, `${name}.expand`).map((row) => row.map((value) => Math.max(0, value)));
+    function feedForward(name, read, activate = (value) => Math.max(0, value)) {
+      const hidden = linear(read, `${name}.expand`).map((row) => row.map(activate));
       return {hidden, added: linear(hidden, `${name}.contract`)};
     }
 
@@ -174,7 +172,7 @@ window.atentoTransformer ??= (() => {
         table = weights["project.weight"] ?? weights["embed.tokens.weight"];
       return table.map((token) => dot(memory.at(-1), token));
     }
-    return {card, write, decode, next};
+    return {card, weights, write, decode, next, linear, norm, attention, feedForward};
   }
 
   return {load: async (name) => model(unpack(await file(name)))};
