@@ -5,7 +5,6 @@ from typing import Any
 from torch import Tensor, nn
 
 from atento.amounts import require_probability, require_size
-from atento.checks.layers import position_wise
 from atento.shapes import require_floating
 
 
@@ -29,7 +28,7 @@ def rows(self: Any, x: Tensor) -> None:
 
 def block(
     self: nn.Module,
-    attention: nn.Module,
+    attention: Any,
     d_ff: int,
     kernel_size: int = 31,
     *,
@@ -42,13 +41,11 @@ def block(
             f"{type(attention).__name__}."
         )
     require_size(d_ff, name="d_ff")
-    convolution(self, attention.d_model, kernel_size)
+    width: Any = attention.d_model
+    convolution(self, width, kernel_size)
     require_probability(dropout, name="dropout")
 
 
 def block_rows(self: Any, x: Tensor, where: Any = None) -> None:
     """Lanza si ``x`` no es (batch, n, d_model); ``where`` lo miran ``Where`` y la atención."""
     rows(self, x)
-
-
-__all__ = ["block", "block_rows", "convolution", "position_wise", "rows"]

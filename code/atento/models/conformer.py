@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from atento.cache import Where
 from atento.checks import conformer as checks
+from atento.checks import layers as pieces
 from atento.layers import FeedForward, LayerNorm, Residual
 from atento.shapes import typed
 
@@ -23,7 +24,7 @@ class SwishFeedForward(FeedForward):
     Fuente: Gulati et al. (2020), § 2.3 y figura 4.
     """
 
-    @typed(validate=checks.position_wise)
+    @typed(validate=pieces.position_wise)
     def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
         """Transforma cada posición de ``x`` con los mismos pesos.
 
@@ -49,8 +50,10 @@ class ConvolutionModule(nn.Module):
         super().__init__()
         self.d_model = d_model
         self.expand = nn.Linear(d_model, 2 * d_model, bias=False)
-        around = {"padding": kernel_size // 2, "groups": d_model, "bias": False}
-        self.filters = nn.Conv1d(d_model, d_model, kernel_size, **around)
+        half = kernel_size // 2
+        self.filters = nn.Conv1d(
+            d_model, d_model, kernel_size, padding=half, groups=d_model, bias=False
+        )
         self.norm = nn.BatchNorm1d(d_model)
         self.contract = nn.Linear(d_model, d_model, bias=False)
 
