@@ -397,7 +397,7 @@ def si_snr(
     la razón de sus energías. Con un silencio no es infinita ni NaN.
 
     Errores: ``TypeError`` o ``ValueError`` si no son dos (…, samples) de la misma forma y tipo.
-    Fuente: Le Roux et al. (2019); Luo y Mesgarani (2019).
+    Fuente: Luo y Mesgarani (2019).
     """
     tiny = torch.finfo(estimate.dtype).eps
     estimate = estimate - estimate.mean(dim=-1, keepdim=True)

@@ -4,7 +4,8 @@ Cada función toma el ``state_dict()`` de otra biblioteca y da los mismos númer
 libro: :func:`from_pytorch`, los de ``nn.Transformer``; :func:`from_bert`, los de BERT y RoBERTa en
 ``transformers``; :func:`from_gpt2`, los de GPT y GPT-2; :func:`from_t5`, los de T5;
 :func:`from_vit`, los de ViT y DeiT; :func:`from_swin`, los de Swin; :func:`from_detr`, los de DETR,
-sin su convolución. :func:`minilm` carga un modelo entrenado de verdad, con su tokenizador.
+sin su convolución; :func:`from_whisper`, los de Whisper; :func:`from_conformer`, los de las capas
+de un Conformer. :func:`minilm` carga un modelo entrenado de verdad, con su tokenizador.
 """
 
 import importlib.util
@@ -527,6 +528,55 @@ def from_whisper(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float[T
     words = ours.get("embed_target.tokens.weight")
     if words is not None:
         ours.setdefault("project.weight", words)  # es la misma matriz
+    return ours
+
+
+# --- Conformer ------------------------------------------------------------------------------------
+
+_CONFORMER = {
+    "ffn1_layer_norm": "add_first.norm",
+    "ffn1.intermediate_dense": "first.expand",
+    "ffn1.output_dense": "first.contract",
+    "self_attn_layer_norm": "add_attention.norm",
+    "self_attn.linear_q": "attention.project_query",
+    "self_attn.linear_k": "attention.project_key",
+    "self_attn.linear_v": "attention.project_value",
+    "self_attn.linear_out": "attention.project_output",
+    "conv_module.layer_norm": "add_convolution.norm",
+    "conv_module.pointwise_conv1": "convolution.expand",
+    "conv_module.depthwise_conv": "convolution.filters",
+    "conv_module.batch_norm": "convolution.norm",
+    "conv_module.pointwise_conv2": "convolution.contract",
+    "ffn2_layer_norm": "add_second.norm",
+    "ffn2.intermediate_dense": "second.expand",
+    "ffn2.output_dense": "second.contract",
+    "final_layer_norm": "final_norm",
+}
+
+
+def from_conformer(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float[Tensor, "..."]]:
+    """Los pesos de una capa de Wav2Vec2Conformer de ``transformers``, con los nombres del libro.
+
+    ``state`` es el ``state_dict()`` de una de sus capas, sin posiciones relativas, o los de varias
+    (``layers.0.…``): tensores de cualquier forma. Las convoluciones de una posición son aquí
+    matrices. Lo que devuelve lo lee ``load_state_dict`` de
+    :class:`~atento.models.conformer.ConformerBlock`, o de un ``Encoder`` de varios.
+
+    Errores: ``TypeError`` si ``state`` no es un diccionario de tensores; ``ValueError`` si un
+    nombre no es de esas capas.
+    """
+    _require_state(state)
+    ours: dict[str, Tensor] = {}
+    for name, tensor in state.items():
+        layer = re.fullmatch(r"(?:layers\.(\d+)\.)?(.+)\.(\w+)", name)
+        if layer is None or layer[2] not in _CONFORMER:
+            raise ValueError(
+                f"state: se esperaban los nombres de Wav2Vec2Conformer en transformers; llegó "
+                f"{name!r}."
+            )
+        block = f"blocks.{layer[1]}." if layer[1] else ""
+        point = "pointwise" in name
+        ours[f"{block}{_CONFORMER[layer[2]]}.{layer[3]}"] = tensor.squeeze(-1) if point else tensor
     return ours
 
 

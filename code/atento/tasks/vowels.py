@@ -268,8 +268,8 @@ def features(signals: Float[Tensor, "*batch samples"]) -> Float[Tensor, "*batch 
 def batch(examples: Sequence[Example]) -> Batch:
     """Convierte ejemplos en un lote: lo que se oye y lo que se escribe.
 
-    ``source``, ``(batch, frame, mel)``, son los espectrogramas; ``target``, ``(batch, target)``, las
-    vocales entre el comienzo y el fin, con relleno detrás.
+    ``source``, ``(batch, frame, mel)``, son los espectrogramas; ``target``, ``(batch, target)``,
+    las vocales entre el comienzo y el fin, con relleno detrás.
 
     Errores: ``TypeError`` o ``ValueError`` si no hay ejemplos o alguno no lo es.
     """

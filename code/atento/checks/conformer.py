@@ -1,0 +1,51 @@
+"""La puerta de :mod:`atento.models.conformer`: la convolución, el bloque y sus filas."""
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from atento.amounts import require_probability, require_size
+from atento.shapes import require_floating
+
+
+def convolution(self: nn.Module, d_model: int, kernel_size: int) -> None:
+    """Lanza si los tamaños no son enteros positivos o ``kernel_size`` es par."""
+    require_size(d_model, name="d_model")
+    require_size(kernel_size, name="kernel_size")
+    if kernel_size % 2 == 0:
+        raise ValueError(f"kernel_size: se esperaba un número impar; llegó {kernel_size}.")
+
+
+def rows(self: Any, x: Tensor) -> None:
+    """Lanza si ``x`` no es (batch, n, d_model) de coma flotante."""
+    require_floating(x, name="x")
+    if x.ndim != 3 or x.shape[-1] != self.d_model or 0 in x.shape:
+        raise ValueError(
+            f"x: se esperaba la forma (batch, n, {self.d_model}), sin ejes vacíos; llegó "
+            f"{tuple(x.shape)}."
+        )
+
+
+def block(
+    self: nn.Module,
+    attention: Any,
+    d_ff: int,
+    kernel_size: int = 31,
+    *,
+    dropout: float = 0.0,
+) -> None:
+    """Lanza si ``attention`` no es un módulo con ``d_model`` o un tamaño no es lo que dice."""
+    if not isinstance(attention, nn.Module) or not hasattr(attention, "d_model"):
+        raise TypeError(
+            f"attention: se esperaba un módulo de atención, con d_model; llegó "
+            f"{type(attention).__name__}."
+        )
+    require_size(d_ff, name="d_ff")
+    width: Any = attention.d_model
+    convolution(self, width, kernel_size)
+    require_probability(dropout, name="dropout")
+
+
+def block_rows(self: Any, x: Tensor, where: Any = None) -> None:
+    """Lanza si ``x`` no es (batch, n, d_model); ``where`` lo miran ``Where`` y la atención."""
+    rows(self, x)
