@@ -286,12 +286,13 @@ class Detr(nn.Module):
         spread = (0.5 + torch.arange(len(self.starts))[:, None] * steps) % 1  # (query, 2)
         self.starts[:, :2] = (0.1 + 0.8 * spread).logit()
         self.starts[:, 2:] = math.log(1 / 2)  # la inversa de la sigmoide, en 1/3
-        nn.init.zeros_(self.locate[-1].weight)
-        nn.init.zeros_(self.locate[-1].bias)
-        c = self.config
+        last: Any = self.locate[-1]
+        nn.init.zeros_(last.weight)
+        nn.init.zeros_(last.bias)
+        c, blocks = self.config, list[Any](self.decoder)
         waves = torch.eye(c.d_model).reshape(2, -1, c.n_heads, 2, c.d_model)
         shared = waves.permute(2, 0, 1, 3, 4).reshape(c.d_model, c.d_model)
-        for block in self.decoder:
+        for block in blocks:
             block.cross_attention.project_query.weight.copy_(shared)
             block.cross_attention.project_key.weight.copy_(shared)
 
