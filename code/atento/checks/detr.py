@@ -28,14 +28,15 @@ SIZES = (
     "d_ff",
     "n_decoder_layers",
 )
-WEIGHTS = ("class_weight", "l1_weight", "giou_weight", "no_object_weight")
+WEIGHTS = ("class_cost", "class_weight", "l1_weight", "giou_weight", "no_object_weight")
 
 
 def fields(config: Any) -> None:
     """Lanza si un campo de ``DetrConfig`` no es lo que su nombre dice."""
     for name in SIZES:
         require_size(getattr(config, name), name=name)
-    require_size(config.n_encoder_layers, name="n_encoder_layers", least=0)
+    for name in ("n_encoder_layers", "n_convs"):
+        require_size(getattr(config, name), name=name, least=0)
     require_kind(config.widths, tuple, name="widths", wanted="una tupla de anchuras")
     for i, width in enumerate(config.widths):
         require_size(width, name=f"widths[{i}]")
@@ -45,11 +46,14 @@ def fields(config: Any) -> None:
     require_divisible(config.image_size, times, name="image_size", divisor_name="2 ** len(widths)")
     require_divisible(config.d_model, config.n_heads, name="d_model", divisor_name="n_heads")
     require_divisible(config.d_model, 4, name="d_model", divisor_name="senos y ejes")
+    if config.reference_points:  # cada cabeza recibe los mismos senos de los dos ejes
+        waves = 4 * config.n_heads
+        require_divisible(config.d_model, waves, name="d_model", divisor_name="4 * n_heads")
     require_option(config.norm, ("pre", "post"), name="norm")
     require_probability(config.dropout, name="dropout")
     for name in ("reference_points", "refine"):
         require_kind(getattr(config, name), bool, name=name, wanted="True o False")
-    for name in ("position_scale", "temperature"):
+    for name in ("position_scale", "temperature", "position_gain"):
         require_positive(getattr(config, name), name=name)
     for name in WEIGHTS:
         require_number(getattr(config, name), name=name)
@@ -157,3 +161,6 @@ def set_loss(layers: Any, targets: Any, config: Any) -> None:
             f"layers: se esperaba una lista con las Detections de cada capa; llegó "
             f"{type(layers).__name__}."
         )
+    assign(layers[0], targets, config)
+    for i, layer in enumerate(layers[1:], 1):
+        _require_detections(layer, config, name=f"layers[{i}]")

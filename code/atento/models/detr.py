@@ -33,7 +33,7 @@ class DetrConfig:
     """Todo lo que define un :class:`Detr`.
 
     La imagen es cuadrada, de ``image_size`` píxeles de lado. La convolución tiene una capa por cada
-    número de ``widths``, que parte el lado por dos, y otra más que no. ``queries`` son las
+    número de ``widths``, que parte el lado por dos, y ``n_convs`` más que no. ``queries`` son las
     consultas, más que los objetos que pueda haber. ``norm`` es «post», como en 2020, o «pre».
 
     Con ``reference_points`` cada consulta lleva, además de su contenido, una caja de partida que se
@@ -42,9 +42,12 @@ class DetrConfig:
     consulta se muda a su centro. Sin ninguna de las dos es el modelo de 2020.
 
     ``position_scale`` es el ángulo, en radianes, del seno más rápido de un lado al otro de la
-    imagen, y ``temperature``, cuántas veces más lento es el más lento. ``class_weight``,
-    ``l1_weight`` y ``giou_weight`` pesan lo mismo en el emparejamiento y en la pérdida;
-    ``no_object_weight`` es lo que pesa acertar que no hay nada.
+    imagen; ``temperature``, cuántas veces más lento es el más lento, y ``position_gain``, por
+    cuánto se multiplican todos: con más, importa más dónde está cada cosa que qué es.
+
+    ``l1_weight`` y ``giou_weight`` pesan lo mismo en el emparejamiento y en la pérdida. La clase
+    pesa ``class_cost`` en el primero y ``class_weight`` en la segunda, y ``no_object_weight`` es lo
+    que pesa en ella acertar que no hay nada.
 
     Errores: ``TypeError`` o ``ValueError`` si un campo no es lo que su nombre dice: el mensaje lo
     nombra.
@@ -57,6 +60,7 @@ class DetrConfig:
     classes: int = 10
     queries: int = 10
     widths: tuple[int, ...] = (32, 64)
+    n_convs: int = 1
     d_model: int = 64
     n_heads: int = 4
     d_ff: int = 128
@@ -68,6 +72,8 @@ class DetrConfig:
     refine: bool = False
     position_scale: float = 2 * math.pi
     temperature: float = 10_000.0
+    position_gain: float = 1.0
+    class_cost: float = 1.0
     class_weight: float = 1.0
     l1_weight: float = 5.0
     giou_weight: float = 2.0
@@ -129,14 +135,21 @@ class Backbone(nn.Module):
             _conv(before, after, stride=2)
             for before, after in zip(widths, widths[1:], strict=False)
         ]
-        self.layers = nn.Sequential(*layers, _conv(widths[-1], widths[-1], stride=1))
+        layers += [_conv(widths[-1], widths[-1], stride=1) for _ in range(config.n_convs)]
+        self.layers = nn.Sequential(*layers)
         self.project = nn.Conv2d(widths[-1], config.d_model, kernel_size=1)
+        self.norm = LayerNorm(config.d_model)
 
     def forward(
         self, images: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch d_model row column"]:
-        """La rejilla de unas imágenes, de lado ``side``."""
-        return self.project(self.layers(images))
+        """La rejilla de unas imágenes, de lado ``side``, con cada celda normalizada.
+
+        Sin la norma, lo que el codificador suma, que al empezar es casi lo mismo en todas, tapa lo
+        que es de cada celda.
+        """
+        cells = self.project(self.layers(images)).movedim(1, -1)
+        return self.norm(cells).movedim(-1, 1)
 
 
 def _conv(before: int, after: int, stride: int) -> nn.Sequential:
@@ -257,24 +270,31 @@ class Detr(nn.Module):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Vuelve a sortear las consultas y, con ``reference_points``, los puntos y lo que miran.
+        """Vuelve a sortear las consultas y, con ``reference_points``, los puntos, y dónde miran.
 
-        Los puntos se reparten por toda la imagen, y las cajas de partida miden un tercio de ella.
-        La atención cruzada empieza con la misma matriz para consultas y claves, con lo que cada
-        consulta empieza mirando cerca de su punto, y la corrección de la caja empieza en 0.
+        Los puntos se reparten por igual por la imagen y las cajas de partida miden un tercio de
+        ella; el contenido y la corrección de la caja empiezan en 0. La atención cruzada empieza
+        comparando posiciones: consultas y claves llevan la misma matriz, que reparte a cada cabeza
+        senos de los dos ejes y de todas las velocidades. Así cada consulta empieza mirando
+        alrededor de su punto.
         """
-        nn.init.normal_(self.queries)
         if self.starts is None:
+            nn.init.normal_(self.queries)
             return
-        nn.init.uniform_(self.starts[:, :2], 0.1, 0.9)
-        self.starts[:, :2] = self.starts[:, :2].logit()
+        nn.init.zeros_(self.queries)
+        steps = torch.tensor([0.754878, 0.569840])  # los pasos que menos se acercan a repetirse
+        spread = (0.5 + torch.arange(len(self.starts))[:, None] * steps) % 1  # (query, 2)
+        self.starts[:, :2] = (0.1 + 0.8 * spread).logit()
         self.starts[:, 2:] = math.log(1 / 2)  # la inversa de la sigmoide, en 1/3
-        for block in self.decoder:
-            block.cross_attention.project_key.load_state_dict(
-                block.cross_attention.project_query.state_dict()
-            )
-        nn.init.zeros_(self.locate[-1].weight)
-        nn.init.zeros_(self.locate[-1].bias)
+        last: Any = self.locate[-1]
+        nn.init.zeros_(last.weight)
+        nn.init.zeros_(last.bias)
+        c, blocks = self.config, list[Any](self.decoder)
+        waves = torch.eye(c.d_model).reshape(2, -1, c.n_heads, 2, c.d_model)
+        shared = waves.permute(2, 0, 1, 3, 4).reshape(c.d_model, c.d_model)
+        for block in blocks:
+            block.cross_attention.project_query.weight.copy_(shared)
+            block.cross_attention.project_key.weight.copy_(shared)
 
     @typed(validate=checks.images)
     def forward(self, images: Float[Tensor, "batch channel height width"]) -> Detections:
@@ -347,7 +367,7 @@ class Detr(nn.Module):
     def _places(self, points: Tensor) -> Tensor:
         c = self.config
         options = {"scale": c.position_scale, "temperature": c.temperature}
-        return sine_positions(points, c.d_model, **options)
+        return c.position_gain * sine_positions(points, c.d_model, **options)
 
 
 # --- Emparejar y perder ---------------------------------------------------------------------------
@@ -376,7 +396,7 @@ def matching_cost(
     overlap = giou(to_corners(found).flatten(0, 1), boxes)
     c, shape = config, chance.shape
     boxed = c.l1_weight * apart - c.giou_weight * overlap
-    return boxed.reshape(shape) - c.class_weight * chance
+    return boxed.reshape(shape) - c.class_cost * chance
 
 
 @torch.no_grad()
@@ -392,9 +412,9 @@ def assign(detections: Detections, targets: Sequence[Any], config: DetrConfig) -
     """
     labels = torch.cat([target[0] for target in targets])
     boxes = torch.cat([target[1] for target in targets])
-    cost = matching_cost(detections, labels, boxes, config)  # (batch, query, todos los objetos)
-    each = cost.split([len(target[0]) for target in targets], dim=-1)
-    return [match(rows[i]) for i, rows in enumerate(each)]
+    cost = matching_cost.unchecked(detections, labels, boxes, config)  # (batch, query, de todas)
+    each = cost.cpu().split([len(target[0]) for target in targets], dim=-1)
+    return [match.unchecked(rows[i]) for i, rows in enumerate(each)]
 
 
 class Losses(NamedTuple):
@@ -417,7 +437,7 @@ def losses(detections: Detections, targets: Sequence[Any], config: DetrConfig) -
     Fuente: Carion et al. (2020), ec. 2 y apéndice A.2.
     """
     logits, found = detections
-    pairs = assign(detections, targets, config)
+    pairs = assign.unchecked(detections, targets, config)
     image = torch.cat([torch.full_like(pair.rows, i) for i, pair in enumerate(pairs)])
     query = torch.cat([pair.rows for pair in pairs])
     both = [(t, pair.columns) for t, pair in zip(targets, pairs, strict=True)]
@@ -449,6 +469,6 @@ def set_loss(
     Fuente: Carion et al. (2020), ec. 2 y § 3.2, «Auxiliary decoding losses».
     """
     weights = (config.class_weight, config.l1_weight, config.giou_weight)
-    parts = [losses(detections, targets, config) for detections in layers]
+    parts = [losses.unchecked(detections, targets, config) for detections in layers]
     every = [w * part for row in parts for w, part in zip(weights, row, strict=True)]
     return torch.stack(every).sum()

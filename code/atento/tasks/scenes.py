@@ -1,10 +1,10 @@
 """Escenas: de uno a cuatro dígitos en un lienzo de 40 × 40, y todo lo que se puede decir de ellas.
 
-Los dígitos son los de :mod:`atento.tasks.digits`, agrandados hasta 18 píxeles y puestos sin que se
-toquen sus recuadros. De cada escena se sabe qué hay y dónde de cuatro maneras: las cajas, la clase
-de cada píxel (semántica), los píxeles de cada objeto (instancias) y las dos cosas a la vez
-(panóptica). Un píxel es de un objeto si tiene al menos un tercio de la tinta posible, y la caja es
-la menor que los abraza.
+Los dígitos son los de :mod:`atento.tasks.digits`, agrandados hasta 10, 12 o 14 píxeles y puestos
+sin que se toquen sus recuadros. De cada escena se sabe qué hay y dónde de cuatro maneras: las
+cajas, la clase de cada píxel (semántica), los píxeles de cada objeto (instancias) y las dos cosas a
+la vez (panóptica). Un píxel es de un objeto si tiene al menos un tercio de la tinta posible, y la
+caja es la menor que los abraza.
 
 Los dígitos de las escenas de prueba no salen en las de entrenamiento.
 """
@@ -31,7 +31,7 @@ SIDE = 40
 MOST = 4
 """Cuántos dígitos hay como mucho."""
 
-SIZES = range(10, 19, 2)
+SIZES = range(10, 15, 2)
 """Los lados con que puede salir un dígito, en píxeles."""
 
 BACKGROUND = digits.CLASSES
