@@ -1,0 +1,320 @@
+"""Capítulo 19: un ViT, una convolución y una regresión logística leen dígitos de 8 × 8.
+
+La convolución y el ViT tienen casi los mismos parámetros. Cada semilla cambia el reparto, los pesos
+y los lotes, los mismos para todas las redes. Cada ejecución se guarda en ``.cache/semillas-19`` con
+su receta: si la orden se corta, sigue donde iba, y para repetirlo todo se borra esa carpeta.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from atento import rng
+from atento.models.vit import Vit, VitConfig
+from atento.tasks import digits
+from atento.tasks.digits import Digits
+from atento.trained import rounded
+from atento.training import evaluate, fit, parameter_groups, warmup_cosine
+
+RECIPE_19: dict[str, Any] = {
+    "patch_size": 2,
+    "d_model": 48,
+    "n_heads": 4,
+    "d_ff": 96,
+    "n_layers": 2,
+    "init_std": 0.1,
+    "position_std": 0.5,
+    "width": 20,  # los canales de la primera convolución
+    "steps": 400,
+    "cnn_steps": 200,
+    "batch": 32,
+    "rate": 3e-3,
+    "warmup": 40,
+    "weight_decay": 0.1,
+    "every": 50,
+    "test": 0.2,
+    "few": {"10": 120, "30": 240},  # imágenes por clase y pasos
+    "temperature": 2.0,
+}
+SEEDS, SOME = 10, 5
+CACHE_19 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-19"
+
+
+# --- Los modelos ----------------------------------------------------------------------------------
+
+
+class Convolutions(nn.Sequential):
+    """Tres convoluciones de 3 × 3 con dos reducciones a la mitad, y una capa que clasifica."""
+
+    def __init__(self, width: int) -> None:
+        w = width
+        super().__init__(
+            *(nn.Conv2d(1, w, 3, padding=1), nn.ReLU()),
+            *(nn.Conv2d(w, 2 * w, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
+            *(nn.Conv2d(2 * w, 4 * w, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
+            *(nn.Flatten(), nn.Linear(16 * w, digits.CLASSES)),
+        )
+
+
+class Hybrid(nn.Module):
+    """Un ViT cuyas filas salen de una convolución con ``width`` canales y paso 2."""
+
+    def __init__(self, width: int, config: VitConfig) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(1, width, 3, padding=1), nn.ReLU())
+        self.vit = Vit(config)
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.vit(self.stem(images))
+
+
+def config(**changes: Any) -> VitConfig:
+    """La del ViT del capítulo, con los cambios que se digan."""
+    r = RECIPE_19
+    same = ("d_model", "n_heads", "d_ff", "n_layers", "init_std", "position_std")
+    sizes: dict[str, Any] = {name: r[name] for name in same} | changes
+    return VitConfig(digits.SIDE, r["patch_size"], **sizes)
+
+
+def build(kind: str, seed: int) -> nn.Module:
+    """Una red sin entrenar."""
+    rng.seed_all(seed)
+    if kind == "cnn":
+        return Convolutions(RECIPE_19["width"])
+    if kind == "hybrid":
+        return Hybrid(8, config(channels=8))
+    changes: dict[str, dict[str, Any]] = {
+        "cls": {},
+        "mean": {"pooling": "mean"},
+        "small": {"position_std": 0.02},
+        "distilled": {"distilled": True},
+    }
+    model = Vit(config(**changes["cls" if kind == "blind" else kind]))
+    if kind == "blind":  # sin posiciones: la tabla vale 0 y no se entrena
+        model.embed.positions.table.requires_grad_(False).zero_()
+    return model
+
+
+# --- Entrenar y medir -----------------------------------------------------------------------------
+
+
+def parts(seed: int, per_class: int | None = None, shuffled: bool = False) -> list[Digits]:
+    """El reparto de esa semilla; con ``shuffled``, los píxeles de todas cambian igual de sitio."""
+    found = list(digits.split(seed, test=RECIPE_19["test"]))
+    if per_class:
+        found[0] = found[0].few(per_class, seed)
+    if shuffled:
+        order = torch.randperm(digits.SIDE**2, generator=rng.generator(1000 + seed))
+        found = [
+            Digits(x.images.flatten(1)[:, order].view_as(x.images), x.labels, x.background)
+            for x in found
+        ]
+    return found
+
+
+def loss(model: nn.Module, lot: Any) -> Tensor:
+    """La entropía cruzada de un lote."""
+    return F.cross_entropy(model(lot[0][:, None]), lot[1])
+
+
+def accuracy(model: nn.Module, data: Digits) -> float:
+    return digits.score(lambda x: model(x[:, None]), data)["accuracy"]
+
+
+def learn(model: nn.Module, data: list[Digits], steps: int, seed: int, what: Any = loss) -> Any:
+    """El bucle de siempre; devuelve la curva de validación."""
+    r = RECIPE_19
+    groups = parameter_groups(model, weight_decay=r["weight_decay"])
+    return fit(
+        model,
+        digits.batches(data[0], steps, r["batch"], seed),
+        what,
+        steps=steps,
+        optimizer=torch.optim.AdamW(groups, lr=r["rate"], fused=True),
+        schedule=warmup_cosine(steps, warmup=r["warmup"]),
+        callbacks=[evaluate(lambda m: {"held": accuracy(m, data[1])}, every=r["every"])],
+        progress=False,
+    )
+
+
+def marks(model: nn.Module, test: Digits) -> dict[str, Any]:
+    """Lo que acierta, en qué falla y lo que queda al correr la imagen."""
+    found = digits.score(lambda x: model(x[:, None]), test)
+    one = [test.shifted(*way) for way in ((1, 0), (-1, 0), (0, 1), (0, -1))]
+    rolled = Digits(test.images.roll(2, -1), test.labels, test.background)
+    return {
+        "accuracy": round(found["accuracy"], 5),
+        "wrong": (~found["right"]).nonzero().flatten().tolist(),
+        "pixel": round(sum(accuracy(model, x) for x in one) / len(one), 5),
+        "patch": round(accuracy(model, rolled), 5),
+    }
+
+
+def train(kind: str, seed: int, per_class: int | None = None, shuffled: bool = False) -> Any:
+    """Entrena una red; la devuelve con lo que se guarda de ella."""
+    r, data = RECIPE_19, parts(seed, per_class, shuffled)
+    model = build(kind, seed)
+    steps = r["few"][str(per_class)] if per_class else r["steps"]
+    steps = min(steps, r["cnn_steps"]) if kind == "cnn" else steps
+    clock = time.process_time()
+    history = learn(model, data, steps, seed)
+    run = {
+        "seed": seed,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "seconds": round(time.process_time() - clock, 2),
+        "train": round(accuracy(model, data[0]), 5),
+        "curve": [round(value, 5) for _, value in history.metrics["held"]],
+        **marks(model, data[2]),
+    }
+    return model, run
+
+
+def logistic(seed: int, per_class: int | None = None, shuffled: bool = False) -> Any:
+    """Una regresión logística sobre los píxeles, con el reparto de esa semilla."""
+    from sklearn.linear_model import LogisticRegression
+
+    data = parts(seed, per_class, shuffled)
+    fitted = LogisticRegression(max_iter=2000).fit(data[0].images.flatten(1), data[0].labels)
+    model = nn.Sequential(nn.Flatten(), nn.Linear(digits.SIDE**2, digits.CLASSES))
+    with torch.no_grad():
+        model[1].weight.copy_(torch.as_tensor(fitted.coef_))
+        model[1].bias.copy_(torch.as_tensor(fitted.intercept_))
+    return model, {"seed": seed, **marks(model, data[2])}
+
+
+# --- Aprender de una maestra, con treinta imágenes por clase --------------------------------------
+
+
+def distil(kind: str, seed: int) -> Any:
+    """Un ViT con dos cabezas; la segunda aprende de la maestra ``kind`` o de las etiquetas."""
+    r, data = RECIPE_19, parts(seed, 30)
+    steps = r["few"]["30"]
+    teacher = None if kind == "labels" else teacher_of(kind, seed, data)
+    rng.seed_all(seed)
+    model = build("distilled", seed)
+    t = r["temperature"]
+
+    def what(model: Any, lot: Any) -> Tensor:
+        images, labels = lot[0][:, None], lot[1]
+        own = model.answers(images)
+        if teacher is None:
+            other = F.cross_entropy(own.teacher, labels)
+        else:
+            with torch.no_grad():
+                wanted = (teacher(images) / t).log_softmax(-1)
+            said = (own.teacher / t).log_softmax(-1)
+            other = t**2 * F.kl_div(said, wanted, log_target=True, reduction="batchmean")
+        return (F.cross_entropy(own.classes, labels) + other) / 2
+
+    learn(model, data, steps, seed, what)
+    run = {"seed": seed, **marks(model, data[2])}
+    if teacher is not None:
+        run["teacher"] = round(accuracy(teacher, data[2]), 5)
+        run["teacher_held"] = round(accuracy(teacher, data[1]), 5)
+    return model, run
+
+
+def teacher_of(kind: str, seed: int, data: list[Digits]) -> nn.Module:
+    """La maestra: un ViT, una convolución o una convolución parada cuando acierta como el ViT."""
+    if kind in ("vit", "cnn"):
+        name = {"vit": "few30-cls", "cnn": "few30-cnn"}[kind]
+        once(name, seed)
+        model = build({"vit": "cls"}.get(kind, kind), seed)
+        model.load_state_dict(torch.load(CACHE_19 / f"{name}-{seed}.pt", weights_only=True))
+        return model.eval()
+    wanted = accuracy(teacher_of("vit", seed, data), data[1])
+    model, best = build("cnn", seed), (2.0, 0, None)
+
+    def keep(state: Any) -> None:
+        nonlocal best
+        gap = abs(accuracy(state.model, data[1]) - wanted)
+        if state.step % 2 == 0 and gap < best[0]:
+            best = (gap, state.step, {k: v.clone() for k, v in state.model.state_dict().items()})
+
+    r, steps = RECIPE_19, RECIPE_19["few"]["30"]
+    groups = parameter_groups(model, weight_decay=r["weight_decay"])
+    fit(
+        model,
+        digits.batches(data[0], steps, r["batch"], seed),
+        loss,
+        steps=steps,
+        optimizer=torch.optim.AdamW(groups, lr=r["rate"], fused=True),
+        schedule=warmup_cosine(steps, warmup=r["warmup"]),
+        callbacks=[keep],
+        progress=False,
+    )
+    model.load_state_dict(best[2] or {})
+    return model.eval()
+
+
+# --- Guardar lo hecho -----------------------------------------------------------------------------
+
+KINDS: dict[str, int] = {  # en el orden en que se hacen
+    **{"cls": SEEDS, "cnn": SEEDS, "logistic": SEEDS},
+    **{"shuffled-cls": SEEDS, "shuffled-cnn": SEEDS},
+    **{"few30-cls": SEEDS, "few30-cnn": SEEDS, "few30-logistic": SEEDS},
+    **{"few10-cls": SEEDS, "few10-cnn": SEEDS, "few10-logistic": SEEDS},
+    **{"mean": SEEDS, "small": SOME, "blind": SOME},
+    **{f"distil-{kind}": SOME for kind in ("labels", "cnn", "vit", "paused")},
+    "hybrid": SOME,
+}
+
+
+def made_with(name: str) -> dict[str, Any]:
+    return {"torch": str(torch.__version__), "recipe": RECIPE_19, "kind": name}
+
+
+def once(name: str, seed: int) -> dict[str, Any]:
+    """Lo de una ejecución, hecho ahora o en una llamada anterior; los pesos quedan al lado."""
+    path = CACHE_19 / f"{name}-{seed}.json"
+    if path.exists():
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found["made"] == made_with(name):
+            return found["run"]
+    first, _, last = name.rpartition("-")
+    if first == "distil":
+        model, run = distil(last, seed)
+    else:
+        per_class = int(first[3:]) if first.startswith("few") else None
+        how = (seed, per_class, first == "shuffled")
+        model, run = logistic(*how) if last == "logistic" else train(last, *how)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    torch.save(model.state_dict(), path.with_suffix(".pt"))
+    path.write_text(json.dumps({"made": made_with(name), "run": run}), encoding="utf-8")
+    return run
+
+
+def chapter() -> dict[str, Any]:
+    """Todas las redes y sus controles, semilla a semilla."""
+    runs = {name: [once(name, seed) for seed in range(count)] for name, count in KINDS.items()}
+    return {"recipe": RECIPE_19, "runs": runs}
+
+
+def stored_vit() -> tuple[Vit, dict[str, Any]]:
+    """El ViT que viaja guardado: la semilla de acierto más cercano a la media de las diez."""
+    runs = [once("cls", seed) for seed in range(SEEDS)]
+    middle = sum(run["accuracy"] for run in runs) / len(runs)
+    seed = min(range(SEEDS), key=lambda i: abs(runs[i]["accuracy"] - middle))
+    model = Vit(config())
+    model.load_state_dict(torch.load(CACHE_19 / f"cls-{seed}.pt", weights_only=True))
+    model = rounded(model).eval()
+    ink = digits.load().images[:0]
+    return model, {"recipe": RECIPE_19, "seed": seed, "marks": _card_marks(model, seed, ink)}
+
+
+def _card_marks(model: Vit, seed: int, _: Tensor) -> dict[str, Any]:
+    """Lo que acierta, y con qué números se normaliza la tinta antes de dársela."""
+    data = parts(seed)
+    low, high = data[0].images.min().item(), data[0].images.max().item()
+    scale = {"blank": round(low, 6), "full": round(high, 6)}
+    return scale | {"accuracy": round(accuracy(model, data[2]), 5)}
+
+
+PESOS = {"vit": stored_vit}
