@@ -43,6 +43,7 @@ RECIPE_19: dict[str, Any] = {
     "few": {"10": 120, "30": 240},  # imágenes por clase y pasos
     "temperature": 2.0,
 }
+TRANSFER = {"known": 7, "shown": 5}  # los dígitos que aprende y cuántos se enseñan de los otros
 SEEDS, SOME = 10, 5
 CACHE_19 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-19"
 
@@ -254,16 +255,50 @@ def teacher_of(kind: str, seed: int, data: list[Digits]) -> nn.Module:
     return model.eval()
 
 
+# --- Aprovechar lo aprendido ----------------------------------------------------------------------
+
+
+def transfer(seed: int) -> Any:
+    """Un ViT aprende del 0 al 6; con sus rasgos, sin tocarlo, se separan el 7, el 8 y el 9."""
+    from sklearn.linear_model import LogisticRegression
+
+    r, data = RECIPE_19, parts(seed)
+    old = [x.chosen((x.labels < TRANSFER["known"]).nonzero().squeeze(1)) for x in data]
+    new = [x.chosen((x.labels >= TRANSFER["known"]).nonzero().squeeze(1)) for x in data]
+    order = torch.randperm(len(new[0]), generator=rng.generator(seed))
+    labels = new[0].labels[order]
+    picked = [
+        order[labels == k][: TRANSFER["shown"]] for k in range(TRANSFER["known"], digits.CLASSES)
+    ]
+    few, fresh, model = new[0].chosen(torch.cat(picked)), build("cls", seed), build("cls", seed)
+    learn(model, old, r["steps"], seed)
+    run: dict[str, Any] = {"seed": seed, "accuracy": round(accuracy(model, old[2]), 5)}
+    for name, net in (("pixels", None), ("untrained", fresh), ("trained", model)):
+        found = [_features(net, x) for x in (few, new[2])]
+        reader = LogisticRegression(max_iter=2000).fit(found[0], few.labels)
+        run[name] = round(float(reader.score(found[1], new[2].labels)), 5)
+    return model, run
+
+
+@torch.no_grad()
+def _features(net: Any, data: Digits) -> Tensor:
+    """El estado de la fila que resume o, sin red, los píxeles."""
+    if net is None:
+        return data.images.flatten(1)
+    return net.eval().states(data.images[:, None])[:, 0]
+
+
 # --- Guardar lo hecho -----------------------------------------------------------------------------
 
 KINDS: dict[str, int] = {  # en el orden en que se hacen
     **{"cls": SEEDS, "cnn": SEEDS, "logistic": SEEDS},
     **{"shuffled-cls": SEEDS, "shuffled-cnn": SEEDS},
+    **{"shuffled30-cls": SEEDS, "shuffled30-cnn": SEEDS},
     **{"few30-cls": SEEDS, "few30-cnn": SEEDS, "few30-logistic": SEEDS},
     **{"few10-cls": SEEDS, "few10-cnn": SEEDS, "few10-logistic": SEEDS},
     **{"mean": SEEDS, "small": SOME, "blind": SOME},
     **{f"distil-{kind}": SOME for kind in ("labels", "cnn", "vit", "paused")},
-    "hybrid": SOME,
+    **{"hybrid": SOME, "transfer": SOME},
 }
 
 
@@ -281,9 +316,11 @@ def once(name: str, seed: int) -> dict[str, Any]:
     first, _, last = name.rpartition("-")
     if first == "distil":
         model, run = distil(last, seed)
+    elif last == "transfer":
+        model, run = transfer(seed)
     else:
-        per_class = int(first[3:]) if first.startswith("few") else None
-        how = (seed, per_class, first == "shuffled")
+        per_class = int(first[-2:]) if first.endswith(("10", "30")) else None
+        how = (seed, per_class, first.startswith("shuffled"))
         model, run = logistic(*how) if last == "logistic" else train(last, *how)
     path.parent.mkdir(parents=True, exist_ok=True)
     torch.save(model.state_dict(), path.with_suffix(".pt"))
@@ -294,7 +331,20 @@ def once(name: str, seed: int) -> dict[str, Any]:
 def chapter() -> dict[str, Any]:
     """Todas las redes y sus controles, semilla a semilla."""
     runs = {name: [once(name, seed) for seed in range(count)] for name, count in KINDS.items()}
-    return {"recipe": RECIPE_19, "runs": runs}
+    tables = {name: [nearness(name, seed) for seed in range(SOME)] for name in ("cls", "small")}
+    return {"recipe": RECIPE_19, "transfer": TRANSFER, "runs": runs, "tables": tables}
+
+
+def nearness(name: str, seed: int) -> dict[str, float]:
+    """El coseno medio de las posiciones de dos parches vecinos y el de dos que no lo son."""
+    state = torch.load(CACHE_19 / f"{name}-{seed}.pt", weights_only=True)
+    rows = state["embed.positions.table"][1:]
+    side = round(len(rows) ** 0.5)
+    near = F.cosine_similarity(rows[:, None], rows[None], dim=-1)
+    spots = torch.cartesian_prod(torch.arange(side), torch.arange(side))
+    apart = (spots[:, None] - spots[None]).abs().sum(-1)
+    pairs = {"near": near[apart == 1], "far": near[apart > 1]}
+    return {key: round(found.mean().item(), 3) for key, found in pairs.items()}
 
 
 def stored_vit() -> tuple[Vit, dict[str, Any]]:
@@ -305,11 +355,10 @@ def stored_vit() -> tuple[Vit, dict[str, Any]]:
     model = Vit(config())
     model.load_state_dict(torch.load(CACHE_19 / f"cls-{seed}.pt", weights_only=True))
     model = rounded(model).eval()
-    ink = digits.load().images[:0]
-    return model, {"recipe": RECIPE_19, "seed": seed, "marks": _card_marks(model, seed, ink)}
+    return model, {"recipe": RECIPE_19, "seed": seed, "marks": _card_marks(model, seed)}
 
 
-def _card_marks(model: Vit, seed: int, _: Tensor) -> dict[str, Any]:
+def _card_marks(model: Vit, seed: int) -> dict[str, Any]:
     """Lo que acierta, y con qué números se normaliza la tinta antes de dársela."""
     data = parts(seed)
     low, high = data[0].images.min().item(), data[0].images.max().item()
