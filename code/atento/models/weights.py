@@ -3,8 +3,8 @@
 Cada función toma el ``state_dict()`` de otra biblioteca y da los mismos números con los nombres del
 libro: :func:`from_pytorch`, los de ``nn.Transformer``; :func:`from_bert`, los de BERT y RoBERTa en
 ``transformers``; :func:`from_gpt2`, los de GPT y GPT-2; :func:`from_t5`, los de T5;
-:func:`from_vit`, los de ViT y DeiT. :func:`minilm` carga un modelo entrenado de verdad, con su
-tokenizador.
+:func:`from_vit`, los de ViT y DeiT; :func:`from_swin`, los de Swin. :func:`minilm` carga un modelo
+entrenado de verdad, con su tokenizador.
 """
 
 import importlib.util
@@ -361,6 +361,50 @@ def _vit_name(name: str) -> str:
             f"state: se esperaban los nombres de ViT o de DeiT en transformers; llegó {name!r}."
         )
     return f"encoder.blocks.{layer[1]}.{module}.{kind}" if layer else f"{module}.{kind}"
+
+
+# --- Swin -----------------------------------------------------------------------------------------
+
+_SWIN = {
+    "embeddings.patch_embeddings.projection": "project",
+    "embeddings.norm": "project_norm",
+    "layernorm": "final_norm",
+    "classifier": "classify",
+}
+_SWIN_LAYER = {**_VIT_LAYER, "attention.relative_position_bias": "attention.score_bias"}
+_SWIN_PLACE = re.compile(r"encoder\.layers\.(\d+)\.(?:blocks\.(\d+)\.(.+)|downsample\.(\w+))")
+
+
+def from_swin(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float[Tensor, "..."]]:
+    """Los pesos de un Swin de ``transformers``, con los nombres del libro.
+
+    ``state`` es el ``state_dict()`` de ``SwinForImageClassification`` o de lo que lleva dentro:
+    tensores de cualquier forma. La convolución de los parches, (d_model, channel, p, p), es aquí
+    una matriz, y juntar celdas va al entrar en una etapa y no al salir de la anterior. Lo que
+    devuelve lo lee ``load_state_dict`` de :class:`~atento.models.swin.Swin`.
+
+    Errores: ``TypeError`` si ``state`` no es un diccionario de tensores; ``ValueError`` si un
+    nombre no es de ese modelo.
+    """
+    _require_state(state)
+    bare = {name.removeprefix("swin."): tensor for name, tensor in state.items()}
+    kept = {name: t for name, t in bare.items() if not name.endswith("relative_position_index")}
+    return {_swin_name(name): t.flatten(1) if t.ndim == 4 else t for name, t in kept.items()}
+
+
+def _swin_name(name: str) -> str:
+    """El nombre del libro de un tensor de Swin."""
+    path, _, kind = name.rpartition(".")
+    place = _SWIN_PLACE.fullmatch(path)
+    if place is None and path in _SWIN:
+        return f"{_SWIN[path]}.{kind}"
+    if place is not None and place[3] in _SWIN_LAYER:
+        kind = "table" if kind == "relative_position_bias_table" else kind
+        return f"stages.{place[1]}.blocks.{place[2]}.{_SWIN_LAYER[place[3]]}.{kind}"
+    if place is not None and place[4] in ("norm", "reduction"):
+        inner = "reduce" if place[4] == "reduction" else "norm"
+        return f"stages.{int(place[1]) + 1}.merge.{inner}.{kind}"
+    raise ValueError(f"state: se esperaban los nombres de Swin en transformers; llegó {name!r}.")
 
 
 # --- MiniLM ---------------------------------------------------------------------------------------
