@@ -180,7 +180,7 @@ def shifted_windows(
     around_rows = torch.arange(height) >= height - shift
     around_columns = torch.arange(width) >= width - shift
     around = torch.stack(torch.meshgrid(around_rows, around_columns, indexing="ij"), dim=-1)
-    labels = split(around)  # (group, n, 2)
+    labels = split(around)
     mask = (labels[:, :, None] == labels[:, None, :]).all(dim=-1)
     return split(x.roll((-shift, -shift), dims=(0, 1))), mask
 
@@ -224,8 +224,8 @@ def deit_loss(
 # ## 19.8 Hasta dónde alcanza
 #
 # Se empieza por el final, en la posición que se pregunta, y se retrocede: cada capa de ventanas
-# alarga el tramo hasta los bordes de las ventanas que toca, y cada fusión lo dobla. Filas y columnas
-# van por separado, y siempre es un tramo seguido: bastan sus dos extremos.
+# alarga el tramo hasta los bordes de las ventanas que toca, y cada fusión lo dobla. Filas y
+# columnas van por separado, y siempre es un tramo seguido: bastan sus dos extremos.
 
 
 # %%

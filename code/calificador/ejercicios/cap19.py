@@ -250,6 +250,12 @@ _A_MANO = Ejercicio(
             "channels * (patch // 2) ** 2 * d + d",
             "(channels * patch**2 * d + d) // 4",
         ),
+        cambia(
+            "sin sesgo en la fina",
+            "También la proyección de los parches de 4 × 4 tiene su sesgo.",
+            "channels * (patch // 2) ** 2 * d + d",
+            "channels * (patch // 2) ** 2 * d",
+        ),
     ),
 )
 
@@ -333,10 +339,10 @@ _REJILLA = Ejercicio(
     },
     prohibido=(ATENTO,),
     pistas=(
-        "Escribe primero el código de una dimensión, de anchura h, como función aparte.",
+        "Escribe primero el código de una dimensión, de media anchura, como función aparte.",
         "De cada sitio de la rejilla saca su fila y su columna; después, un código para cada una.",
-        "Las frecuencias son las mismas en las dos mitades, y el exponente se divide entre h, que"
-        " es la mitad de la anchura.",
+        "Las frecuencias son las mismas en las dos mitades: las de un código de una dimensión cuya"
+        " anchura es la mitad.",
     ),
     mutantes=(
         cambia(
@@ -353,7 +359,8 @@ _REJILLA = Ejercicio(
         ),
         cambia(
             "la anchura entera",
-            "Cada código mide la mitad: el exponente se divide entre h, no entre toda la anchura.",
+            "Cada código mide la mitad: sus frecuencias bajan el doble de deprisa que con la"
+            " anchura entera.",
             "/ half)",
             "/ d_model)",
         ),
@@ -436,9 +443,7 @@ def _casos_otra_rejilla(rng: Any) -> list[Caso]:
     ) -> Caso:
         filas = (1 if added is None else added) + vieja[0] * vieja[1]
         tabla = normal(rng, filas, entero(rng, 2, 4))
-        return Caso(
-            propiedad, (tabla, vieja, nueva), {} if added is None else {"added": added}
-        )
+        return Caso(propiedad, (tabla, vieja, nueva), {} if added is None else {"added": added})
 
     n = entero(rng, 2, 4)
     mas = entero(rng, 1, 4)
@@ -467,9 +472,7 @@ _OTRA_REJILLA = Ejercicio(
     aprende="llevar un ViT entrenado a imágenes de otro tamaño",
     bordes=("old[0] == 1", "new == (1, 1)", "old == new", "added == 0"),
     casos=_casos_otra_rejilla,
-    ejemplo=lambda: Caso(
-        "ejemplo", (tensor([[9.0], [0.0], [4.0], [8.0], [12.0]]), (2, 2), (1, 3))
-    ),
+    ejemplo=lambda: Caso("ejemplo", (tensor([[9.0], [0.0], [4.0], [8.0], [12.0]]), (2, 2), (1, 3))),
     propiedades={
         "más fina": (3, "Calcula a mano dónde caen los sitios de 4 nuevos entre 2 viejos."),
         "más basta": (2, "La misma cuenta vale para menos sitios que antes."),
@@ -585,8 +588,19 @@ _OTRA_REJILLA = Ejercicio(
             return torch.cat([table[:added], resized[0].T])""",
         ),
         cuerpo(
+            "con suavizado",
+            "Al quedarse con menos sitios, esto promedia más de dos vecinos por eje: eso es"
+            " suavizar además de interpolar.",
+            """
+            grid = table[added:].reshape(*old, -1).permute(2, 0, 1)[None]
+            resized = torch.nn.functional.interpolate(
+                grid, size=new, mode="bilinear", antialias=True
+            )
+            return torch.cat([table[:added], resized[0].permute(1, 2, 0).flatten(0, 1)])""",
+        ),
+        cuerpo(
             "bicúbica",
-            "La interpolación bicúbica mezcla cuatro vecinos por eje; se pide la bilineal, con dos.",
+            "La interpolación bicúbica mezcla cuatro vecinos por eje; la bilineal, dos.",
             """
             grid = table[added:].reshape(*old, -1).permute(2, 0, 1)[None]
             resized = torch.nn.functional.interpolate(grid, size=new, mode="bicubic")
@@ -675,6 +689,12 @@ _VENTANAS = Ejercicio(
             "~(labels[:, :, None] == labels[:, None, :]).all(dim=-1)",
         ),
         cambia(
+            "máscara de números",
+            "La máscara es booleana: `True` donde se puede mirar, no un número que se suma.",
+            "    return split(x.roll",
+            "    mask = torch.where(mask, 0.0, -100.0)\n    return split(x.roll",
+        ),
+        cambia(
             "basta un eje",
             "Han de coincidir en las filas y en las columnas; aquí basta con una de las dos.",
             ".all(dim=-1)",
@@ -735,7 +755,9 @@ def _casos_maestra(rng: Any) -> list[Caso]:
         n, k = n or entero(rng, 3, 5), entero(rng, 3, 6)
         dice = normal(rng, n, k) * escala
         # la primera imagen, con otra etiqueta que la de la maestra
-        etiquetas = [(int(dice[0].argmax()) + 1) % k] + [entero(rng, 0, k - 1) for _ in range(n - 1)]
+        etiquetas = [(int(dice[0].argmax()) + 1) % k] + [
+            entero(rng, 0, k - 1) for _ in range(n - 1)
+        ]
         propias = (normal(rng, n, k) * escala for _ in range(2))
         return Caso(
             propiedad,
@@ -939,6 +961,7 @@ def _casos_alcance(rng: Any) -> list[Caso]:
         caso("una capa", impar, "d", 5 + mas, 4),
         caso("una capa", entero(rng, 2, 4), "d", 4, 6),
         caso("una capa", 3, "", 4, 4 + mas),
+        Caso("una capa", (12 + mas, 15, 3, ["shifted"], (0, 14))),
         caso("varias capas", impar, "vd", 6 + mas, 7),
         caso("varias capas", 4, "vdvd", 10, 12 + mas),
         caso("varias capas", 3, "dvdd", 12 + mas, 10),
@@ -967,7 +990,7 @@ _ALCANCE = Ejercicio(
     minutos=45,
     aprende="calcular qué parte de la imagen llega a una posición con ventanas, desplazamientos y"
     " fusiones",
-    bordes=("not layers", "rows == 1", "columns == 1200", "'merge' in layers"),
+    bordes=("not layers", "at[0] == 0", "rows == 1", "columns == 1200", "'merge' in layers"),
     casos=_casos_alcance,
     ejemplo=lambda: Caso("ejemplo", (2, 4, 2, ["plain", "shifted"], (0, 3))),
     propiedades={
@@ -981,7 +1004,7 @@ _ALCANCE = Ejercicio(
     pistas=(
         "Dibuja una tira de doce parches, ventanas de tres y dos capas. Señala una posición del"
         " final y retrocede.",
-        "Empieza por la última capa. Filas y columnas no se mezclan: haz un eje y repítelo.",
+        "Empieza por la última capa. Filas y columnas no se mezclan: haz un eje y después el otro.",
         "Lo que alcanza un eje es siempre un tramo seguido. Cada capa de ventanas lleva sus dos"
         " extremos al borde de la ventana en que caen, y una fusión los dobla.",
     ),
@@ -994,8 +1017,8 @@ _ALCANCE = Ejercicio(
         ),
         cambia(
             "otro desplazamiento",
-            "La primera ventana desplazada mide la mitad por defecto, y la última, lo que quede: se"
-            " nota si la ventana es impar.",
+            "La primera ventana desplazada mide ⌊w/2⌋, la mitad redondeada hacia abajo: se nota si"
+            " la ventana es impar.",
             "(first - shift) // window * window + shift",
             "(first + shift) // window * window - shift",
             "(last - shift) // window * window + shift",
@@ -1016,7 +1039,7 @@ _ALCANCE = Ejercicio(
         cambia(
             "parte lo que cabe",
             "Un eje que cabe en una ventana no se parte, aunque la capa sea desplazada.",
-            ' and size > window',
+            " and size > window",
             "",
         ),
         cambia(
@@ -1056,6 +1079,24 @@ _ALCANCE = Ejercicio(
             "Han de llegar la fila y también la columna: es un rectángulo, no una cruz.",
             "reach(rows, at[0])[:, None] & reach(columns, at[1])",
             "reach(rows, at[0])[:, None] | reach(columns, at[1])",
+        ),
+        cuerpo(
+            "da la vuelta",
+            "Las ventanas desplazadas no dan la vuelta: el borde de arriba no mira al de abajo.",
+            """
+            def reach(size, place):
+                size = size // 2 ** layers.count("merge")
+                seen = torch.arange(size) == place
+                for layer in reversed(layers):
+                    if layer == "merge":
+                        size, seen = 2 * size, seen.repeat_interleave(2)
+                        continue
+                    shift = window // 2 if layer == "shifted" and size > window else 0
+                    group = (torch.arange(size) - shift) % size // window
+                    seen = torch.isin(group, group[seen])
+                return seen
+
+            return reach(rows, at[0])[:, None] & reach(columns, at[1])""",
         ),
         cambia(
             "at en la entrada",

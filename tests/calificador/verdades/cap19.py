@@ -42,7 +42,9 @@ def _(caso, valor, funcion):
 
     tokens, doble = parches(96, 64) + 1, parches(192, 128) + 1
     ocho = Vit(VitConfig(image_size=64, patch_size=8, channels=3, d_model=128, n_layers=1))
-    por_parche = ocho.embed.positions.table.numel() // ocho.embed(torch.zeros(1, 3, 64, 64)).shape[1]
+    por_parche = (
+        ocho.embed.positions.table.numel() // ocho.embed(torch.zeros(1, 3, 64, 64)).shape[1]
+    )
     return valor == {
         "tokens": tokens,
         "project": parametros(ocho.embed.project),
@@ -93,7 +95,9 @@ def _(caso, valor, funcion):
     rejilla = valor[anadidas:].unflatten(0, (filas, columnas))
     corrida = rejilla[1:, 1:].flatten(0, 1), rejilla[:-1, :-1].flatten(0, 1)
     juntas = (corrida[0] * corrida[1]).sum(-1)
-    return cerca(valor, cierto) and (len(juntas) < 2 or bool((juntas - juntas[0]).abs().max() < 1e-9))
+    return cerca(valor, cierto) and (
+        len(juntas) < 2 or bool((juntas - juntas[0]).abs().max() < 1e-9)
+    )
 
 
 @verdad("19.5")

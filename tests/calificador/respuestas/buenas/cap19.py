@@ -258,8 +258,8 @@ def seen_patches(rows, columns, window, layers, at):
                     step = torch.ones(n, n)
                 else:
                     group = torch.div(torch.arange(n) - shift, window, rounding_mode="floor")
-                    step = (group[:, None] == group).float()
-            total = (step @ total > 0).float()
+                    step = (group[:, None] == group).to(total.dtype)
+            total = (step @ total > 0).to(total.dtype)
         return total
 
     return (matrix(rows)[at[0]][:, None] * matrix(columns)[at[1]]) > 0

@@ -1,4 +1,4 @@
-"""Respuestas equivocadas, escritas sin mirar el registro. Tras un «⇒», un trozo de la pista que deben recibir."""
+"""Respuestas equivocadas que no salen del registro. Cada celda es una entrega entera."""
 
 # %% 19.1 | con unfold, tal cual
 def patchify(images, patch_size):
@@ -63,7 +63,7 @@ patches_by_hand = {"tokens": 6145, "project": 512, "positions": 786560, "pairs":
 # %% 19.2 | filas por columnas de posiciones
 patches_by_hand = {"tokens": 97, "project": 24704, "positions": 2560, "pairs": 148225, "finer": 6272}
 
-# %% 19.2 | sin sesgos ⇒ Falta el sesgo
+# %% 19.2 | sin sesgos ⇒ también la proyección de los parches de 4 × 4
 patches_by_hand = {"tokens": 97, "project": 24576, "positions": 12416, "pairs": 148225, "finer": 6144}
 
 # %% 19.3 | ninguno ⇒ son otras filas
@@ -239,7 +239,7 @@ def shifted_windows(x, window, shift):
     label = split((r[:, None] * 2 + c)[..., None]).squeeze(-1)
     return split(x.roll((-shift, -shift), (0, 1))), label[:, :, None] == label[:, None]
 
-# %% 19.6 | máscara de números
+# %% 19.6 | máscara de números ⇒ La máscara es booleana
 def shifted_windows(x, window, shift):
     h, w, d = x.shape
     def split(y):
