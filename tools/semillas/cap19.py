@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from atento import rng
-from atento.models.vit import Vit, VitConfig
+from atento.models.vit import Vit, VitConfig, patchify, unpatchify
 from atento.tasks import digits
 from atento.tasks.digits import Digits
 from atento.trained import rounded
 from atento.training import evaluate, fit, parameter_groups, warmup_cosine
+from atento.watching import watching
 
 RECIPE_19: dict[str, Any] = {
     "patch_size": 2,
@@ -44,6 +46,7 @@ RECIPE_19: dict[str, Any] = {
     "temperature": 2.0,
 }
 TRANSFER = {"known": 7, "shown": 5}  # los dígitos que aprende y cuántos se enseñan de los otros
+SHORT = 150  # los pasos del ViT que caben en el tiempo de las convoluciones
 SEEDS, SOME = 10, 5
 CACHE_19 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-19"
 
@@ -64,16 +67,62 @@ class Convolutions(nn.Sequential):
         )
 
 
-class Hybrid(nn.Module):
-    """Un ViT cuyas filas salen de una convolución con ``width`` canales y paso 2."""
+class Strided(nn.Sequential):
+    """La misma con paso 2, en lugar de quedarse con el mayor de cada cuatro."""
 
-    def __init__(self, width: int, config: VitConfig) -> None:
+    def __init__(self, width: int) -> None:
+        w = width
+        super().__init__(
+            *(nn.Conv2d(1, w, 3, padding=1), nn.ReLU()),
+            *(nn.Conv2d(w, 2 * w, 3, padding=1, stride=2), nn.ReLU()),
+            *(nn.Conv2d(2 * w, 4 * w, 3, padding=1, stride=2), nn.ReLU()),
+            *(nn.Flatten(), nn.Linear(16 * w, digits.CLASSES)),
+        )
+
+
+class Local(nn.Module):
+    """Conexiones de 3 × 3 como las de una convolución, con otros pesos en cada sitio."""
+
+    def __init__(self, before: int, after: int, side: int) -> None:
         super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(1, width, 3, padding=1), nn.ReLU())
+        self.side, edge = side, (9 * before) ** -0.5  # como nn.Conv2d
+        self.weight = nn.Parameter(torch.empty(side**2, 9 * before, after).uniform_(-edge, edge))
+        self.bias = nn.Parameter(torch.empty(side**2, after).uniform_(-edge, edge))
+
+    def forward(self, x: Tensor) -> Tensor:
+        near = F.unfold(x, 3, padding=1).permute(2, 0, 1)  # (sitio, lote, 9 · before)
+        found = torch.baddbmm(self.bias[:, None], near, self.weight)  # (sitio, lote, after)
+        return found.permute(1, 2, 0).unflatten(2, (self.side, self.side))
+
+
+class Unshared(nn.Sequential):
+    """La de convoluciones, con los mismos canales y sin compartir los pesos."""
+
+    def __init__(self, width: int) -> None:
+        w = width
+        super().__init__(
+            *(Local(1, w, 8), nn.ReLU()),
+            *(Local(w, 2 * w, 8), nn.ReLU(), nn.MaxPool2d(2)),
+            *(Local(2 * w, 4 * w, 4), nn.ReLU(), nn.MaxPool2d(2)),
+            *(nn.Flatten(), nn.Linear(16 * w, digits.CLASSES)),
+        )
+
+
+class Hybrid(nn.Module):
+    """Un ViT cuyas filas salen de una convolución de ``size`` × ``size`` con ``width`` canales."""
+
+    def __init__(self, width: int, config: VitConfig, size: int = 3) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(1, width, size, padding=size // 2), nn.ReLU())
         self.vit = Vit(config)
 
     def forward(self, images: Tensor) -> Tensor:
         return self.vit(self.stem(images))
+
+
+CONVOLUTIONS: dict[str, type[nn.Module]] = {
+    **{"cnn": Convolutions, "strided": Strided, "unshared": Unshared},
+}
 
 
 def config(**changes: Any) -> VitConfig:
@@ -87,17 +136,17 @@ def config(**changes: Any) -> VitConfig:
 def build(kind: str, seed: int) -> nn.Module:
     """Una red sin entrenar."""
     rng.seed_all(seed)
-    if kind == "cnn":
-        return Convolutions(RECIPE_19["width"])
-    if kind == "hybrid":
-        return Hybrid(8, config(channels=8))
+    if kind in CONVOLUTIONS:
+        return CONVOLUTIONS[kind](RECIPE_19["width"])
+    if kind in ("hybrid", "pointwise"):
+        return Hybrid(8, config(channels=8), 3 if kind == "hybrid" else 1)
     changes: dict[str, dict[str, Any]] = {
         "cls": {},
         "mean": {"pooling": "mean"},
         "small": {"position_std": 0.02},
         "distilled": {"distilled": True},
     }
-    model = Vit(config(**changes["cls" if kind == "blind" else kind]))
+    model = Vit(config(**changes["cls" if kind in ("blind", "short") else kind]))
     if kind == "blind":  # sin posiciones: la tabla vale 0 y no se entrena
         model.embed.positions.table.requires_grad_(False).zero_()
     return model
@@ -163,7 +212,8 @@ def train(kind: str, seed: int, per_class: int | None = None, shuffled: bool = F
     r, data = RECIPE_19, parts(seed, per_class, shuffled)
     model = build(kind, seed)
     steps = r["few"][str(per_class)] if per_class else r["steps"]
-    steps = min(steps, r["cnn_steps"]) if kind == "cnn" else steps
+    steps = min(steps, r["cnn_steps"]) if kind in CONVOLUTIONS else steps
+    steps = SHORT if kind == "short" else steps
     clock = time.process_time()
     history = learn(model, data, steps, seed)
     run = {
@@ -260,32 +310,48 @@ def teacher_of(kind: str, seed: int, data: list[Digits]) -> nn.Module:
 
 def transfer(seed: int) -> Any:
     """Un ViT aprende del 0 al 6; con sus rasgos, sin tocarlo, se separan el 7, el 8 y el 9."""
-    from sklearn.linear_model import LogisticRegression
-
-    r, data = RECIPE_19, parts(seed)
+    data = parts(seed)
     old = [x.chosen((x.labels < TRANSFER["known"]).nonzero().squeeze(1)) for x in data]
-    new = [x.chosen((x.labels >= TRANSFER["known"]).nonzero().squeeze(1)) for x in data]
+    few, fresh = new_digits(data, seed)
+    untrained, model = build("cls", seed), build("cls", seed)
+    learn(model, old, RECIPE_19["steps"], seed)
+    run: dict[str, Any] = {"seed": seed, "accuracy": round(accuracy(model, old[2]), 5)}
+    run["pixels"] = reads(few, fresh, lambda x: x.images.flatten(1))
+    run["untrained"] = reads(few, fresh, lambda x: features(untrained, x))
+    run["trained"] = reads(few, fresh, lambda x: features(model, x))
+    return model, run
+
+
+def new_digits(data: list[Digits], seed: int) -> tuple[Digits, Digits]:
+    """Las pocas imágenes que se enseñan de los dígitos nuevos y las de su examen."""
+    new = [
+        x.chosen((x.labels >= TRANSFER["known"]).nonzero().squeeze(1)) for x in (data[0], data[2])
+    ]
     order = torch.randperm(len(new[0]), generator=rng.generator(seed))
     labels = new[0].labels[order]
     picked = [
         order[labels == k][: TRANSFER["shown"]] for k in range(TRANSFER["known"], digits.CLASSES)
     ]
-    few, fresh, model = new[0].chosen(torch.cat(picked)), build("cls", seed), build("cls", seed)
-    learn(model, old, r["steps"], seed)
-    run: dict[str, Any] = {"seed": seed, "accuracy": round(accuracy(model, old[2]), 5)}
-    for name, net in (("pixels", None), ("untrained", fresh), ("trained", model)):
-        found = [_features(net, x) for x in (few, new[2])]
-        reader = LogisticRegression(max_iter=2000).fit(found[0], few.labels)
-        run[name] = round(float(reader.score(found[1], new[2].labels)), 5)
-    return model, run
+    return new[0].chosen(torch.cat(picked)), new[1]
+
+
+def reads(few: Digits, fresh: Digits, rows: Any) -> float:
+    """Lo que acierta una logística con los rasgos ``rows`` de unas pocas imágenes."""
+    from sklearn.linear_model import LogisticRegression
+
+    reader = LogisticRegression(max_iter=2000).fit(rows(few), few.labels)
+    return round(float(reader.score(rows(fresh), fresh.labels)), 5)
 
 
 @torch.no_grad()
-def _features(net: Any, data: Digits) -> Tensor:
-    """El estado de la fila que resume o, sin red, los píxeles."""
-    if net is None:
-        return data.images.flatten(1)
-    return net.eval().states(data.images[:, None])[:, 0]
+def features(net: Any, data: Digits, depth: int | None = None) -> Tensor:
+    """La fila CLS al final o, con ``depth``, las de todos los parches tras tantos bloques."""
+    if depth is None:
+        return net.eval().states(data.images[:, None])[:, 0]
+    x = net.eval().embed(data.images[:, None])
+    for block in net.encoder.blocks[:depth]:
+        x = block(x)
+    return x[:, 1:].flatten(1)
 
 
 # --- Guardar lo hecho -----------------------------------------------------------------------------
@@ -332,7 +398,8 @@ def chapter() -> dict[str, Any]:
     """Todas las redes y sus controles, semilla a semilla."""
     runs = {name: [once(name, seed) for seed in range(count)] for name, count in KINDS.items()}
     tables = {name: [nearness(name, seed) for seed in range(SOME)] for name in ("cls", "small")}
-    return {"recipe": RECIPE_19, "transfer": TRANSFER, "runs": runs, "tables": tables}
+    parts = {name: found() for name, found in PARTES.items()}
+    return {"recipe": RECIPE_19, "transfer": TRANSFER, "runs": runs, "tables": tables} | parts
 
 
 def nearness(name: str, seed: int) -> dict[str, float]:
@@ -367,3 +434,123 @@ def _card_marks(model: Vit, seed: int) -> dict[str, Any]:
 
 
 PESOS = {"vit": stored_vit}
+
+
+# --- Los controles, que se pueden repetir solos ---------------------------------------------------
+
+CONTROLS: dict[str, int] = {
+    **{"strided": SEEDS, "few30-strided": SEEDS, "few30-unshared": SEEDS},
+    **{"shuffled30-unshared": SEEDS, "short": SEEDS, "pointwise": SOME},
+}
+
+
+def controls() -> dict[str, Any]:
+    """Las redes que separan causas: sin el mayor de cada cuatro, sin compartir, con menos pasos."""
+    runs = {name: [once(name, seed) for seed in range(count)] for name, count in CONTROLS.items()}
+    return {"short": SHORT, "runs": runs}
+
+
+def inside() -> dict[str, Any]:
+    """Lo que se mira dentro de los ViT, de las maestras y de los rasgos, semilla a semilla."""
+    for name, count in (("cls", SEEDS), ("few30-cnn", SEEDS), ("few30-cls", SEEDS)):
+        for seed in range(count):
+            once(name, seed)
+    return {
+        "hidden": [hidden(seed) for seed in range(SEEDS)],
+        "doubled": [doubled(seed) for seed in range(SEEDS)],
+        "sure": {kind: [sure(kind, seed) for seed in range(SOME)] for kind in ("cnn", "cls")},
+        "rows": [all_rows(seed) for seed in range(SEEDS)],
+    }
+
+
+def saved_net(name: str, seed: int) -> Any:
+    """La red de una ejecución guardada."""
+    once(name, seed)
+    model = build("cls" if name == "transfer" else name.rpartition("-")[2], seed)
+    model.load_state_dict(torch.load(CACHE_19 / f"{name}-{seed}.pt", weights_only=True))
+    return model.eval()
+
+
+@torch.no_grad()
+def hidden(seed: int) -> dict[str, float]:
+    """Lo que acierta un ViT si su fila CLS no puede mirar cuatro parches, según cuáles."""
+    model, data = saved_net("cls", seed), parts(seed)[2]
+    images = data.images[:, None]
+    with watching(model) as maps:
+        model(images)
+    looks = [maps[f"encoder.blocks.{k}.attention"][:, :, 0, 1:] for k in range(2)]
+    looked = torch.stack(looks).mean((0, 2))  # (imagen, parche)
+    tint = patchify(images, RECIPE_19["patch_size"]).sum(-1)
+    scores = {
+        "looked": looked,
+        "places": looked.mean(0).expand_as(looked),
+        "ink": tint,
+        "dice": torch.rand(looked.shape, generator=rng.generator(seed)),
+        "least": -looked,
+    }
+    found = {}
+    for name, score in scores.items():
+        seen = torch.ones(len(data), 1, 17, 17, dtype=torch.bool)
+        seen[:, 0, 0].scatter_(1, score.topk(4).indices + 1, False)
+        said = model.classify(model.states(images, seen)[:, 0]).argmax(-1)
+        found[name] = round((said == data.labels).float().mean().item(), 5)
+    return found
+
+
+@torch.no_grad()
+def doubled(seed: int) -> dict[str, float]:
+    """Lo que acierta un ViT con la imagen al doble, según de dónde salgan sus posiciones.
+
+    ``whole`` son las 64 filas con cada parche de antes repetido cuatro veces.
+    """
+    model, data = saved_net("cls", seed), parts(seed)[2]
+    r = RECIPE_19
+    same = ("d_model", "n_heads", "d_ff", "n_layers", "init_std", "position_std")
+    bigger = Vit(VitConfig(16, r["patch_size"], **{name: r[name] for name in same})).eval()
+    table, weights = model.embed.positions.table, dict(model.state_dict())
+    grid = table[1:].view(4, 4, -1)
+    wide = F.interpolate(grid.permute(2, 0, 1)[None], size=(8, 8), mode="bilinear")
+    stretched = wide[0].flatten(1).T
+    size = grid.norm(dim=-1).mean()
+    copied = grid.repeat_interleave(2, 0).repeat_interleave(2, 1).flatten(0, 1)
+    large = F.interpolate(data.images[:, None], scale_factor=2)
+    pieces = patchify(data.images[:, None], 2).view(-1, 4, 4, 4)
+    pieces = pieces.repeat_interleave(2, 1).repeat_interleave(2, 2)
+    whole = unpatchify(pieces.flatten(1, 2), 2)
+    ways = {
+        "stretched": (stretched, large),
+        "resized": (stretched / stretched.norm(dim=-1, keepdim=True) * size, large),
+        "copied": (copied, large),
+        "whole": (copied, whole),
+        "whole-stretched": (stretched, whole),
+    }
+    found = {}
+    for name, (rows, images) in ways.items():
+        bigger.load_state_dict(weights | {"embed.positions.table": torch.cat([table[:1], rows])})
+        said = bigger(images).argmax(-1)
+        found[name] = round((said == data.labels).float().mean().item(), 5)
+    return found
+
+
+@torch.no_grad()
+def sure(kind: str, seed: int) -> float:
+    """La probabilidad media que da una maestra a la clase, a su temperatura, en lo que ha visto."""
+    model, data = saved_net(f"few30-{kind}", seed), parts(seed, 30)[0]
+    told = (model(data.images[:, None]) / RECIPE_19["temperature"]).softmax(-1)
+    return round(told.gather(1, data.labels[:, None]).mean().item(), 4)
+
+
+def all_rows(seed: int) -> dict[str, float]:
+    """Lo de :func:`transfer`, con la fila CLS y con las filas de todos los parches."""
+    nets = {"untrained": build("cls", seed), "trained": saved_net("transfer", seed)}
+    few, fresh = new_digits(parts(seed), seed)
+    found = {"pixels": reads(few, fresh, lambda x: x.images.flatten(1))}
+    for name, net in nets.items():
+        found[name] = reads(few, fresh, lambda x, net=net: features(net, x))
+        for depth in range(3):
+            rows = partial(features, net, depth=depth)
+            found[f"{name}-{depth}"] = reads(few, fresh, rows)
+    return found
+
+
+PARTES = {"controls": controls, "inside": inside}
