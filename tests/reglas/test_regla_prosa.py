@@ -136,7 +136,7 @@ def faltas_de_numeros(texto: str) -> list[str]:
 
 SIMBOLOS = {
     r"\\omega_": (
-        r"\alpha_{ij} para un peso (\omega_k, solo para frecuencias, en los capítulos 8, 9 y 21)"
+        r"\alpha_{ij} para un peso (\omega_k, solo para frecuencias: capítulos 8, 9, 19 y 21)"
     ),
     r"(?<![a-zA-Z\\])[aw]_\{?ij\}?": r"\alpha_{ij} para un peso",
     r"(?<![a-zA-Z\\])s_\{?ij\}?": "e_{ij} para una puntuación",
@@ -147,7 +147,7 @@ SIMBOLOS = {
         "v para el vector de la atención aditiva"
     ),
 }
-FRECUENCIAS = {8, 9, 21}
+FRECUENCIAS = {8, 9, 19, 21}
 
 
 def formulas(doc: Documento) -> Iterator[tuple[int, str]]:

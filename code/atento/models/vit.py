@@ -145,9 +145,11 @@ def patchify(
     Fuente: Dosovitskiy et al. (2021), § 3.1.
     """
     batch, channels = images.shape[:2]
-    rows = images.unfold(2, patch_size, patch_size)  # (batch, channel, rows, width, p)
-    cells = rows.unfold(3, patch_size, patch_size)  # (batch, channel, rows, columns, p, p)
-    return cells.permute(0, 2, 3, 1, 4, 5).reshape(batch, -1, channels * patch_size**2)
+    p = patch_size
+    rows = images.unfold(2, p, p)  # (batch, channel, rows, width, p)
+    cells = rows.unfold(3, p, p)  # (batch, channel, rows, columns, p, p)
+    cells = cells.permute(0, 2, 3, 1, 4, 5)  # (batch, rows, columns, channel, p, p)
+    return cells.reshape(batch, -1, channels * p**2)
 
 
 @typed(validate=checks.unpatchify)
@@ -193,7 +195,8 @@ class PatchEmbedding(nn.Module):
 
         Errores: los de :meth:`Vit.forward`.
         """
-        x = self.project(patchify(images, self.config.patch_size))  # (batch, n_patches, d_model)
+        patches = patchify(images, self.config.patch_size)  # (batch, n_patches, pixels)
+        x = self.project(patches)  # (batch, n_patches, d_model)
         added = self.added.expand(len(images), -1, -1)  # (batch, n_added, d_model)
         return self.dropout(self.positions(torch.cat([added, x], dim=1)))
 

@@ -397,7 +397,7 @@ def _gradientes(obtenida: Contestacion, esperada: Contestacion, tolerancia: floa
     for nombre, uno, otro in pares:
         if otro is None:
             if _es_tensor(uno) and not bool((uno.abs() <= max(tolerancia, 1e-9) * 10).all()):
-                return f"{nombre}: la salida no depende de ella, y su gradiente debe ser cero"
+                return f"{nombre} debe ser cero, y le llega: ¿falta un detach()?"
             continue
         if uno is None:
             if bool((otro == 0).all()):

@@ -123,6 +123,21 @@ _PARCHES = Ejercicio(
             return whole.reshape(len(images), rows * columns, -1)""",
         ),
         cuerpo(
+            "canal por canal, sin recortar",
+            "Dentro de un parche se pide píxel a píxel, y esto va canal por canal; además, hay que"
+            " quitar antes lo que sobra.",
+            """
+            p = patch_size
+            return rearrange(images, "b c (i p) (j q) -> b (i j) (c p q)", p=p, q=p)""",
+        ),
+        cuerpo(
+            "sin recortar",
+            "El orden está bien. Falta quitar antes lo que sobra a la derecha y abajo.",
+            """
+            p = patch_size
+            return rearrange(images, "b c (i p) (j q) -> b (i j) (p q c)", p=p, q=p)""",
+        ),
+        cuerpo(
             "rellena el borde",
             "El trozo que sobra se descarta; aquí se rellena con ceros.",
             """
@@ -225,6 +240,18 @@ _A_MANO = Ejercicio(
             "Se dobla el alto y también el ancho: los parches se multiplican por cuatro.",
             "(double + 1) ** 2",
             "(2 * n + 1) ** 2",
+        ),
+        cambia(
+            "el doble de filas",
+            "Al doblar los dos lados, los parches se multiplican por cuatro, no por dos.",
+            "(double + 1) ** 2",
+            "(2 * (n + 1)) ** 2",
+        ),
+        cambia(
+            "cuatro veces las filas",
+            "Se multiplican por cuatro los parches; la fila que resume sigue siendo una.",
+            "(double + 1) ** 2",
+            "(4 * (n + 1)) ** 2",
         ),
         cambia(
             "parejas una vez",
@@ -923,6 +950,19 @@ _MAESTRA = Ejercicio(
             "teacher",
         ),
         cambia(
+            "las dos cosas",
+            "Son dos errores: el logaritmo de una softmax da infinitos con puntuaciones enormes, y"
+            " a la maestra le llega gradiente: falta un `detach`.",
+            "teacher.detach()",
+            "teacher",
+            "-scores.log_softmax(dim=-1)",
+            "-scores.softmax(dim=-1).log()",
+            "(told / temperature).log_softmax(dim=-1)",
+            "(told / temperature).softmax(dim=-1).log()",
+            "(imitates / temperature).log_softmax(dim=-1)",
+            "(imitates / temperature).softmax(dim=-1).log()",
+        ),
+        cambia(
             "no aprende nadie",
             "El valor está bien, pero a la cabeza que imita no le llega gradiente.",
             "weight * imitation",
@@ -962,9 +1002,11 @@ def _casos_alcance(rng: Any) -> list[Caso]:
         caso("una capa", entero(rng, 2, 4), "d", 4, 6),
         caso("una capa", 3, "", 4, 4 + mas),
         Caso("una capa", (12 + mas, 15, 3, ["shifted"], (0, 14))),
+        Caso("una capa", (7, 10, 3, ["plain"], (6, 9))),
         caso("varias capas", impar, "vd", 6 + mas, 7),
         caso("varias capas", 4, "vdvd", 10, 12 + mas),
         caso("varias capas", 3, "dvdd", 12 + mas, 10),
+        Caso("varias capas", (8, 8, 3, ["plain", "shifted"], (7, 7))),
         caso("fusiones", 3, "f", 4, 5 + mas),
         caso("fusiones", impar, "vdfvd", 8 + mas, 8),
         caso("fusiones", 3, "fvfd", 8, 10 + mas),
@@ -1095,6 +1137,28 @@ _ALCANCE = Ejercicio(
                     group = (torch.arange(size) - shift) % size // window
                     seen = torch.isin(group, group[seen])
                 return seen
+
+            return reach(rows, at[0])[:, None] & reach(columns, at[1])""",
+        ),
+        cuerpo(
+            "junta la última",
+            "La última ventana puede ser más pequeña: no se junta con la anterior.",
+            """
+            def reach(size, place):
+                size = size // 2 ** layers.count("merge")
+                first, last = place, place
+                for layer in reversed(layers):
+                    if layer == "merge":
+                        size, first, last = 2 * size, 2 * first, 2 * last + 1
+                        continue
+                    shift = window // 2 if layer == "shifted" and size > window else 0
+                    starts = [0, *range(shift or window, size, window)]
+                    if size - starts[-1] < window and len(starts) > 1:
+                        starts.pop()
+                    first = max(x for x in starts if x <= first)
+                    last = min([x for x in starts if x > last], default=size) - 1
+                places = torch.arange(size)
+                return (first <= places) & (places <= last)
 
             return reach(rows, at[0])[:, None] & reach(columns, at[1])""",
         ),

@@ -418,6 +418,23 @@ def seen_patches(rows, columns, window, layers, at):
         return (x >= lo) & (x <= hi)
     return axis(rows, at[0])[:, None] & axis(columns, at[1])
 
+# %% 19.8 | la última se junta con la anterior ⇒ no se junta con la anterior
+def seen_patches(rows, columns, window, layers, at):
+    def axis(n, place):
+        size = n // 2 ** layers.count("merge")
+        seen = torch.arange(size) == place
+        for layer in reversed(layers):
+            if layer == "merge":
+                size, seen = 2 * size, seen.repeat_interleave(2)
+                continue
+            s = window // 2 if layer == "shifted" and size > window else 0
+            group = (torch.arange(size) - s) // window
+            if (group == group[-1]).sum() < window and group[0] != group[-1]:
+                group[group == group[-1]] = group[-1] - 1
+            seen = torch.isin(group, group[seen])
+        return seen
+    return axis(rows, at[0])[:, None] & axis(columns, at[1])
+
 # %% 19.8 | todo es visible desde la segunda capa
 def seen_patches(rows, columns, window, layers, at):
     out = torch.zeros(rows, columns, dtype=torch.bool)
