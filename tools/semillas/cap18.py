@@ -1,4 +1,6 @@
-"""Capítulo 18: ajustar con 32 etiquetas, destilar, seguir órdenes y preferir, con diez semillas.
+"""Capítulo 18: ajustar con 32 etiquetas, destilar, seguir órdenes y preferir.
+
+Las tasas se eligen con dos semillas y con validación, y lo elegido se repite con ``SEEDS_18``.
 
 Cada ejecución se guarda en ``.cache/semillas-18`` con su receta: si la orden se corta, sigue donde
 iba, y para repetirlo todo se borra esa carpeta.
@@ -41,7 +43,7 @@ from atento.tasks import agreement
 from atento.training import fit, warmup_cosine
 
 CACHE_18 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-18"
-SEEDS_18 = range(5)
+SEEDS_18 = range(3)
 CHOOSING = range(2)  # con cuántas semillas se elige la tasa, siempre con validación
 CONFIG_15 = BertConfig(
     agreement.VOCAB_SIZE,
@@ -888,9 +890,9 @@ PESOS: dict[str, Any] = {"ordenes": stored_orders, "instruido": stored_instructe
 PARTES: dict[str, Any] = {
     "tuning": tuning,
     "orders": orders,
-    "aligning": aligning,
     "ranks": ranks,
     "ulmfit": ulmfit,
     "distilling": distilling,
     "seconds": seconds,
+    "aligning": aligning,
 }
