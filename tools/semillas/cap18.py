@@ -211,16 +211,28 @@ def chosen(rates: list[float], run: Callable[[float, int], dict[str, Any]]) -> d
     return {"best": f"{best:g}", "rates": table, "runs": runs}
 
 
-def sweep(manner: str, **options: Any) -> dict[str, Any]:
-    """La rejilla se alarga hasta que la mejor tasa no esté en un borde."""
-    grid, rates = RECIPE_18["grid"], list(RECIPE_18["first"])
+def stretched(
+    grid: list[float], first: list[float], run: Callable[[float, int], dict[str, Any]]
+) -> dict[str, Any]:
+    """Lo de :func:`chosen`; la rejilla se alarga hasta que la mejor tasa no esté en un borde."""
+    rates = list(first)
     while True:
-        found = chosen(rates, lambda x, seed: tuned(manner, x, seed, **options))
+        found = chosen(rates, run)
         place = grid.index(float(found["best"]))
         missing = [x for x in (grid[place - 1], grid[place + 1]) if x not in rates]
         if not missing:
             return found
         rates += missing
+
+
+def sweep(manner: str, **options: Any) -> dict[str, Any]:
+    """Las tasas de una manera de ajustar, en la rejilla de todas."""
+    run = partial(_tuned, manner, options)
+    return stretched(RECIPE_18["grid"], RECIPE_18["first"], run)
+
+
+def _tuned(manner: str, options: dict[str, Any], rate: float, seed: int) -> dict[str, Any]:
+    return tuned(manner, rate, seed, **options)
 
 
 def tuning() -> dict[str, Any]:
@@ -551,9 +563,14 @@ def instructed(manner: str, rate: float, seed: int) -> dict[str, Any]:
     return once(told, [ORDERS_18, manner, rate, seed], partial(instruct, manner, rate, seed))
 
 
+ORDER_GRID = [5e-4, 1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2, 3.2e-2]
+
+
 def orders() -> dict[str, Any]:
     """Cada manera, con su tasa: la de mejor validación de la misma rejilla."""
-    found = {x: chosen(ORDERS_18["rates"], partial(instructed, x)) for x in ORDER_MANNERS}
+    found = {
+        x: stretched(ORDER_GRID, ORDERS_18["rates"], partial(instructed, x)) for x in ORDER_MANNERS
+    }
     return {"recipe": ORDERS_18, "manners": found}
 
 
@@ -568,7 +585,7 @@ def stored_orders() -> tuple[LanguageModel, dict[str, Any]]:
 def stored_instructed() -> tuple[LanguageModel, dict[str, Any]]:
     """El que sigue órdenes, con la primera semilla, que viaja guardado."""
     name = "base, en la respuesta"
-    rate = float(chosen(ORDERS_18["rates"], partial(instructed, name))["best"])
+    rate = float(stretched(ORDER_GRID, ORDERS_18["rates"], partial(instructed, name))["best"])
     model = trained.rounded(instructing(name, rate, 0)).eval()
     tests = [dialogues(400, rng.generator(7), apart=True, unseen=x) for x in (False, True)]
     marks = {"seen": obeyed(model, tests[0]), "unseen": obeyed(model, tests[1])}
@@ -834,8 +851,11 @@ def margins(policy: nn.Module, pairs: tuple[Side, Side], rows: Tensor, beta: flo
     return dpo_margin(both[: len(rows)], both[len(rows) :], ar[rows], br[rows], beta=beta)
 
 
+ALIGN_SEEDS = range(2)
+
+
 def aligning() -> dict[str, Any]:
-    """Todos los caminos, con todas las semillas."""
+    """Todos los caminos, con dos semillas: cada camino cuesta como diez de los de antes."""
     found = {}
     for how, beta, rate, steps in ROUTES:
         name = f"{how}-{beta:g}-{rate:g}-{steps}"
@@ -845,7 +865,7 @@ def aligning() -> dict[str, Any]:
                 [ALIGN_18, name, seed],
                 partial(align, how, beta, rate, steps, seed),
             )
-            for seed in SEEDS_18
+            for seed in ALIGN_SEEDS
         ]
     return {"recipe": ALIGN_18, "routes": found}
 
@@ -886,7 +906,11 @@ def chapter() -> dict[str, Any]:
     return {name: do() for name, do in PARTES.items()}
 
 
-PESOS: dict[str, Any] = {"ordenes": stored_orders, "instruido": stored_instructed, "frases": stored_sentences}
+PESOS: dict[str, Any] = {
+    "ordenes": stored_orders,
+    "instruido": stored_instructed,
+    "frases": stored_sentences,
+}
 PARTES: dict[str, Any] = {
     "tuning": tuning,
     "orders": orders,
