@@ -1,6 +1,8 @@
 """Capítulo 18: ajustar con 32 etiquetas, destilar, seguir órdenes y preferir.
 
-Las tasas se eligen con dos semillas y con validación, y lo elegido se repite con ``SEEDS_18``.
+Las tasas se eligen con dos semillas, siempre las mismas, y con validación. Lo elegido se repite con
+``SEEDS_18`` al ajustar, con ``SEEDS_FEW`` al destilar y en las órdenes, y con las de ``ROUTES`` al
+alinear, que es lo que más cuesta.
 
 Cada ejecución se guarda en ``.cache/semillas-18`` con su receta: si la orden se corta, sigue donde
 iba, y para repetirlo todo se borra esa carpeta.
@@ -43,7 +45,8 @@ from atento.tasks import agreement
 from atento.training import fit, warmup_cosine
 
 CACHE_18 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-18"
-SEEDS_18 = range(3)
+SEEDS_18 = range(10)
+SEEDS_FEW = range(5)
 CHOOSING = range(2)  # con cuántas semillas se elige la tasa, siempre con validación
 CONFIG_15 = BertConfig(
     agreement.VOCAB_SIZE,
@@ -72,7 +75,17 @@ RECIPE_18: dict[str, Any] = {
 }
 ATTENTION = ("project_query", "project_value")
 EVERYTHING = (*ATTENTION, "project_key", "project_output", "expand", "contract")
-MANNERS = ("todo", "lora", "cabeza", "lora-qv", "capas", "cero", "cero-capas")
+MANNERS = (
+    "todo",
+    "sin-entrada",
+    "sin-bloque",
+    "lora",
+    "cabeza",
+    "lora-qv",
+    "capas",
+    "cero",
+    "cero-capas",
+)
 Lot = tuple[Tensor, Tensor]
 
 
@@ -120,6 +133,10 @@ def prepared(manner: str, rank: int | None = None) -> TokenClassifier:
     head = TokenClassifier(Bert(CONFIG_15) if new else knowing(), len(agreement.ROLES))
     if manner == "cabeza":
         freeze(head, keep=[head.classify])
+    elif manner == "sin-entrada":
+        head.bert.embed.requires_grad_(False)
+    elif manner == "sin-bloque":
+        head.bert.encoder.blocks[0].requires_grad_(False)
     elif manner.startswith("lora"):
         targets = ATTENTION if manner == "lora-qv" else EVERYTHING
         add_lora(head, rank or RECIPE_18["rank"], targets=targets)
@@ -148,6 +165,7 @@ def tune(
     rank: int | None = None,
     slanted: bool = False,
     gradual: bool = False,
+    wait: int = 0,
 ) -> dict[str, Any]:
     """Una ejecución: lo que acierta en validación y en prueba, y los segundos de un paso."""
     r, found = RECIPE_18, data(seed)
@@ -164,6 +182,8 @@ def tune(
     def batches(step: int) -> Lot:
         if gradual:  # una capa más cada quinta parte de los pasos
             thaw(layers_of(head), min(4, 1 + 5 * step // steps))
+        elif wait:  # primero la cabeza sola, y después todo de golpe
+            thaw(layers_of(head), 1 if step < wait else 4)
         return lot
 
     clock = time.process_time()
@@ -202,33 +222,38 @@ def tuned(manner: str, rate: float, seed: int, **options: Any) -> dict[str, Any]
     )
 
 
-def chosen(rates: list[float], run: Callable[[float, int], dict[str, Any]]) -> dict[str, Any]:
+def chosen(
+    rates: list[float], run: Callable[[float, int], dict[str, Any]], seeds: range
+) -> dict[str, Any]:
     """La tasa de mejor validación y, con ella, todas las semillas."""
     found = {x: [run(x, seed) for seed in CHOOSING] for x in sorted(rates)}
     best = max(found, key=lambda x: sum(one["validation"] for one in found[x]))
-    runs = [run(best, seed) for seed in SEEDS_18]
+    runs = [run(best, seed) for seed in seeds]
     table = {f"{x:g}": [one["validation"] for one in found[x]] for x in found}
     return {"best": f"{best:g}", "rates": table, "runs": runs}
 
 
 def stretched(
-    grid: list[float], first: list[float], run: Callable[[float, int], dict[str, Any]]
+    grid: list[float],
+    first: list[float],
+    run: Callable[[float, int], dict[str, Any]],
+    seeds: range = SEEDS_FEW,
 ) -> dict[str, Any]:
     """Lo de :func:`chosen`; la rejilla se alarga hasta que la mejor tasa no esté en un borde."""
     rates = list(first)
     while True:
-        found = chosen(rates, run)
+        found = chosen(rates, run, CHOOSING)
         place = grid.index(float(found["best"]))
         missing = [x for x in (grid[place - 1], grid[place + 1]) if x not in rates]
         if not missing:
-            return found
+            return chosen(rates, run, seeds)
         rates += missing
 
 
 def sweep(manner: str, **options: Any) -> dict[str, Any]:
     """Las tasas de una manera de ajustar, en la rejilla de todas."""
     run = partial(_tuned, manner, options)
-    return stretched(RECIPE_18["grid"], RECIPE_18["first"], run)
+    return stretched(RECIPE_18["grid"], RECIPE_18["first"], run, SEEDS_18)
 
 
 def _tuned(manner: str, options: dict[str, Any], rate: float, seed: int) -> dict[str, Any]:
@@ -270,7 +295,8 @@ DISTIL_18: dict[str, Any] = {
     "rates": [3e-3, 1e-2, 3e-2],
     "temperature": 2.0,
 }
-LESSONS = ("32, verdad", "32, maestro", "1000, respuestas", "1000, maestro", "1000, verdad")
+DISTIL_GRID = [3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1]
+LESSONS = ("32, verdad", "32, maestro", "100, respuestas", "100, maestro", "100, verdad")
 
 
 def teacher(seed: int) -> TokenClassifier:
@@ -306,7 +332,7 @@ def teach(lesson: str, rate: float, seed: int) -> dict[str, Any]:
     r, found = DISTIL_18, data(seed)
     size, _, source = lesson.partition(", ")
     more = agreement.generate(r["unlabelled"], rng.generator(6000 + seed))
-    ids, labels = tagged(found["train"] if size == "32" else more)
+    ids, labels = tagged(found["train"] if size == "32" else more[: int(size)])
     real = labels != -100
     master = teacher(seed)
     with torch.no_grad():
@@ -344,8 +370,10 @@ def lesson(name: str, rate: float, seed: int) -> dict[str, Any]:
 
 def distilling() -> dict[str, Any]:
     """Cada lección con su tasa, la de mejor validación, y el maestro."""
-    found = {name: chosen(DISTIL_18["rates"], partial(lesson, name)) for name in LESSONS}
-    masters = [accuracy(teacher(seed), nouns(data(seed)["test"])) for seed in SEEDS_18]
+    found = {
+        name: stretched(DISTIL_GRID, DISTIL_18["rates"], partial(lesson, name)) for name in LESSONS
+    }
+    masters = [accuracy(teacher(seed), nouns(data(seed)["test"])) for seed in SEEDS_FEW]
     sizes = [sum(p.numel() for p in model.parameters()) for model in (student(), prepared("todo"))]
     return {"recipe": DISTIL_18, "lessons": found, "teacher": masters, "sizes": sizes}
 
@@ -512,9 +540,11 @@ def base_orders() -> LanguageModel:
     return model
 
 
-def instructing(manner: str, rate: float, seed: int) -> LanguageModel:
+def instructing(
+    manner: str, rate: float, seed: int, *, steps: int | None = None
+) -> LanguageModel:
     """Ajusta con diálogos."""
-    r = ORDERS_18
+    r = ORDERS_18 | ({"steps": steps} if steps else {})
     known, only = ORDER_MANNERS[manner]
     ids, answer = packed(
         dialogues(r["dialogues"], rng.generator(100 + seed), apart=False, unseen=False)
@@ -544,9 +574,9 @@ def instructing(manner: str, rate: float, seed: int) -> LanguageModel:
     return model.eval()
 
 
-def instruct(manner: str, rate: float, seed: int) -> dict[str, Any]:
+def instruct(manner: str, rate: float, seed: int, *, steps: int | None = None) -> dict[str, Any]:
     """Lo que obedece con listas nuevas, con órdenes vistas y con nuevas."""
-    r, model = ORDERS_18, instructing(manner, rate, seed)
+    r, model = ORDERS_18, instructing(manner, rate, seed, steps=steps)
     valid, test = rng.generator(200 + seed), rng.generator(300 + seed)
     new = dialogues(r["tests"], test, apart=True, unseen=True)
     return {
@@ -563,6 +593,7 @@ def instructed(manner: str, rate: float, seed: int) -> dict[str, Any]:
     return once(told, [ORDERS_18, manner, rate, seed], partial(instruct, manner, rate, seed))
 
 
+LONGER_SEEDS = range(3)
 ORDER_GRID = [5e-4, 1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2, 3.2e-2]
 
 
@@ -571,7 +602,18 @@ def orders() -> dict[str, Any]:
     found = {
         x: stretched(ORDER_GRID, ORDERS_18["rates"], partial(instructed, x)) for x in ORDER_MANNERS
     }
-    return {"recipe": ORDERS_18, "manners": found}
+    longer = {}
+    for name in ("base, en todo", "de cero, en la respuesta"):
+        rate, steps = float(found[name]["best"]), 3 * ORDERS_18["steps"]
+        longer[name] = [
+            once(
+                f"longer-{name.replace(', ', '-').replace(' ', '-')}-{rate:g}-{seed}",
+                [ORDERS_18, name, rate, seed, steps],
+                partial(instruct, name, rate, seed, steps=steps),
+            )
+            for seed in LONGER_SEEDS
+        ]
+    return {"recipe": ORDERS_18, "manners": found, "longer": longer}
 
 
 def stored_orders() -> tuple[LanguageModel, dict[str, Any]]:
@@ -614,12 +656,15 @@ ALIGN_18: dict[str, Any] = {
     "clip": 1.0,
     "tests": 300,
 }
-ROUTES = (  # cómo, con qué β, a qué tasa y cuántos pasos
-    *(("política", beta, 1e-3, 120) for beta in (1.0, 0.2, 0.1, 0.0)),
-    *(("dpo", 0.2, rate, 120) for rate in (1e-4, 1e-3)),
-    *(("política", beta, 1e-4, 120) for beta in (0.2, 0.0)),
-    ("dpo", 0.2, 1e-3, 600),
-)
+ROUTES: dict[tuple[str, float, float, int], int] = {
+    # cómo, con qué β, a qué tasa y cuántos pasos: con cuántas semillas
+    **{("política", beta, 1e-3, 120): 5 for beta in (1.0, 0.2, 0.1, 0.0)},
+    ("verdad", 0.0, 1e-3, 120): 5,  # la nota es el juicio verdadero
+    ("dentro", 0.2, 1e-3, 120): 3,  # empieza en la política rota con β = 0.1
+    ("política", 0.0, 1e-4, 120): 5,
+    ("dpo", 0.2, 1e-3, 120): 5,
+    ("dpo", 0.2, 1e-3, 600): 3,
+}
 _SHELF = {
     form: name
     for name in (
@@ -769,16 +814,17 @@ def judged(model: LanguageModel, ref: LanguageModel, n: int, seed: int) -> dict[
 def align(how: str, beta: float, rate: float, steps: int, seed: int) -> dict[str, Any]:
     """Una ejecución, con lo que se mide por el camino."""
     r, ref = ALIGN_18, reference()
-    policy = copy.deepcopy(ref).requires_grad_(True)
+    policy = (broken(seed) if how == "dentro" else copy.deepcopy(ref)).requires_grad_(True)
+    reward = truly_good if how == "verdad" else rule
     source = rng.generator(seed)
     optimizer = torch.optim.AdamW(policy.parameters(), lr=rate, weight_decay=0.0, fused=True)
-    path = [{"step": 0, **judged(ref, ref, 100, 900 + seed)}]
+    path = [{"step": 0, **judged(policy.eval(), ref, 100, 900 + seed)}]
     pairs = preferences(ref, source) if how == "dpo" else None
     curve = []
     for step in range(steps):
         policy.train()
         if pairs is None:
-            loss = reinforce(policy, ref, beta, source)
+            loss = reinforce(policy, ref, beta, source, reward)
         else:
             rows = torch.randint(len(pairs["train"][0][0]), (r["batch"],), generator=source)
             margin = margins(policy, pairs["train"], rows, beta)
@@ -796,6 +842,8 @@ def align(how: str, beta: float, rate: float, steps: int, seed: int) -> dict[str
                 curve.append(
                     [round(loss.item(), 3), round(margin.mean().item(), 3), round(right, 3)]
                 )
+    if (how, beta) == BROKEN:
+        torch.save(policy.state_dict(), CACHE_18 / f"rota-{seed}.pt")
     source = rng.generator(500 + seed)
     ids, _ = write(policy.eval(), starts(3, 11, "test"), source)
     return {
@@ -806,8 +854,26 @@ def align(how: str, beta: float, rate: float, steps: int, seed: int) -> dict[str
     }
 
 
+BROKEN = ("política", 0.1)
+
+
+def broken(seed: int) -> LanguageModel:
+    """La política que se rompe con β = 0.1, para empezar dentro del agujero."""
+    path = CACHE_18 / f"rota-{seed}.pt"
+    if not path.exists():
+        CACHE_18.mkdir(parents=True, exist_ok=True)
+        align(*BROKEN, 1e-3, 120, seed)
+    model = copy.deepcopy(reference())
+    model.load_state_dict(torch.load(path, weights_only=True))
+    return model
+
+
 def reinforce(
-    policy: LanguageModel, ref: LanguageModel, beta: float, source: torch.Generator
+    policy: LanguageModel,
+    ref: LanguageModel,
+    beta: float,
+    source: torch.Generator,
+    reward: Callable[[list[str]], float] = rule,
 ) -> Tensor:
     """La pérdida de un paso del gradiente de política, con β KL y la línea de base de las demás."""
     r = ALIGN_18
@@ -816,7 +882,7 @@ def reinforce(
     log_p = log_probs(policy, ids, mask)
     with torch.no_grad():
         log_ref = log_probs(ref, ids, mask)
-    rewards = torch.tensor([float(rule(words)) for words in words_of(ids)])
+    rewards = torch.tensor([float(reward(words)) for words in words_of(ids)])
     rewards = penalized_rewards(rewards, log_p, log_ref, beta=beta)
     others = leave_one_out(rewards.view(r["prompts"], r["group"])).flatten()
     return policy_gradient_loss(log_p, rewards, others)
@@ -851,22 +917,19 @@ def margins(policy: nn.Module, pairs: tuple[Side, Side], rows: Tensor, beta: flo
     return dpo_margin(both[: len(rows)], both[len(rows) :], ar[rows], br[rows], beta=beta)
 
 
-ALIGN_SEEDS = range(2)
+def aligned(how: str, beta: float, rate: float, steps: int, seed: int) -> dict[str, Any]:
+    """Una ejecución de :func:`align`, guardada."""
+    name = f"{how}-{beta:g}-{rate:g}-{steps}"
+    do = partial(align, how, beta, rate, steps, seed)
+    return once(f"align-{name}-{seed}", [ALIGN_18, name, seed], do)
 
 
 def aligning() -> dict[str, Any]:
-    """Todos los caminos, con dos semillas: cada camino cuesta como diez de los de antes."""
+    """Todos los caminos, cada uno con sus semillas."""
     found = {}
-    for how, beta, rate, steps in ROUTES:
+    for (how, beta, rate, steps), seeds in ROUTES.items():
         name = f"{how}-{beta:g}-{rate:g}-{steps}"
-        found[name] = [
-            once(
-                f"align-{name}-{seed}",
-                [ALIGN_18, name, seed],
-                partial(align, how, beta, rate, steps, seed),
-            )
-            for seed in ALIGN_SEEDS
-        ]
+        found[name] = [aligned(how, beta, rate, steps, seed) for seed in range(seeds)]
     return {"recipe": ALIGN_18, "routes": found}
 
 
@@ -885,6 +948,7 @@ RANKS = (1, 2, 8, 16)
 SLANTED = {
     "tasa por capa": ("capas", {}),
     "triangular": ("todo", {"slanted": True}),
+    "la cabeza primero": ("todo", {"wait": 30}),
     "poco a poco": ("todo", {"gradual": True}),
     "las tres": ("capas", {"slanted": True, "gradual": True}),
 }
