@@ -1,8 +1,8 @@
 """Capítulo 18: ajustar con 32 etiquetas, destilar, seguir órdenes y preferir.
 
 Las tasas se eligen con dos semillas, siempre las mismas, y con validación. Lo elegido se repite con
-``SEEDS_18`` al ajustar, con ``SEEDS_FEW`` al destilar y en las órdenes, y con las de ``ROUTES`` al
-alinear, que es lo que más cuesta.
+``SEEDS_18`` en la tabla de maneras de ajustar, con ``SEEDS_FEW`` en ULMFiT, en los rangos, al
+destilar y en las órdenes, y con las de ``ROUTES`` al alinear, que es lo que más cuesta.
 
 Cada ejecución se guarda en ``.cache/semillas-18`` con su receta: si la orden se corta, sigue donde
 iba, y para repetirlo todo se borra esa carpeta.
@@ -250,10 +250,10 @@ def stretched(
         rates += missing
 
 
-def sweep(manner: str, **options: Any) -> dict[str, Any]:
+def sweep(manner: str, seeds: range = SEEDS_18, **options: Any) -> dict[str, Any]:
     """Las tasas de una manera de ajustar, en la rejilla de todas."""
     run = partial(_tuned, manner, options)
-    return stretched(RECIPE_18["grid"], RECIPE_18["first"], run, SEEDS_18)
+    return stretched(RECIPE_18["grid"], RECIPE_18["first"], run, seeds)
 
 
 def _tuned(manner: str, options: dict[str, Any], rate: float, seed: int) -> dict[str, Any]:
@@ -277,8 +277,8 @@ def seconds() -> dict[str, Any]:
     """A iguales segundos de procesador, y no a iguales pasos."""
     found = {}
     for name, steps in SECONDS.items():
-        best = float(sweep(name)["best"])
-        found[name] = [tuned(name, best, seed, steps=steps)["test"] for seed in SEEDS_18]
+        best = float(sweep(name, CHOOSING)["best"])
+        found[name] = [tuned(name, best, seed, steps=steps)["test"] for seed in SEEDS_FEW]
     return {"steps": SECONDS, "test": found}
 
 
@@ -955,14 +955,16 @@ SLANTED = {
 
 
 def ranks() -> dict[str, Any]:
-    """LoRA en todas las matrices, con otros rangos: la tasa, la elegida con rango 4 y la de al lado."""
-    best = float(sweep("lora")["best"])
-    return {str(n): [tuned("lora", best, seed, rank=n) for seed in SEEDS_18] for n in RANKS}
+    """LoRA en todas las matrices, con otros rangos y la tasa elegida con rango 4."""
+    best = float(sweep("lora", CHOOSING)["best"])
+    return {str(n): [tuned("lora", best, seed, rank=n) for seed in SEEDS_FEW] for n in RANKS}
 
 
 def ulmfit() -> dict[str, Any]:
     """Las tres ideas de ULMFiT, por separado y juntas."""
-    return {name: sweep(manner, **options) for name, (manner, options) in SLANTED.items()}
+    return {
+        name: sweep(manner, SEEDS_FEW, **options) for name, (manner, options) in SLANTED.items()
+    }
 
 
 def chapter() -> dict[str, Any]:
