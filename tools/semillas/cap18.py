@@ -1,8 +1,8 @@
 """Capítulo 18: ajustar con 32 etiquetas, destilar, seguir órdenes y preferir.
 
 Las tasas se eligen con dos semillas, siempre las mismas, y con validación. Lo elegido se repite con
-``SEEDS_18`` en la tabla de maneras de ajustar, con ``SEEDS_FEW`` en ULMFiT, en los rangos, al
-destilar y en las órdenes, y con las de ``ROUTES`` al alinear, que es lo que más cuesta.
+``SEEDS_18`` al ajustar, con ``SEEDS_FEW`` al destilar y en las órdenes, y con las de ``ROUTES`` al
+alinear, que es lo que más cuesta.
 
 Cada ejecución se guarda en ``.cache/semillas-18`` con su receta: si la orden se corta, sigue donde
 iba, y para repetirlo todo se borra esa carpeta.
@@ -270,7 +270,7 @@ def tuning() -> dict[str, Any]:
 
 
 SECONDS = {"lora": 125, "cabeza": 290}
-"""Los pasos que da cada una en lo que cuestan 150 de mover todo, medidos en la máquina de la ficha."""
+"""Los pasos que da cada una en lo que cuestan 150 de mover todo, en la máquina de la ficha."""
 
 
 def seconds() -> dict[str, Any]:
@@ -278,7 +278,7 @@ def seconds() -> dict[str, Any]:
     found = {}
     for name, steps in SECONDS.items():
         best = float(sweep(name, CHOOSING)["best"])
-        found[name] = [tuned(name, best, seed, steps=steps)["test"] for seed in SEEDS_FEW]
+        found[name] = [tuned(name, best, seed, steps=steps)["test"] for seed in SEEDS_18]
     return {"steps": SECONDS, "test": found}
 
 
@@ -540,9 +540,7 @@ def base_orders() -> LanguageModel:
     return model
 
 
-def instructing(
-    manner: str, rate: float, seed: int, *, steps: int | None = None
-) -> LanguageModel:
+def instructing(manner: str, rate: float, seed: int, *, steps: int | None = None) -> LanguageModel:
     """Ajusta con diálogos."""
     r = ORDERS_18 | ({"steps": steps} if steps else {})
     known, only = ORDER_MANNERS[manner]
@@ -660,7 +658,7 @@ ROUTES: dict[tuple[str, float, float, int], int] = {
     # cómo, con qué β, a qué tasa y cuántos pasos: con cuántas semillas
     **{("política", beta, 1e-3, 120): 5 for beta in (1.0, 0.2, 0.1, 0.0)},
     ("verdad", 0.0, 1e-3, 120): 5,  # la nota es el juicio verdadero
-    ("dentro", 0.2, 1e-3, 120): 3,  # empieza en la política rota con β = 0.1
+    ("dentro", 0.2, 1e-3, 120): 5,  # empieza en la política rota con β = 0.1
     ("política", 0.0, 1e-4, 120): 5,
     ("dpo", 0.2, 1e-3, 120): 5,
     ("dpo", 0.2, 1e-3, 600): 3,
@@ -957,14 +955,12 @@ SLANTED = {
 def ranks() -> dict[str, Any]:
     """LoRA en todas las matrices, con otros rangos y la tasa elegida con rango 4."""
     best = float(sweep("lora", CHOOSING)["best"])
-    return {str(n): [tuned("lora", best, seed, rank=n) for seed in SEEDS_FEW] for n in RANKS}
+    return {str(n): [tuned("lora", best, seed, rank=n) for seed in SEEDS_18] for n in RANKS}
 
 
 def ulmfit() -> dict[str, Any]:
     """Las tres ideas de ULMFiT, por separado y juntas."""
-    return {
-        name: sweep(manner, SEEDS_FEW, **options) for name, (manner, options) in SLANTED.items()
-    }
+    return {name: sweep(manner, **options) for name, (manner, options) in SLANTED.items()}
 
 
 def chapter() -> dict[str, Any]:
