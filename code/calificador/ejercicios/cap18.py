@@ -32,11 +32,14 @@ def _casos_lora(rng: Any) -> list[Caso]:
         return Caso(propiedad, (*args, normal(rng, sale)) if sesgo else tuple(args))
 
     justo = caso("rango mayor", (2,), 2)
+    media = justo.args[3].clone()
+    media[:, 0] = 0  # el producto tiene rango 1, y el desvío sigue siendo de rango 2
     uno, peso, baja, sube, _ = caso("con sesgo", (2,), 2).args
     return [
         caso("rango mayor", (entero(rng, 2, 4),), 2),
         caso("rango mayor", (entero(rng, 2, 4),), entero(rng, 3, 4)),
         Caso("rango mayor", (*justo.args[:4], 2.0)),
+        Caso("rango mayor", (*justo.args[:3], media, justo.args[4])),
         caso("con sesgo", (entero(rng, 2, 4),), 2, True),
         caso("con sesgo", (entero(rng, 2, 4),), 1, True),
         Caso("con sesgo", (uno, peso, baja, 0 * sube, 3.0, normal(rng, len(peso)))),
@@ -57,6 +60,7 @@ _LORA = Ejercicio(
         "len(down) == 1",
         "x.ndim == 1",
         "not up.any()",
+        "up.any() and not up.any(0).all()",
         "alpha == len(down)",
         Borde("rango mayor", {0: 0}),
     ),
@@ -119,6 +123,12 @@ _LORA = Ejercicio(
             "El rango es el lado fino: las filas de `down`, no sus columnas.",
             "alpha / len(down)",
             "alpha / down.shape[1]",
+        ),
+        cambia(
+            "el rango del producto",
+            "El rango es el número de filas de `down`, aunque a `up` le falte una columna.",
+            "alpha / len(down)",
+            "alpha / torch.linalg.matrix_rank(up @ down).clamp(min=1)",
         ),
         cambia(
             "fundida sin escala",
