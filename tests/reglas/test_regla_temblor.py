@@ -10,7 +10,8 @@ import pytest
 from cuidar import temblor
 from paginas.capitulos import Capitulo, capitulos
 
-PENDIENTES = {"03", "14", "16", "18", "19"}
+# El 11 y el 15 se sacudieron con sus celdas de ahora; desde entonces solo ha crecido ``weights.py``.
+PENDIENTES = {"03", "11", "14", "15", "16", "18", "19"}
 
 
 def _que_entrenan() -> dict[str, Capitulo]:
