@@ -90,7 +90,7 @@ CONSULTAS = {
     "por que hay que enmascarar el futuro": "#term-mascara-causal",
     "como funciona la atencion?": "04-la-atencion-derivada.html",
     "que diferencia hay entre autoatención y atención cruzada": "#la-atencion-cruzada",
-    "vision transformer": "19-vit.html",
+    "vision transformer": "#term-Vision-Transformer",  # y detrás, el capítulo
     "swin transformer": "19-vit.html#ventanas-y-piramide-swin",
     "cuantos parametros tiene el transformer": "#los-parametros-uno-a-uno",
     "como se entrena un transformer": "12-entrenarlo.html#",
