@@ -1,11 +1,13 @@
 """Los barridos de semillas, sellados, y el reparto de los ataques entre instalaciones y jaulas.
 
 Que cada error conocido caiga con su pista con 25 semillas, o que cada respuesta de los bancos
-reciba lo suyo con cuatro, no cambia mientras no cambien el ejercicio, su solución, el calificador,
-las respuestas ni las versiones. De eso se guarda una huella por ejercicio (``barridos.json``): si
-es la de la última vez que pasaron todas, se prueban unas pocas semillas nuevas, que salen de la
-confirmación; si no, todas. ``ATENTO_ENTERO=1`` las prueba todas siempre, y «make prueba» guarda las
-huellas de lo que pasa entero. ``ATENTO_BARRIDO=x`` repite las semillas nuevas de otra confirmación.
+reciba lo suyo con cuatro, se barre entero cuando cambia el ejercicio, su solución o sus respuestas.
+De eso se guarda una huella por ejercicio (``barridos.json``): si es la de la última vez que pasaron
+todas, se prueban unas pocas semillas nuevas, que salen de la confirmación; si no, todas. Lo demás
+(el calificador, la biblioteca, las versiones) no abre los sellos: cada confirmación lo prueba con
+las semillas nuevas de todos los ejercicios. ``ATENTO_ENTERO=1`` las prueba todas siempre, y «make
+prueba» guarda las huellas de lo que pasa entero. ``ATENTO_BARRIDO=x`` repite las semillas nuevas de
+otra confirmación.
 """
 
 from __future__ import annotations
@@ -15,17 +17,14 @@ import hashlib
 import itertools
 import json
 import os
-import re
 import subprocess
-import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache, cached_property
-from importlib import metadata
 from pathlib import Path
 
-from libro.huella import Fuentes, _importa, normalizado
+from libro.huella import normalizado
 
 from calificador.carga import Curso, nombre_de_fichero
 from calificador.registro import Ejercicio
@@ -35,12 +34,6 @@ RAIZ = AQUI.parents[1]
 FICHERO = AQUI / "barridos.json"
 NUEVAS = 3  # semillas nuevas de lo que está sellado
 NUEVAS_RESPUESTAS = 2
-VERSIONES = ("torch", "numpy")
-# Lo que interviene al barrer; el registro de cada ejercicio y su solución van aparte.
-CALIFICADOR = "\n".join(
-    f"import calificador.{x}"
-    for x in ("correccion.semillas", "correccion.oraculo", "correccion.pistas", "jaula.vedado")
-)
 
 
 def entero() -> bool:
@@ -72,33 +65,6 @@ def vuelta() -> int:
 
 
 # --- La huella ------------------------------------------------------------------------------------
-
-
-class Escritas(Fuentes):
-    """El grafo de lo que se importa con su nombre: lo que se carga al vuelo (los registros) entra
-    ejercicio a ejercicio.
-    """
-
-    def importados(self, codigo: str, desde: str = "") -> tuple[set[str], set[str]]:
-        """Los módulos del libro que un código nombra al importar."""
-        nombres = _importa(codigo, desde) or ()
-        return {m for nombre in nombres for m in self._con_padres(nombre)}, set()
-
-    def lo_que_hacen(self, codigo: str) -> Iterator[str]:
-        """El código, sin notas, de todo lo que uno importa; si nombra ``atento`` en un texto, como
-        hace un error del registro, de toda la biblioteca.
-        """
-        todos = (m for m in self.modulos if m.partition(".")[0] == "atento")
-        modulos = set(todos) if re.search(r"['\"].*\batento\b", codigo) else set()
-        for modulo in sorted(modulos | self.alcance(codigo)[0]):
-            yield modulo
-            yield normalizado(self.textos[modulo])
-
-
-@cache
-def fuentes(raiz: Path) -> Escritas:
-    """El grafo, leído una vez."""
-    return Escritas(raiz)
 
 
 @dataclass(frozen=True)
@@ -165,12 +131,9 @@ def _constante(nodo: ast.expr) -> object:
     return nodo.value if isinstance(nodo, ast.Constant) else None
 
 
-def huella(
-    curso: Curso, ejercicio: Ejercicio, extras: Iterable[str] = (), raiz: Path = RAIZ
-) -> str:
-    """De qué depende lo que se barre de un ejercicio; ``extras``, las respuestas que se prueban.
-
-    Un registro en que no se encuentra el ejercicio entra entero.
+def huella(curso: Curso, ejercicio: Ejercicio, extras: Iterable[str] = ()) -> str:
+    """Lo que se barre de un ejercicio: su registro, su solución y ``extras``, las respuestas que se
+    prueban. Un registro en que no se encuentra el ejercicio entra entero.
     """
     registro = (curso.registro / nombre_de_fichero(ejercicio.capitulo)).read_text("utf-8")
     suyos = _del_registro(registro, ejercicio.id)
@@ -178,36 +141,10 @@ def huella(
         normalizado(lo_suyo(registro, suyos) if suyos else registro),
         normalizado(lo_suyo(curso.solucion(ejercicio.capitulo), {ejercicio.nombre})),
     ]
-    resumen = hashlib.sha256(versiones().encode())
+    resumen = hashlib.sha256()
     for texto in (*partes, *extras):
         resumen.update(texto.encode() + b"\0")
-    importa = "\n".join(
-        (CALIFICADOR, *map(lo_que_importa, (registro, curso.solucion(ejercicio.capitulo), *extras)))
-    )
-    resumen.update(_de_modulos(importa, raiz).encode())
     return resumen.hexdigest()[:16]
-
-
-def versiones() -> str:
-    """Lo que decide los números."""
-    python = ".".join(map(str, sys.version_info[:2]))
-    return " ".join([f"python {python}", *(f"{x} {metadata.version(x)}" for x in VERSIONES)])
-
-
-@cache
-def lo_que_importa(codigo: str) -> str:
-    """Las líneas que importan algo del libro y, si lo nombra en un texto, esa mención."""
-    nombres = sorted(x for x in _importa(codigo, "") or () if x.split(".")[0] != "torch")
-    menciona = re.search(r"['\"].*\batento\b", codigo)
-    return "\n".join([*(f"import {x}" for x in nombres if x), *(['"atento"'] if menciona else [])])
-
-
-@cache
-def _de_modulos(importa: str, raiz: Path) -> str:
-    resumen = hashlib.sha256()
-    for texto in fuentes(raiz).lo_que_hacen(importa):
-        resumen.update(texto.encode() + b"\0")
-    return resumen.hexdigest()
 
 
 # --- El sello -------------------------------------------------------------------------------------

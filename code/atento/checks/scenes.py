@@ -34,7 +34,7 @@ def fields(scene: Any) -> None:
     corners(scene.boxes)
 
 
-def generate(n: int, rng: Any, *, split: str = "train", counts: Any = (1,)) -> None:
+def generate(n: int, rng: Any, *, split: str = "train", counts: Any = range(1, _MOST + 1)) -> None:
     """Lanza si lo pedido no se puede sortear."""
     require_size(n, name="n", least=0)
     if isinstance(rng, bool) or not isinstance(rng, (int, torch.Generator)):
