@@ -1,5 +1,6 @@
 """La puerta de :mod:`atento.models.detr`: la configuración, las imágenes y los objetos."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -72,7 +73,7 @@ def _require_config(config: Any) -> None:
 
 
 def sine_positions(
-    points: Tensor, d_model: int, *, scale: float = 1.0, temperature: float = 1.0
+    points: Tensor, d_model: int, *, scale: float = 2 * math.pi, temperature: float = 10_000.0
 ) -> None:
     """Lanza si ``points`` no es (…, 2) o lo demás no son las medidas de unos senos."""
     require_floating(points, name="points")
