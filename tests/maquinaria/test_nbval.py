@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import NamedTuple
+from xml.etree import ElementTree
 
 import nbformat
 import pytest
@@ -28,39 +30,79 @@ def celda(codigo, texto=None, etiquetas=()):
     )
 
 
+class Dicho(NamedTuple):
+    """Lo que nbval dice de un cuaderno: de cada celda, su queja (``""`` si pasa); el cuaderno
+    ejecutado, si se guardó.
+    """
+
+    quejas: list[str]
+    ejecutado: nbformat.NotebookNode | None
+
+
 def ejecuta_nbval(carpeta, *celdas, espera=60, dispositivo="cpu", **opciones):
-    """Ejecuta nbval con la configuración del proyecto sobre un cuaderno; devuelve el proceso."""
+    """Ejecuta nbval con la configuración del proyecto sobre un cuaderno."""
     for fichero in ("conftest.py", "sanear.cfg"):
         shutil.copy(REFERENCIAS / fichero, carpeta / fichero)
     nucleo = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     nbformat.write(new_notebook(cells=list(celdas), metadata=nucleo), carpeta / "01-prueba.ipynb")
+    informe, hechos = carpeta / "informe.xml", carpeta / "hechos"
     orden = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-c",
-        os.devnull,
-        "--rootdir",
-        str(carpeta),
-        "--nbval",
-        "--nbval-current-env",
+        *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull),
+        *("--rootdir", str(carpeta), "--nbval", "--nbval-current-env", f"--junitxml={informe}"),
         f"--nbval-cell-timeout={espera}",
         f"--nbval-sanitize-with={carpeta / 'sanear.cfg'}",
         str(carpeta),
     ]
-    hechos = carpeta / "hechos"
     hechos.mkdir()
     entorno = {**os.environ, "ATENTO_EJECUTADOS": str(hechos), "ATENTO_DEVICE": dispositivo}
-    return subprocess.run(
-        orden, capture_output=True, text=True, env=entorno, cwd=carpeta, timeout=150, **opciones
+    proceso = subprocess.run(
+        orden, capture_output=True, text=True, env=entorno, cwd=carpeta, timeout=240, **opciones
+    )
+    assert informe.exists(), proceso.stdout + proceso.stderr
+    casos = sorted(
+        ElementTree.parse(informe).iter("testcase"), key=lambda x: int(x.get("name").split()[-1])
+    )
+    quejas = ["".join(x.itertext()).strip() if len(x) else "" for x in casos]
+    assert len(quejas) == len(celdas) and (proceso.returncode == 0) == (not any(quejas))
+    guardado = hechos / "01-prueba.ipynb"
+    return Dicho(quejas, nbformat.read(guardado, as_version=4) if guardado.exists() else None)
+
+
+ENTRENADO = ["entrenado"]
+ACIERTO = "print('acierta el 38 % en 12\u202f345 frases, pérdida 0.012')"
+FIGURA = (
+    "from IPython.display import display\ndisplay({'text/plain': 'Figura: acierta el 41 % [huella"
+    " a1b2]', 'text/html': '<b/>'}, raw=True)"
+)
+NO_LLEGA = """\
+from figuras import notebook
+with notebook.on_this_machine():
+    assert 0.5 > 0.99
+print(1)"""
+
+
+def con_figura(texto, etiquetas=()):
+    """Una referencia de la figura de arriba con otro texto."""
+    salida = new_output("display_data", data={"text/plain": texto})
+    return new_code_cell(
+        FIGURA, outputs=[salida], execution_count=1, metadata={"tags": list(etiquetas)}
     )
 
 
-def test_lo_correcto_pasa_y_se_guarda_ejecutado(tmp_path):
-    proceso = ejecuta_nbval(
+PARECIDAS = [
+    celda(ACIERTO, "acierta el 36 % en 12\u202f301 frases, pérdida 0.018\n", ENTRENADO),
+    con_figura("Figura: acierta el 39 % [huella 77ff]", ENTRENADO),
+    celda("print('igual en todas partes: 0.25')", "igual en todas partes: 0.25\n"),
+]
+SOLO_EN_GPU = celda(ACIERTO, "acierta el 30 % en 12\u202f345 frases, pérdida 0.012\n", ENTRENADO)
+
+
+def test_lo_correcto_pasa_y_se_guarda_ejecutado(tmp_path, monkeypatch):
+    """Al publicar no se exige lo que no se cumple aquí: la página lo dirá, porque va en lo
+    ejecutado.
+    """
+    monkeypatch.setenv("ATENTO_ESTRICTO", "0")
+    dicho = ejecuta_nbval(
         tmp_path,
         celda("print(2 + 2)", "4\n"),
         celda(
@@ -69,15 +111,17 @@ def test_lo_correcto_pasa_y_se_guarda_ejecutado(tmp_path):
         ),
         celda("1 / 0", None, ["raises-exception", "nbval-ignore-output"]),
         celda("HTML('<b>figura</b>')", None, ["nbval-ignore-output"]),
+        celda(NO_LLEGA, "1\n", ENTRENADO),
+        *PARECIDAS,
     )
-    assert proceso.returncode == 0, proceso.stdout
-    ejecutado = nbformat.read(tmp_path / "hechos" / "01-prueba.ipynb", as_version=4)
-    assert ejecutado.cells[0].outputs[0].text == "4\n"
-    assert "tarda 0.31 s" in ejecutado.cells[1].outputs[0].text, (
-        "se guarda lo ejecutado, no la referencia"
-    )
-    assert ejecutado.cells[3].outputs[0].data["text/html"] == "<b>figura</b>"
-    assert ejecutado.metadata["segundos"] > 0
+    assert not any(dicho.quejas), dicho.quejas
+    celdas = dicho.ejecutado.cells
+    assert celdas[0].outputs[0].text == "4\n"
+    assert "tarda 0.31 s" in celdas[1].outputs[0].text, "se guarda lo ejecutado, no la referencia"
+    assert celdas[3].outputs[0].data["text/html"] == "<b>figura</b>"
+    assert "acierta el 38 %" in celdas[5].outputs[0].text, "en el libro va lo que ha salido aquí"
+    assert dicho.ejecutado.metadata["segundos"] > 0
+    assert fallos.incumplidas(dicho.ejecutado) == ["0.5 > 0.99"]
 
 
 @pytest.fixture
@@ -121,131 +165,59 @@ YA_NO_FALLA = new_code_cell(
     execution_count=1,
     metadata={"tags": ["raises-exception"]},
 )
+FALTAS = {
+    "salida distinta": (celda("print(2 + 2)", "5\n"), "mismatch"),
+    "excepción": (celda("raise ValueError('plantada')"), "plantada"),
+    "salida nueva": (celda("print('de más')"), "Unexpected output fields"),
+    "salida perdida": (celda("x = 1", "falta\n"), "Missing output fields"),
+    "aviso en stderr": (celda("import sys\nprint('aviso', file=sys.stderr)"), "stderr"),
+    "ya no falla": (YA_NO_FALLA, "Missing output fields"),
+    "lo que no se cumple, si se exige": (celda(NO_LLEGA, "1\n", ENTRENADO), "0.5 > 0.99"),
+    "entrenado y lejos para una CPU": (SOLO_EN_GPU, "mismatch"),
+}
 
 
-@pytest.mark.parametrize(
-    ("celdas", "queja"),
-    [
-        ([celda("print(2 + 2)", "5\n")], "mismatch"),
-        ([celda("raise ValueError('plantada')")], "plantada"),
-        ([celda("print('de más')")], "Unexpected output fields"),
-        ([celda("x = 1", "falta\n")], "Missing output fields"),
-        ([celda("import sys\nprint('aviso', file=sys.stderr)")], "stderr"),
-        ([YA_NO_FALLA], "Missing output fields"),
-    ],
-    ids=[
-        "salida-distinta",
-        "excepción",
-        "salida-nueva",
-        "salida-perdida",
-        "aviso-en-stderr",
-        "ya-no-falla",
-    ],
-)
-def test_cada_falta_plantada_se_ve(tmp_path, celdas, queja):
-    proceso = ejecuta_nbval(tmp_path, *celdas)
-    assert proceso.returncode == 1, f"nbval no ha visto la falta:\n{proceso.stdout}"
-    assert queja.lower() in proceso.stdout.lower()
-    assert not list((tmp_path / "hechos").glob("*.ipynb")), (
-        "un capítulo con faltas no puede llegar a la caché"
-    )
+def test_cada_falta_plantada_se_ve(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATENTO_ESTRICTO", "1")
+    quejas, ejecutado = ejecuta_nbval(tmp_path, *(falta for falta, _ in FALTAS.values()))
+    for (cual, (_, dicho)), queja in zip(FALTAS.items(), quejas, strict=True):
+        assert dicho.lower() in queja.lower(), f"nbval no ha visto «{cual}»: {queja}"
+    assert ejecutado is None, "un capítulo con faltas no puede llegar a la caché"
 
 
-FIGURA = (
-    "from IPython.display import display\ndisplay({'text/plain': 'Figura: acierta el 41 % [huella"
-    " a1b2]', 'text/html': '<b/>'}, raw=True)"
-)
+NI_EN_GPU = {
+    "lejos": celda(ACIERTO, "acierta el 9 % en 12\u202f345 frases, pérdida 0.012\n", ENTRENADO),
+    "otras palabras": celda(
+        ACIERTO, "falla el 38 % en 12\u202f345 frases, pérdida 0.012\n", ENTRENADO
+    ),
+    "otros números": celda(ACIERTO, "acierta el 38 % en 12\u202f345 frases\n", ENTRENADO),
+    "sin la etiqueta": celda(ACIERTO, "acierta el 37 % en 12\u202f345 frases, pérdida 0.012\n"),
+    "otra figura": con_figura("Figura: acierta el 41 % [huella 77ff]"),
+}
 
 
-def con_figura(texto, etiquetas=()):
-    """Una referencia de la figura de arriba con otro texto."""
-    salida = new_output("display_data", data={"text/plain": texto})
-    return new_code_cell(
-        FIGURA, outputs=[salida], execution_count=1, metadata={"tags": list(etiquetas)}
-    )
+@pytest.mark.parametrize("dispositivo", ["cuda", "cuda:1"])
+def test_en_una_gpu_se_tolera_mas_y_no_todo(tmp_path, dispositivo):
+    """La GPU es aquí de mentira: lo que se prueba es que decide cuánto se tolera."""
+    toleradas = [*PARECIDAS, SOLO_EN_GPU]
+    quejas, _ = ejecuta_nbval(tmp_path, *toleradas, *NI_EN_GPU.values(), dispositivo=dispositivo)
+    assert not any(quejas[: len(toleradas)]), quejas
+    for cual, queja in zip(NI_EN_GPU, quejas[len(toleradas) :], strict=True):
+        assert "mismatch" in queja, f"nbval perdona «{cual}»: {queja}"
 
 
-ACIERTO = "print('acierta el 38 % en 12\u202f345 frases, pérdida 0.012')"
-
-
-@pytest.mark.parametrize("dispositivo", ["cpu", "cuda"])
-def test_lo_entrenado_se_parece_y_lo_demas_es_igual(tmp_path, dispositivo):
-    """«cuda» es aquí de mentira: lo que se prueba es que decide cuánto se tolera."""
-    entrenado = ["entrenado"]
-    proceso = ejecuta_nbval(
+@pytest.mark.parametrize("sigint", [signal.default_int_handler, signal.SIG_IGN])
+def test_una_celda_que_no_termina_se_corta(tmp_path, sigint):
+    """También como en «make prueba &»: el núcleo hereda SIGINT sin atender, y se esperaba para
+    siempre.
+    """
+    (queja,), _ = ejecuta_nbval(
         tmp_path,
-        celda(ACIERTO, "acierta el 36 % en 12\u202f301 frases, pérdida 0.018\n", entrenado),
-        con_figura("Figura: acierta el 39 % [huella 77ff]", entrenado),
-        celda("print('igual en todas partes: 0.25')", "igual en todas partes: 0.25\n"),
-        dispositivo=dispositivo,
+        celda("import time\ntime.sleep(60)"),
+        espera=1,
+        preexec_fn=functools.partial(signal.signal, signal.SIGINT, sigint),
     )
-    assert proceso.returncode == 0, proceso.stdout
-    ejecutado = nbformat.read(tmp_path / "hechos" / "01-prueba.ipynb", as_version=4)
-    assert "acierta el 38 %" in ejecutado.cells[0].outputs[0].text, (
-        "en el libro va lo que ha salido aquí"
-    )
-
-
-NO_LLEGA = """\
-from figuras import notebook
-with notebook.on_this_machine():
-    assert 0.5 > 0.99
-print(1)"""
-
-
-@pytest.mark.parametrize(("estricto", "pasa"), [("1", False), ("0", True)])
-def test_lo_que_no_se_cumple_aqui_falla_si_se_exige(tmp_path, monkeypatch, estricto, pasa):
-    """Al publicar no se exige: la página lo dirá, porque va en lo ejecutado."""
-    monkeypatch.setenv("ATENTO_ESTRICTO", estricto)
-    proceso = ejecuta_nbval(tmp_path, celda(NO_LLEGA, "1\n", ["entrenado"]))
-    assert (proceso.returncode == 0) == pasa, proceso.stdout
-    if pasa:
-        ejecutado = nbformat.read(tmp_path / "hechos" / "01-prueba.ipynb", as_version=4)
-        assert fallos.incumplidas(ejecutado) == ["0.5 > 0.99"]
-
-
-@pytest.mark.parametrize(
-    ("dispositivo", "pasa"), [("cpu", False), ("cuda", True), ("cuda:1", True)]
-)
-def test_en_una_gpu_se_tolera_mas(tmp_path, dispositivo, pasa):
-    proceso = ejecuta_nbval(
-        tmp_path,
-        celda(ACIERTO, "acierta el 30 % en 12\u202f345 frases, pérdida 0.012\n", ["entrenado"]),
-        dispositivo=dispositivo,
-    )
-    assert (proceso.returncode == 0) == pasa, proceso.stdout
-
-
-@pytest.mark.parametrize(
-    "celdas",
-    [
-        [celda(ACIERTO, "acierta el 9 % en 12\u202f345 frases, pérdida 0.012\n", ["entrenado"])],
-        [celda(ACIERTO, "falla el 38 % en 12\u202f345 frases, pérdida 0.012\n", ["entrenado"])],
-        [celda(ACIERTO, "acierta el 38 % en 12\u202f345 frases\n", ["entrenado"])],
-        [celda(ACIERTO, "acierta el 37 % en 12\u202f345 frases, pérdida 0.012\n")],
-        [con_figura("Figura: acierta el 41 % [huella 77ff]")],
-    ],
-    ids=["lejos", "otras-palabras", "otros-números", "sin-la-etiqueta", "otra-figura"],
-)
-def test_ni_una_gpu_lo_perdona_todo(tmp_path, celdas):
-    proceso = ejecuta_nbval(tmp_path, *celdas, dispositivo="cuda")
-    assert proceso.returncode == 1 and "mismatch" in proceso.stdout, proceso.stdout
-
-
-def test_una_celda_que_no_termina_se_corta(tmp_path):
-    proceso = ejecuta_nbval(tmp_path, celda("import time\ntime.sleep(60)"), espera=1)
-    assert proceso.returncode == 1
-    assert "Timeout" in proceso.stdout
-
-
-def test_tambien_se_corta_si_sigint_llega_sin_atender(tmp_path):
-    """Como en «make prueba &»: el núcleo hereda SIGINT sin atender, y se esperaba para siempre."""
-    sin_atender = functools.partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
-    proceso = ejecuta_nbval(
-        tmp_path, celda("import time\ntime.sleep(60)"), espera=1, preexec_fn=sin_atender
-    )
-    assert proceso.returncode == 1
-    assert "Timeout" in proceso.stdout
+    assert "Timeout" in queja
 
 
 # --- Con las ejecuciones sacudidas de «make temblor» ----------------------------------------------
@@ -260,22 +232,28 @@ def nbval():
     return modulo
 
 
-@pytest.mark.parametrize(
-    ("dicho", "aciertos", "pasa"),
-    [(70, [20, 90], True), (34, [34, 34], False)],
-    ids=["lo-que-baila", "fuera-y-al-15-cabía"],
-)
-def test_lo_que_se_admite_sale_de_las_ejecuciones_sacudidas(tmp_path, nbval, dicho, aciertos, pasa):
-    """La referencia dice ``dicho``, y aquí sale un 38 %."""
-    numeros = [aciertos, [12_345, 12_345], [0.012, 0.012]]
+def test_lo_que_se_admite_sale_de_las_ejecuciones_sacudidas(tmp_path, nbval):
+    """Sale un 38 %: cabe si se dijo 70 y las sacudidas fueron de 20 a 90, y no si se dijo 34 y en
+    todas salió 34, aunque al 15 % cupiera.
+    """
+    otra = ACIERTO.replace("frases", "sumas")
+    casos = ((ACIERTO, 70, [20, 90]), (otra, 34, [34, 34]))
     (tmp_path / "temblor").mkdir()
-    sacudida = {"cells": [{"code": nbval.marca(ACIERTO), "numbers": numeros}]}
-    (tmp_path / "temblor" / "01-prueba.json").write_text(json.dumps(sacudida), encoding="utf-8")
+    sacudidas = [
+        {"code": nbval.marca(codigo), "numbers": [aciertos, [12_345, 12_345], [0.012, 0.012]]}
+        for codigo, _, aciertos in casos
+    ]
+    (tmp_path / "temblor" / "01-prueba.json").write_text(
+        json.dumps({"cells": sacudidas}), encoding="utf-8"
+    )
     carpeta = tmp_path / "referencias"
     carpeta.mkdir()
-    dice = ACIERTO.removeprefix("print('").removesuffix("')").replace("38", str(dicho))
-    proceso = ejecuta_nbval(carpeta, celda(ACIERTO, f"{dice}\n", ["entrenado"]))
-    assert (proceso.returncode == 0) == pasa, proceso.stdout
+    dichas = [
+        celda(codigo, f"{codigo[7:-2].replace('38', str(dicho))}\n", ENTRENADO)
+        for codigo, dicho, _ in casos
+    ]
+    (cabe, no_cabe), _ = ejecuta_nbval(carpeta, *dichas)
+    assert not cabe and "mismatch" in no_cabe, (cabe, no_cabe)
 
 
 def item_de(nbval, monkeypatch, tmp_path, codigo, dispositivo="cpu"):
