@@ -1,4 +1,4 @@
-"""Los barridos de semillas, sellados, y el reparto de los ataques entre instalaciones y jaulas.
+"""Los barridos de semillas, sellados.
 
 Que cada error conocido caiga con su pista con 25 semillas, o que cada respuesta de los bancos
 reciba lo suyo con cuatro, se barre entero cuando cambia el ejercicio, su solución o sus respuestas.
@@ -6,62 +6,29 @@ De eso se guarda una huella por ejercicio (``barridos.json``): si es la de la ú
 todas, se prueban unas pocas semillas nuevas, que salen de la confirmación; si no, todas. Lo demás
 (el calificador, la biblioteca, las versiones) no abre los sellos: cada confirmación lo prueba con
 las semillas nuevas de todos los ejercicios. ``ATENTO_ENTERO=1`` las prueba todas siempre, y «make
-prueba» guarda las huellas de lo que pasa entero. ``ATENTO_BARRIDO=x`` repite las semillas nuevas de
-otra confirmación.
+prueba» guarda las huellas de lo que pasa entero.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
-import itertools
 import json
-import os
-import subprocess
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from datetime import date
 from functools import cache, cached_property
 from pathlib import Path
 
 from libro.huella import normalizado
+from rotacion import entero, nuevas
 
 from calificador.carga import Curso, nombre_de_fichero
 from calificador.registro import Ejercicio
 
 AQUI = Path(__file__).resolve().parent
-RAIZ = AQUI.parents[1]
 FICHERO = AQUI / "barridos.json"
 NUEVAS = 3  # semillas nuevas de lo que está sellado
 NUEVAS_RESPUESTAS = 2
-
-
-def entero() -> bool:
-    """Si se ha pedido probarlo todo."""
-    return os.environ.get("ATENTO_ENTERO", "") not in ("", "0")
-
-
-@cache
-def origen() -> str:
-    """De dónde salen las semillas nuevas: la confirmación o, sin git, la fecha."""
-    orden = ["git", "-C", str(RAIZ), "rev-parse", "--short=12", "HEAD"]
-    if pedido := os.environ.get("ATENTO_BARRIDO"):
-        return pedido
-    try:
-        dicho = subprocess.run(orden, capture_output=True, text=True, timeout=30)
-    except OSError:
-        return date.today().isoformat()
-    return dicho.stdout.strip() or date.today().isoformat()
-
-
-def nuevas(cuantas: int) -> list[str]:
-    """Unas semillas que no son las de siempre; quien falla las dice, y así se repiten."""
-    return [f"ATENTO_BARRIDO={origen()} n.º {i}" for i in range(cuantas)]
-
-
-def vuelta() -> int:
-    """Un número que cambia de una confirmación a otra."""
-    return int.from_bytes(hashlib.sha256(origen().encode()).digest()[:4], "big")
 
 
 # --- La huella ------------------------------------------------------------------------------------
@@ -199,22 +166,3 @@ class Barridos:
         orden = sorted(todas, key=lambda id_: tuple(map(int, id_.split("."))))
         lineas = [f"{json.dumps(id_)}: {json.dumps(todas[id_], sort_keys=True)}" for id_ in orden]
         self.fichero.write_text("{\n" + ",\n".join(lineas) + "\n}\n", encoding="utf-8")
-
-
-# --- El reparto -----------------------------------------------------------------------------------
-
-
-def reparto(
-    cosas: Sequence[str], combinacion: object, todas: Sequence[object], desde: int
-) -> list[str]:
-    """Las cosas que le tocan a una combinación: una de cada tres, o de tantas como combinaciones
-    haya si son menos; entre todas, todas. Al cambiar ``desde`` le tocan otras.
-    """
-    cada = 1 if entero() else min(3, len(todas))
-    puesto = list(todas).index(combinacion)
-    return [cosa for i, cosa in enumerate(cosas) if (i + puesto + desde) % cada == 0]
-
-
-def combinaciones(instalaciones: Iterable[str], niveles: Iterable[str]) -> list[tuple[str, str]]:
-    """Cada instalación con cada jaula."""
-    return list(itertools.product(instalaciones, niveles))

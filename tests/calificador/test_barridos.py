@@ -1,5 +1,5 @@
 """Los sellos de los barridos: los abre lo que cambie del ejercicio, y lo que no ha pasado entero no
-se sella. Y el reparto de los ataques: nadie se queda sin el suyo.
+se sella.
 """
 
 from __future__ import annotations
@@ -7,9 +7,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import barridos
 import pytest
-from barridos import Barridos, combinaciones, huella, lo_suyo, nuevas, reparto
+from barridos import Barridos, huella, lo_suyo
+from rotacion import nuevas
 
 from calificador import carga
 
@@ -121,39 +121,3 @@ def test_lo_sellado_prueba_semillas_nuevas_y_lo_demas_todas(de_juguete, tmp_path
     monkeypatch.setenv("ATENTO_ENTERO", "0")
     de_nuevo.pasa(de_juguete, uno, "errores")  # con semillas nuevas no se sella nada
     assert de_nuevo.pasados == {}
-
-
-def test_las_semillas_nuevas_dicen_como_se_repiten(monkeypatch):
-    barridos.origen.cache_clear()
-    monkeypatch.setenv("ATENTO_BARRIDO", "abc")
-    una, otra = nuevas(2)
-    assert una.startswith("ATENTO_BARRIDO=abc") and una != otra
-    barridos.origen.cache_clear()
-    monkeypatch.setenv("ATENTO_BARRIDO", "otra")
-    assert not {una, otra} & set(nuevas(2))
-    barridos.origen.cache_clear()
-    monkeypatch.delenv("ATENTO_BARRIDO")
-    assert barridos.origen() == barridos.origen() != ""
-    barridos.origen.cache_clear()
-
-
-@pytest.mark.parametrize("niveles", [["media", "fuerte"], ["media"], ["fuerte"]])
-@pytest.mark.parametrize("desde", range(4))
-def test_entre_todas_las_combinaciones_se_ven_todos_y_cada_una_un_tercio(
-    niveles, desde, monkeypatch
-):
-    monkeypatch.delenv("ATENTO_ENTERO", raising=False)
-    cosas, todas = [str(i) for i in range(100)], combinaciones(["clon", "wheel"], niveles)
-    tocan = [reparto(cosas, una, todas, desde) for una in todas]
-    assert set().union(*tocan) == set(cosas)
-    assert all(len(cosas) // 3 <= len(suyas) <= len(cosas) // 2 for suyas in tocan)
-    # Al girar, cada combinación acaba viéndolos todos.
-    girando = [set(reparto(cosas, todas[0], todas, desde + i)) for i in range(3)]
-    assert set().union(*girando) == set(cosas)
-    monkeypatch.setenv("ATENTO_ENTERO", "1")
-    assert all(reparto(cosas, una, todas, desde) == cosas for una in todas)
-
-
-def test_una_combinacion_sola_lo_ve_todo(monkeypatch):
-    monkeypatch.delenv("ATENTO_ENTERO", raising=False)
-    assert reparto(["a", "b"], "media", ["media"], 5) == ["a", "b"]

@@ -2,8 +2,9 @@
 pone un punto.
 
 Lo que se intenta con cada ejercicio no se cruza con cada instalación y cada jaula: rota
-(``barridos.reparto``). Cada combinación se ve con un tercio de los ejercicios y entre todas se ven
-todos; con otra confirmación, otros. ``ATENTO_ENTERO=1`` los cruza.
+(``rotacion.reparto``). Cada solución se corrige en una de las combinaciones, y cada robo se prueba
+en cada una con unos cuantos ejercicios; con otra confirmación, otros. ``ATENTO_ENTERO=1`` los
+cruza.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from barridos import combinaciones, reparto, vuelta
+from rotacion import combinaciones, reparto, vuelta
 
 from calificador.jaula import canal, lectura
 
@@ -40,6 +41,8 @@ def _fuente(cuerpo: str, id_: str, nombre: str, rutas: list[str]) -> str:
     }
     return "".join(f"{k} = {v!r}\n" for k, v in datos.items()) + cuerpo
 
+
+UNOS_CUANTOS = 16  # ejercicios con que se intenta un robo en cada combinación
 
 # Lo que se intenta con cada ejercicio y lo que, además, se intenta una vez con todos: recorrer el
 # disco y mirar la memoria que todos los hijos heredan del mismo cigoto.
@@ -70,11 +73,13 @@ def _robo(mesa, ids: list[str], maneras: tuple[str, ...] = DE_CADA_UNO) -> dict:
     return mesa.corrige(ids[0], fuente, limites=limites, con_pista=False)
 
 
-def _le_tocan(mesa, instalacion: str, nivel: str, desde: int = 0) -> list[str]:
+def _le_tocan(
+    mesa, instalacion: str, nivel: str, desde: int = 0, tope: int | None = UNOS_CUANTOS
+) -> list[str]:
     """Los ejercicios de una instalación y una jaula, de las que hay en esta máquina."""
     hay = [n for n in JAULAS if canal.prueba_nivel(n) is None]
     todas = combinaciones(INSTALACIONES, hay)
-    return reparto(list(mesa.ejercicios), (instalacion, nivel), todas, vuelta() + desde)
+    return reparto(list(mesa.ejercicios), (instalacion, nivel), todas, vuelta() + desde, tope)
 
 
 def _botin(mesa, ids: list[str]) -> dict[str, dict]:
@@ -122,13 +127,13 @@ def _para(codigo: str, pedido: str) -> str:
     return codigo.replace("masked_softmax", pedido).replace("return scores * 0", "return 'nada'")
 
 
-def test_cada_instalacion_corrige_sus_soluciones(mesa, python_del_curso):
+def test_cada_instalacion_corrige_sus_soluciones(mesa, python_del_curso, instalacion, nivel):
     """Las referencias no usan nada que la jaula quite; los esqueletos quedan pendientes o sin
     puntos.
     """
     desde_el_clon = python_del_curso == Path(sys.executable)
     assert (RAIZ in mesa.paquete.parents) is desde_el_clon
-    for id_ in mesa.ejercicios:
+    for id_ in _le_tocan(mesa, instalacion, nivel, tope=None):
         hecho = mesa.corrige(id_)
         assert hecho["estado"] == "superado", f"{id_}: {hecho}"
         assert mesa.corrige(id_, "esqueleto")["puntos"] == 0, id_
@@ -211,7 +216,8 @@ def test_el_cigoto_bifurcado_tampoco_lleva_nada(mesa_pronta, nivel):
     """El de ``atento calificar`` nace de quien corrige, antes de que lea el registro."""
     assert mesa_pronta.bifurcado
     hay = [n for n in JAULAS if canal.prueba_nivel(n) is None]
-    assert _botin(mesa_pronta, reparto(list(mesa_pronta.ejercicios), nivel, hay, vuelta())) == {}
+    suyos = reparto(list(mesa_pronta.ejercicios), nivel, hay, vuelta(), UNOS_CUANTOS)
+    assert _botin(mesa_pronta, suyos) == {}
     dicho = mesa_pronta.corrige("4.1", ENTORNO)["dicho"]
     assert (
         "objetos []" in dicho and "ATENTO_CURSO" not in dicho and "PYTEST_CURRENT_TEST" not in dicho

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from accesible import accesibilidad
+from rotacion import una_de_cada, vuelta
 
 RAIZ = Path(__file__).resolve().parents[2]
 SITIO = Path(os.environ.get("SITIO", RAIZ / "book" / "_build" / "html"))
@@ -182,9 +183,15 @@ EXAMINAR, SE_SALEN, ESTRECHO = (
 ABRIR = "() => { for (const caja of document.querySelectorAll('details')) caja.open = true; }"
 
 
+# Páginas salidas de un molde: de docstrings, o de ejercicios que se prueban en otros sitios.
+DE_MOLDE = ("apendices/api/", "apendices/soluciones/")
+
+
 @pytest.fixture(scope="module")
 def visitas(direccion: str, paginas: list[str], navegador) -> list[Visita]:
-    """Todas las páginas, vistas en ancho y en estrecho, en claro y en oscuro."""
+    """Las páginas que tocan (de las de molde, una de cada cuatro), vistas en ancho y en estrecho,
+    en claro y en oscuro.
+    """
     contexto = navegador.new_context(color_scheme="light", reduced_motion="reduce")
     pestana = contexto.new_page()
     pestana.set_default_timeout(30_000)
@@ -202,7 +209,7 @@ def visitas(direccion: str, paginas: list[str], navegador) -> list[Visita]:
     pestana.on("console", lambda m: m.type == "error" and resultado[-1].consola.append(m.text))
     pestana.on("pageerror", lambda e: resultado[-1].consola.append(str(e)))
 
-    for pagina in paginas:
+    for pagina in una_de_cada(4, paginas, lambda p: p.startswith(DE_MOLDE), vuelta()):
         visita = Visita(pagina)
         resultado.append(visita)
         pestana.set_viewport_size({"width": 1280, "height": 900})

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from accesible import accesibilidad
 
-# Las visitas a todas las páginas se hacen dentro de la primera prueba que las pide.
-pytestmark = [pytest.mark.navegador, pytest.mark.timeout(1200)]
+# Las visitas se hacen dentro de la primera prueba que las pide.
+pytestmark = [pytest.mark.navegador, pytest.mark.timeout(1800)]
 
 
 def _faltas(visitas, leer) -> str:
