@@ -3,9 +3,9 @@
 Que cada error conocido caiga con su pista con 25 semillas, o que cada respuesta de los bancos
 reciba lo suyo con cuatro, se barre entero cuando cambia el ejercicio, su solución o sus respuestas.
 De eso se guarda una huella por ejercicio (``barridos.json``): si es la de la última vez que pasaron
-todas, se prueban unas pocas semillas nuevas, que salen de la confirmación; si no, todas. Lo demás
+todas, se prueba una semilla nueva, que sale de la confirmación; si no, todas. Lo demás
 (el calificador, la biblioteca, las versiones) no abre los sellos: cada confirmación lo prueba con
-las semillas nuevas de todos los ejercicios. ``ATENTO_ENTERO=1`` las prueba todas siempre, y «make
+una semilla nueva de cada ejercicio. ``ATENTO_ENTERO=1`` las prueba todas siempre, y «make
 prueba» guarda las huellas de lo que pasa entero.
 """
 
@@ -27,8 +27,8 @@ from calificador.registro import Ejercicio
 
 AQUI = Path(__file__).resolve().parent
 FICHERO = AQUI / "barridos.json"
-NUEVAS = 3  # semillas nuevas de lo que está sellado
-NUEVAS_RESPUESTAS = 2
+NUEVAS = 1  # semillas nuevas de lo que está sellado
+NUEVAS_RESPUESTAS = 1
 
 
 # --- La huella ------------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ def barridos(request):
 
 @pytest.mark.parametrize(("del_curso", "ejercicio"), TODOS, ids=IDS)
 def test_los_casos_separan_la_referencia_y_cada_error_conocido(del_curso, ejercicio, barridos):
-    """Con 25 semillas o, si está sellado, con tres nuevas; ``python -m
+    """Con 25 semillas o, si está sellado, con una nueva; ``python -m
     calificador.correccion.semillas --semillas 200`` prueba doscientas.
     """
     assert len({m.pista for m in ejercicio.mutantes}) == len(ejercicio.mutantes), (

@@ -51,6 +51,7 @@ from muestras import (
     book_cloze,
     book_completion,
 )
+from rotacion import una_de_cada, vuelta
 
 from atento import trained
 from atento.tasks import addition, agreement
@@ -66,7 +67,9 @@ pytestmark = pytest.mark.navegador
 
 TOLERANCIA = 1e-6
 CONTRATO = (Path(__file__).parent / "exploradores.js").read_text("utf8")
-cada_uno = pytest.mark.parametrize("explorador", MUESTRAS.values(), ids=MUESTRAS)
+# El contrato es de todos: en cada confirmación lo cumple, ante el navegador, una de cada tres.
+TOCAN = una_de_cada(3, list(MUESTRAS), lambda _: True, vuelta())
+cada_uno = pytest.mark.parametrize("explorador", [MUESTRAS[x] for x in TOCAN], ids=TOCAN)
 
 ATENTO = "nombre => document.getElementById(nombre).atento"
 
