@@ -71,6 +71,17 @@ def test_el_epub_pasa_epubcheck_sin_errores_ni_avisos(epub):
 
 
 def test_el_epub_trae_todas_las_paginas_formulas_y_figuras(tomo, textos, sitio):
+    """Menos las fichas de la biblioteca, que se enlazan en el sitio."""
+    rutas = {p.ruta for p in tomo.paginas}
+    fuera = [
+        p for p in sitio.glob("apendices/api/*.html") if p.relative_to(sitio).as_posix() in rutas
+    ]
+    assert not fuera and "apendices/api.html" in rutas
+    assert any(
+        f'href="{PUBLICADO}/apendices/api/atento-attention.html'
+        in etree.tostring(x, encoding="unicode")
+        for x in textos.values()
+    )
     assert set(textos) == {"OPS/nav.xhtml", *(f"OPS/{p.prefijo}.xhtml" for p in tomo.paginas)}
     for pagina, articulo in tomo.articulos:
         hecho = textos[f"OPS/{pagina.prefijo}.xhtml"]

@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 from lxml import html
 from lxml.html import HtmlElement
 
-PORTADA = "intro.html"
+PORTADA, FICHAS = "intro.html", "apendices/api/"
 SOBRA = (
     ".//script",
     ".//style",
@@ -66,7 +66,9 @@ class Pagina:
 
 
 def paginas(sitio: Path) -> list[Pagina]:
-    """Las páginas en el orden del índice, con la portada delante."""
+    """Las páginas en el orden del índice, con la portada delante. Las fichas de la biblioteca no
+    entran: se consultan en el sitio, y sus enlaces van allí.
+    """
     arbol = html.fromstring(
         (sitio / PORTADA).read_bytes(), parser=html.HTMLParser(encoding="utf-8")
     )
@@ -76,7 +78,8 @@ def paginas(sitio: Path) -> list[Pagina]:
             parte = nodo.text_content().strip()
         elif re.search(r"toctree-l(\d)", nodo.getparent().get("class", "")):
             nivel = int(re.search(r"toctree-l(\d)", nodo.getparent().get("class"))[1])
-            salida.append(Pagina(nodo.get("href"), parte, nivel, sitio))
+            if not nodo.get("href").startswith(FICHAS):
+                salida.append(Pagina(nodo.get("href"), parte, nivel, sitio))
     if len(salida) < 2:
         raise SystemExit(
             f"En {sitio / PORTADA} no está el índice del libro: constrúyelo entero con «make"
@@ -97,7 +100,7 @@ class Tomo:
 
     def __init__(self, sitio: Path, publicado: str) -> None:
         """``sitio`` es la carpeta construida; ``publicado``, la dirección de lo que no entra (los
-        cuadernos).
+        cuadernos y las fichas de la biblioteca).
         """
         self.sitio, self.publicado = sitio, publicado.rstrip("/")
         self.paginas = paginas(sitio)
