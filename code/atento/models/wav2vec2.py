@@ -404,10 +404,8 @@ def draw_spans(
     chance = torch.rand(allowed.shape, generator=rng, device=rng.device).to(allowed.device)
     order = chance.masked_fill(~allowed, 2).argsort(1).argsort(1)  # las permitidas, delante
     starts = order < (share * allowed.sum(1, keepdim=True)).round().clamp(min=2)
-    reach = F.pad(starts.double(), (span - 1, 0))[
-        :, None
-    ]  # cada inicio alcanza las span siguientes
-    return (F.max_pool1d(reach, span, stride=1)[:, 0] > 0) & allowed
+    reach = F.pad(starts.double(), (span - 1, 0))  # cada inicio alcanza las span siguientes
+    return (F.max_pool1d(reach[:, None], span, stride=1)[:, 0] > 0) & allowed
 
 
 @typed(validate=checks.draw_negatives)
