@@ -695,6 +695,7 @@ def _casos_inversion(rng: Any) -> list[Caso]:
     def caso(propiedad: str, tapadas: bool) -> Caso:
         ancho = entero(rng, 8, 11)
         hueco = entero(rng, 3, ancho - 4)
+        hueco += 2 * hueco == ancho - 1  # en el centro, leer «valid» del revés no se nota
         valid = torch.ones(ancho, dtype=torch.bool)
         if tapadas:
             valid[hueco] = False  # en medio: las de sus lados no son contiguas
