@@ -1,7 +1,6 @@
 """atento: la biblioteca que acompaña a «El Transformer, línea a línea».
 
-Cada módulo importa solo de los pisos inferiores, y el orden es el del libro. Entre paréntesis, lo
-que todavía está por construir.
+Cada módulo importa solo de los pisos inferiores, y el orden es el del libro.
 
 1. ``amounts``, ``device``, ``rng``, ``shapes``, ``checks``: qué números y formas se aceptan, dónde
    se calcula y con qué semilla.
@@ -15,10 +14,10 @@ que todavía está por construir.
    los números, y vuelta. ``word_vectors``: un vector por palabra. ``kneser_ney``: contar n-gramas.
    ``audio``: del sonido al espectrograma. ``boxes``: cajas en una imagen. ``hopfield``: la memoria
    cuyo paso es la atención. ``quantize``: pesos en 8 bits. ``moe``: mezcla de expertos.
-   (``efficient``.)
+   ``efficient``: atenciones que no comparan todos con todos.
 6. ``models``: una familia, un fichero.
 7. ``tasks``: los datos; generar, hacer lotes y puntuar. ``adaptation``: ajustar y alinear un modelo
-   que ya sabe algo. (``interpret``.)
+   que ya sabe algo. ``interpret``: mirar dentro de él.
 8. ``trained``: el modelo que ya viene entrenado.
 
 Ni los modelos conocen las tareas ni las tareas los modelos. Lo que dibuja está en otro paquete,
