@@ -256,4 +256,3 @@ def require_three(batch: Any) -> tuple[Tensor, Tensor, Tensor]:
             f"{len(batch)}."
         )
     return batch
-

@@ -143,7 +143,7 @@ class PlacedEncoder(nn.Module):
     """Una pila de bloques con la norma delante, que antes suma a cada fila su sitio (sinusoides).
 
     Errores: ``TypeError`` si ``config`` no es una :class:`SepFormerConfig`.
-    Fuente: Subakan et al. (2021), § 2.2.1, ecs. 6 a 9.
+    Fuente: Subakan et al. (2021), § 2.2.1, ec. 6.
     """
 
     @typed(validate=checks.model)

@@ -39,8 +39,8 @@ class Wav2Vec2Config:
     """Todo lo que define un :class:`Wav2Vec2` y lo que hace falta para preentrenarlo.
 
     ``convs`` son las convoluciones: (filtros, muestras que ve, lo que avanza). ``conv_norm`` es
-    «group», una norma por filtro y solo en la primera, o «layer», una por fila en todas. ``norm``
-    es «post» o «pre». La posición es una convolución de ``place_kernel`` filas en
+    ``"group"``, una norma por filtro y solo en la primera, o ``"layer"``, una por fila en todas.
+    ``norm`` es «post» o «pre». La posición es una convolución de ``place_kernel`` filas en
     ``place_groups`` grupos. El cuantizador elige un código de ``codes`` en cada uno de sus
     ``codebooks`` libros, y los junta en ``d_code`` números; con ``codebooks=0`` no hay. Se compara
     en ``d_compare`` dimensiones, con los cosenos entre ``temperature``. ``diversity`` es el peso de
@@ -113,8 +113,8 @@ class Wav2Vec2Config:
 class ConvLayer(nn.Module):
     """Una convolución de la entrada, su norma, si la lleva, y GELU; de (batch, channel, n).
 
-    ``norm`` es «group», cada filtro con su media en toda la grabación; «layer», cada fila con la
-    suya, o ``None``.
+    ``norm`` es ``"group"``, cada filtro con su media en toda la grabación; ``"layer"``, cada fila
+    con la suya, o ``None``.
 
     Errores: ``TypeError`` o ``ValueError`` si los tamaños no son enteros positivos o ``norm`` no es
     una de esas.
@@ -147,7 +147,7 @@ class WaveEncoder(nn.Module):
     """Lo que oye: de la onda, (batch, samples), a filas, (batch, frame, channel).
 
     Errores: ``TypeError`` si ``config`` no es una :class:`Wav2Vec2Config`.
-    Fuente: Baevski et al. (2020), § 2, «Feature encoder».
+    Fuente: Baevski et al. (2020), § 2.
     """
 
     @typed(validate=checks.model)
@@ -289,7 +289,7 @@ class Wav2Vec2(nn.Module):
 
 class Quantized(NamedTuple):
     """Lo que da el cuantizador: los vectores, (batch, frame, d_code), qué código se eligió en cada
-    libro, (batch, frame, book), y la perplejidad, sumada sobre los libros.
+    libro, ``(batch, frame, book)``, y la perplejidad, sumada sobre los libros.
     """
 
     vectors: Float[Tensor, "batch frame d_code"]
