@@ -136,7 +136,7 @@ class GlobalNorm(nn.Module):
 
         Errores: ``TypeError`` o ``ValueError`` si ``x`` no mide ``d_model`` al final.
         """
-        return F.layer_norm(x, x.shape[1:], eps=self.eps) * self.weight + self.bias
+        return F.layer_norm(x, list(x.shape[1:]), eps=self.eps) * self.weight + self.bias
 
 
 class PlacedEncoder(nn.Module):
@@ -257,7 +257,7 @@ class SepFormer(nn.Module):
     def __init__(self, config: SepFormerConfig) -> None:
         super().__init__()
         c = self.config = config
-        shape = {"kernel_size": c.kernel_size, "stride": c.stride, "bias": False}
+        shape: dict[str, Any] = {"kernel_size": c.kernel_size, "stride": c.stride, "bias": False}
         self.filters = nn.Conv1d(1, c.d_model, **shape)
         self.masks = MaskNet(c)
         self.decoder = nn.ConvTranspose1d(c.d_model, 1, **shape)

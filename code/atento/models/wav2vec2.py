@@ -81,9 +81,10 @@ class Wav2Vec2Config:
         Fuente: Baevski et al. (2020), § 4.2.
         """
         wide = {"d_model": 768, "n_heads": 12, "d_ff": 3072, "n_layers": 12}
-        place = {"convs": PUBLISHED_CONVS, "place_kernel": 128, "place_groups": 16}
+        place = {"place_kernel": 128, "place_groups": 16}
         books = {"codes": 320, "d_code": 256, "d_compare": 256}
-        return cls(**{**wide, **place, **books, **changes})
+        sizes: dict[str, Any] = {"convs": PUBLISHED_CONVS, **wide, **place, **books}
+        return cls(**{**sizes, **changes})
 
     @classmethod
     def large(cls, **changes: Any) -> "Wav2Vec2Config":
@@ -129,8 +130,9 @@ class ConvLayer(nn.Module):
         out, kernel, stride = shape
         self.conv = nn.Conv1d(channels, out, kernel, stride, bias=bias)
         self.kind = norm
-        kinds = {"group": lambda: nn.GroupNorm(out, out), "layer": lambda: LayerNorm(out)}
-        self.norm = kinds[norm]() if norm is not None else nn.Identity()
+        self.norm: nn.Module = nn.Identity() if norm is None else LayerNorm(out)
+        if norm == "group":
+            self.norm = nn.GroupNorm(out, out)
 
     @typed(validate=checks.channels)
     def forward(self, x: Float[Tensor, "batch channel n"]) -> Float[Tensor, "batch filter fewer"]:
@@ -195,7 +197,7 @@ class ConvPositions(nn.Module):
     def __init__(self, config: Wav2Vec2Config) -> None:
         super().__init__()
         c = self.config = config
-        shape = {"padding": c.place_kernel // 2, "groups": c.place_groups}
+        shape: dict[str, Any] = {"padding": c.place_kernel // 2, "groups": c.place_groups}
         conv = nn.Conv1d(c.d_model, c.d_model, c.place_kernel, **shape)
         nn.init.normal_(conv.weight, std=2 * (c.place_kernel * c.d_model) ** -0.5)
         nn.init.zeros_(conv.bias)
@@ -485,7 +487,8 @@ def pretraining_loss(model: nn.Module, batch: Any) -> Float[Tensor, ""]:
     Fuente: Baevski et al. (2020), ec. 2.
     """
     wave, masked, negatives = checks.require_three(batch)
-    guess, c = model(wave, masked), unwrap(model).config
+    c: Any = unwrap(model).config
+    guess = model(wave, masked)
     loss = contrastive_loss(*guess[:2], masked, negatives, temperature=c.temperature)
     if guess.perplexity is None:
         return loss
