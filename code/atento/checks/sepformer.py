@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from atento.amounts import require_divisible, require_kind, require_probability, require_size
 from atento.shapes import require_floating, require_same_kind
 
-SIZES = ("n_voices", "d_model", "n_heads", "d_ff", "n_layers", "n_repeats")
+SIZES = ("n_voices", "n_filters", "d_model", "n_heads", "d_ff", "n_layers", "n_repeats")
 
 
 def fields(config: Any) -> None:
@@ -94,6 +94,11 @@ def rows(self: Any, x: Tensor) -> None:
         )
 
 
+def filtered(self: Any, x: Tensor) -> None:
+    """Lanza si ``x`` no es (batch, n, n_filters) de coma flotante."""
+    _require_axes(x, "batch, n, n_filters", name="x", width=self.config.n_filters)
+
+
 def dual_path(self: nn.Module, within: nn.Module, across: nn.Module, d_model: int) -> None:
     """Lanza si los caminos no son módulos o ``d_model`` no es un entero positivo."""
     for name, path in (("within", within), ("across", across)):
@@ -114,9 +119,9 @@ def wave(self: Any, mixture: Tensor) -> None:
 
 
 def decode(self: Any, rows: Tensor, samples: int) -> None:
-    """Lanza si ``rows`` no es (batch, voice, n, d_model) o no da para ``samples`` muestras."""
+    """Lanza si ``rows`` no es (batch, voice, n, filter) o no da para ``samples`` muestras."""
     c = self.config
-    _require_axes(rows, "batch, voice, n, d_model", name="rows", width=c.d_model)
+    _require_axes(rows, "batch, voice, n, filter", name="rows", width=c.n_filters)
     require_size(samples, name="samples")
     most = c.kernel_size + c.stride * (rows.shape[2] - 1)
     if samples > most:

@@ -35,9 +35,9 @@ from atento.shapes import typed
 class SepFormerConfig:
     """Todo lo que define un :class:`SepFormer`; las medidas publicadas, en :meth:`published`.
 
-    Cada fila mira ``kernel_size`` muestras y la siguiente empieza ``stride`` más allá; mide
-    ``d_model``, que son también los filtros. ``chunk`` son las filas de un trozo, un número par.
-    Hay ``n_repeats`` dobles caminos, cada uno con dos pilas de ``n_layers`` bloques. Salen
+    Una fila es lo que ``n_filters`` filtros dan de ``kernel_size`` muestras, y la siguiente empieza
+    ``stride`` más allá; por dentro mide ``d_model``. ``chunk`` son las filas de un trozo, un número
+    par. Hay ``n_repeats`` dobles caminos, cada uno con dos pilas de ``n_layers`` bloques. Salen
     ``n_voices`` voces. ``dropout`` actúa a la salida de cada subcapa.
 
     Errores: ``TypeError`` o ``ValueError`` si un campo no es lo que su nombre dice: el mensaje lo
@@ -45,6 +45,7 @@ class SepFormerConfig:
     """
 
     n_voices: int = 2
+    n_filters: int = 64
     d_model: int = 64
     n_heads: int = 4
     d_ff: int = 128
@@ -65,8 +66,8 @@ class SepFormerConfig:
         Errores: los de :class:`SepFormerConfig`.
         Fuente: Subakan et al. (2021), § 3.2, y el código publicado.
         """
-        sizes = {"d_model": 256, "n_heads": 8, "d_ff": 1024, "n_layers": 8, "chunk": 250}
-        return cls(**{**sizes, **changes})
+        sizes = {"n_filters": 256, "d_model": 256, "n_heads": 8, "d_ff": 1024}
+        return cls(**{**sizes, "n_layers": 8, "chunk": 250, **changes})
 
 
 # --- Trocear --------------------------------------------------------------------------------------
@@ -136,14 +137,14 @@ class GlobalNorm(nn.Module):
 
         Errores: ``TypeError`` o ``ValueError`` si ``x`` no mide ``d_model`` al final.
         """
-        return F.layer_norm(x, x.shape[1:], eps=self.eps) * self.weight + self.bias
+        return F.layer_norm(x, list(x.shape[1:]), eps=self.eps) * self.weight + self.bias
 
 
 class PlacedEncoder(nn.Module):
     """Una pila de bloques con la norma delante, que antes suma a cada fila su sitio (sinusoides).
 
     Errores: ``TypeError`` si ``config`` no es una :class:`SepFormerConfig`.
-    Fuente: Subakan et al. (2021), § 2.2.1, ecs. 6 a 9.
+    Fuente: Subakan et al. (2021), § 2.2.1, ec. 6.
     """
 
     @typed(validate=checks.model)
@@ -204,8 +205,7 @@ class DualPath(nn.Module):
 
 
 class MaskNet(nn.Module):
-    """La red que da las máscaras: de (batch, n, d_model) a (batch, voice, n, d_model), sin
-    negativos.
+    """La red que da las máscaras: de (batch, n, filter) a (batch, voice, n, filter), sin negativos.
 
     Una máscara no llega a un tope: puede subir lo que deja pasar.
 
@@ -218,32 +218,29 @@ class MaskNet(nn.Module):
         super().__init__()
         c = self.config = config
         d = c.d_model
-        self.norm = GlobalNorm(d)
-        self.project = nn.Linear(d, d, bias=False)
+        self.norm = GlobalNorm(c.n_filters)
+        self.project = nn.Linear(c.n_filters, d, bias=False)
         paths = [DualPath(PlacedEncoder(c), PlacedEncoder(c), d) for _ in range(c.n_repeats)]
         self.paths = nn.Sequential(*paths)
         self.slope = nn.PReLU()
         self.split = nn.Linear(d, c.n_voices * d)
         self.value, self.gate = nn.Linear(d, d), nn.Linear(d, d)
-        self.to_mask = nn.Linear(d, d, bias=False)
+        self.to_mask = nn.Linear(d, c.n_filters, bias=False)
 
-    @typed(validate=checks.rows)
-    def forward(
-        self, x: Float[Tensor, "batch n d_model"]
-    ) -> Float[Tensor, "batch voice n d_model"]:
-        """Una máscara por voz para las filas de ``x``, (batch, n, d_model).
+    @typed(validate=checks.filtered)
+    def forward(self, x: Float[Tensor, "batch n filter"]) -> Float[Tensor, "batch voice n filter"]:
+        """Una máscara por voz para las filas de ``x``, (batch, n, filter).
 
-        Errores: ``TypeError`` o ``ValueError`` si ``x`` no es (batch, n, d_model).
+        Errores: ``TypeError`` o ``ValueError`` si ``x`` no es (batch, n, n_filters).
         """
+        d = self.config.d_model
         pieces = segment.unchecked(self.project(self.norm(x)), self.config.chunk)
         pieces = self.split(self.slope(self.paths(pieces)))  # (batch, chunk, size, voice · d_model)
-        voices = rearrange(
-            pieces, "b chunk size (voice d) -> (b voice) chunk size d", d=x.shape[-1]
-        )
+        voices = rearrange(pieces, "b chunk size (voice d) -> (b voice) chunk size d", d=d)
         rows = join.unchecked(voices, x.shape[1])  # (batch · voice, n, d_model)
         rows = self.value(rows).tanh() * self.gate(rows).sigmoid()
-        masks = F.relu(self.to_mask(rows))
-        return rearrange(masks, "(b voice) n d -> b voice n d", b=len(x))
+        masks = F.relu(self.to_mask(rows))  # (batch · voice, n, filter)
+        return rearrange(masks, "(b voice) n filter -> b voice n filter", b=len(x))
 
 
 class SepFormer(nn.Module):
@@ -257,13 +254,13 @@ class SepFormer(nn.Module):
     def __init__(self, config: SepFormerConfig) -> None:
         super().__init__()
         c = self.config = config
-        shape = {"kernel_size": c.kernel_size, "stride": c.stride, "bias": False}
-        self.filters = nn.Conv1d(1, c.d_model, **shape)
+        shape: dict[str, Any] = {"kernel_size": c.kernel_size, "stride": c.stride, "bias": False}
+        self.filters = nn.Conv1d(1, c.n_filters, **shape)
         self.masks = MaskNet(c)
-        self.decoder = nn.ConvTranspose1d(c.d_model, 1, **shape)
+        self.decoder = nn.ConvTranspose1d(c.n_filters, 1, **shape)
 
     @typed(validate=checks.wave)
-    def encode(self, mixture: Float[Tensor, "batch samples"]) -> Float[Tensor, "batch n d_model"]:
+    def encode(self, mixture: Float[Tensor, "batch samples"]) -> Float[Tensor, "batch n filter"]:
         """Las filas de unas ondas, sin negativos; la última se completa con silencio.
 
         Errores: ``TypeError`` o ``ValueError`` si ``mixture`` no es (batch, samples) de coma
@@ -277,11 +274,11 @@ class SepFormer(nn.Module):
 
     @typed(validate=checks.decode)
     def decode(
-        self, rows: Float[Tensor, "batch voice n d_model"], samples: int
+        self, rows: Float[Tensor, "batch voice n filter"], samples: int
     ) -> Float[Tensor, "batch voice samples"]:
         """La onda de cada voz: cada fila pone su trozo, y donde se pisan se suman.
 
-        Errores: ``TypeError`` o ``ValueError`` si ``rows`` no es (batch, voice, n, d_model) de coma
+        Errores: ``TypeError`` o ``ValueError`` si ``rows`` no es (batch, voice, n, filter) de coma
         flotante o no da para ``samples`` muestras.
         Fuente: Subakan et al. (2021), ec. 4.
         """
@@ -296,8 +293,8 @@ class SepFormer(nn.Module):
 
         Errores: los de :meth:`encode`.
         """
-        rows = self.encode(mixture)  # (batch, n, d_model)
-        masks = self.masks(rows)  # (batch, voice, n, d_model)
+        rows = self.encode(mixture)  # (batch, n, filter)
+        masks = self.masks(rows)  # (batch, voice, n, filter)
         return self.decode(rows[:, None] * masks, mixture.shape[1])
 
 

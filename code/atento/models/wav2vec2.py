@@ -39,8 +39,8 @@ class Wav2Vec2Config:
     """Todo lo que define un :class:`Wav2Vec2` y lo que hace falta para preentrenarlo.
 
     ``convs`` son las convoluciones: (filtros, muestras que ve, lo que avanza). ``conv_norm`` es
-    «group», una norma por filtro y solo en la primera, o «layer», una por fila en todas. ``norm``
-    es «post» o «pre». La posición es una convolución de ``place_kernel`` filas en
+    ``"group"``, una norma por filtro y solo en la primera, o ``"layer"``, una por fila en todas.
+    ``norm`` es «post» o «pre». La posición es una convolución de ``place_kernel`` filas en
     ``place_groups`` grupos. El cuantizador elige un código de ``codes`` en cada uno de sus
     ``codebooks`` libros, y los junta en ``d_code`` números; con ``codebooks=0`` no hay. Se compara
     en ``d_compare`` dimensiones, con los cosenos entre ``temperature``. ``diversity`` es el peso de
@@ -81,9 +81,10 @@ class Wav2Vec2Config:
         Fuente: Baevski et al. (2020), § 4.2.
         """
         wide = {"d_model": 768, "n_heads": 12, "d_ff": 3072, "n_layers": 12}
-        place = {"convs": PUBLISHED_CONVS, "place_kernel": 128, "place_groups": 16}
+        place = {"place_kernel": 128, "place_groups": 16}
         books = {"codes": 320, "d_code": 256, "d_compare": 256}
-        return cls(**{**wide, **place, **books, **changes})
+        sizes: dict[str, Any] = {"convs": PUBLISHED_CONVS, **wide, **place, **books}
+        return cls(**{**sizes, **changes})
 
     @classmethod
     def large(cls, **changes: Any) -> "Wav2Vec2Config":
@@ -113,8 +114,8 @@ class Wav2Vec2Config:
 class ConvLayer(nn.Module):
     """Una convolución de la entrada, su norma, si la lleva, y GELU; de (batch, channel, n).
 
-    ``norm`` es «group», cada filtro con su media en toda la grabación; «layer», cada fila con la
-    suya, o ``None``.
+    ``norm`` es ``"group"``, cada filtro con su media en toda la grabación; ``"layer"``, cada fila
+    con la suya, o ``None``.
 
     Errores: ``TypeError`` o ``ValueError`` si los tamaños no son enteros positivos o ``norm`` no es
     una de esas.
@@ -129,8 +130,9 @@ class ConvLayer(nn.Module):
         out, kernel, stride = shape
         self.conv = nn.Conv1d(channels, out, kernel, stride, bias=bias)
         self.kind = norm
-        kinds = {"group": lambda: nn.GroupNorm(out, out), "layer": lambda: LayerNorm(out)}
-        self.norm = kinds[norm]() if norm is not None else nn.Identity()
+        self.norm: nn.Module = nn.Identity() if norm is None else LayerNorm(out)
+        if norm == "group":
+            self.norm = nn.GroupNorm(out, out)
 
     @typed(validate=checks.channels)
     def forward(self, x: Float[Tensor, "batch channel n"]) -> Float[Tensor, "batch filter fewer"]:
@@ -147,7 +149,7 @@ class WaveEncoder(nn.Module):
     """Lo que oye: de la onda, (batch, samples), a filas, (batch, frame, channel).
 
     Errores: ``TypeError`` si ``config`` no es una :class:`Wav2Vec2Config`.
-    Fuente: Baevski et al. (2020), § 2, «Feature encoder».
+    Fuente: Baevski et al. (2020), § 2.
     """
 
     @typed(validate=checks.model)
@@ -195,7 +197,7 @@ class ConvPositions(nn.Module):
     def __init__(self, config: Wav2Vec2Config) -> None:
         super().__init__()
         c = self.config = config
-        shape = {"padding": c.place_kernel // 2, "groups": c.place_groups}
+        shape: dict[str, Any] = {"padding": c.place_kernel // 2, "groups": c.place_groups}
         conv = nn.Conv1d(c.d_model, c.d_model, c.place_kernel, **shape)
         nn.init.normal_(conv.weight, std=2 * (c.place_kernel * c.d_model) ** -0.5)
         nn.init.zeros_(conv.bias)
@@ -289,7 +291,7 @@ class Wav2Vec2(nn.Module):
 
 class Quantized(NamedTuple):
     """Lo que da el cuantizador: los vectores, (batch, frame, d_code), qué código se eligió en cada
-    libro, (batch, frame, book), y la perplejidad, sumada sobre los libros.
+    libro, ``(batch, frame, book)``, y la perplejidad, sumada sobre los libros.
     """
 
     vectors: Float[Tensor, "batch frame d_code"]
@@ -483,7 +485,8 @@ def pretraining_loss(model: nn.Module, batch: Any) -> Float[Tensor, ""]:
     Fuente: Baevski et al. (2020), ec. 2.
     """
     wave, masked, negatives = checks.require_three(batch)
-    guess, c = model(wave, masked), unwrap(model).config
+    c: Any = unwrap(model).config
+    guess = model(wave, masked)
     loss = contrastive_loss(*guess[:2], masked, negatives, temperature=c.temperature)
     if guess.perplexity is None:
         return loss

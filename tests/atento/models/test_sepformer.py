@@ -33,7 +33,7 @@ def close(ours, theirs, tolerance=1e-9):
 
 
 def config(**changes):
-    sizes = {"d_model": 8, "n_heads": 2, "d_ff": 12, "n_layers": 2, "chunk": 6}
+    sizes = {"n_filters": 10, "d_model": 8, "n_heads": 2, "d_ff": 12, "n_layers": 2, "chunk": 6}
     return SepFormerConfig(**{**sizes, "kernel_size": 6, "stride": 3, **changes})
 
 
@@ -124,9 +124,14 @@ class Theirs(nn.Module):
 
     def __init__(self, c):
         super().__init__()
-        d, wave = c.d_model, {"kernel_size": c.kernel_size, "stride": c.stride, "bias": False}
-        self.c, self.filters = c, nn.Conv1d(1, d, **wave)
-        self.norm, self.project = nn.GroupNorm(1, d, eps=1e-8), nn.Conv1d(d, d, 1, bias=False)
+        d, filters, wave = (
+            c.d_model,
+            c.n_filters,
+            {"kernel_size": c.kernel_size, "stride": c.stride, "bias": False},
+        )
+        self.c, self.filters = c, nn.Conv1d(1, filters, **wave)
+        self.norm = nn.GroupNorm(1, filters, eps=1e-8)
+        self.project = nn.Conv1d(filters, d, 1, bias=False)
         options = {"dropout": 0.0, "batch_first": True, "norm_first": True}
         layer = nn.TransformerEncoderLayer(d, c.n_heads, c.d_ff, **options)
         self.stacks = nn.ModuleList(
@@ -136,8 +141,8 @@ class Theirs(nn.Module):
         self.norms = nn.ModuleList(nn.GroupNorm(1, d, eps=1e-8) for _ in range(2 * c.n_repeats))
         self.slope, self.split = nn.PReLU(), nn.Conv2d(d, d * c.n_voices, 1)
         self.value, self.gate = nn.Conv1d(d, d, 1), nn.Conv1d(d, d, 1)
-        self.to_mask = nn.Conv1d(d, d, 1, bias=False)
-        self.decoder = nn.ConvTranspose1d(d, 1, **wave)
+        self.to_mask = nn.Conv1d(d, filters, 1, bias=False)
+        self.decoder = nn.ConvTranspose1d(filters, 1, **wave)
 
     def forward(self, mixture):
         half = self.c.chunk // 2
@@ -228,8 +233,8 @@ def by_formula(c):
     block = 4 * (d * d + d) + (d * f + f) + (f * d + d) + 2 * 2 * d
     path = 2 * (c.n_layers * block + 2 * d + 2 * d)  # la norma de la pila y la global
     voices = d * c.n_voices * d + c.n_voices * d
-    ends = 2 * d + d * d + 1 + voices + 2 * (d * d + d) + d * d
-    return 2 * d * c.kernel_size + c.n_repeats * path + ends
+    ends = 2 * c.n_filters + c.n_filters * d + 1 + voices + 2 * (d * d + d) + d * c.n_filters
+    return 2 * c.n_filters * c.kernel_size + c.n_repeats * path + ends
 
 
 @pytest.mark.parametrize(
@@ -289,7 +294,9 @@ def test_it_learns_to_tell_a_low_tone_from_a_high_one():
         return voices.sum(dim=1), voices
 
     rng.seed_all(0)
-    net = SepFormer(config(d_model=16, n_repeats=1, n_layers=1, kernel_size=16, stride=8, chunk=8))
+    net = SepFormer(
+        config(n_filters=16, d_model=16, n_repeats=1, n_layers=1, kernel_size=16, stride=8, chunk=8)
+    )
     make = partial(torch.optim.Adam, lr=5e-3)
     fit(net, lambda step: tones(8, step), sepformer_loss, steps=60, optimizer=make)
     mixture, voices = tones(32, 1000)
@@ -308,6 +315,12 @@ def test_it_learns_to_tell_a_low_tone_from_a_high_one():
         (TypeError, "config: se esperaba una SepFormerConfig", lambda: SepFormer(3)),
         (TypeError, "config: se esperaba una SepFormerConfig", lambda: MaskNet(3)),
         (ValueError, "n_voices: ", lambda: config(n_voices=0)),
+        (ValueError, "n_filters: ", lambda: config(n_filters=0)),
+        (
+            ValueError,
+            r"x: .*\(batch, n, 10\)",
+            lambda: MaskNet(config())(noise(1, 3, 8).float()),
+        ),
         (ValueError, "d_model: se esperaba un múltiplo", lambda: config(n_heads=3)),
         (ValueError, "d_model: .*par", lambda: config(d_model=5, n_heads=1)),
         (ValueError, "chunk: .*par", lambda: config(chunk=5)),
@@ -333,7 +346,7 @@ def test_it_learns_to_tell_a_low_tone_from_a_high_one():
         (
             ValueError,
             "samples: 2 filas dan 9",
-            lambda: SepFormer(config()).decode(noise(1, 2, 2, 8).float(), 10),
+            lambda: SepFormer(config()).decode(noise(1, 2, 2, 10).float(), 10),
         ),
         (TypeError, "batch: se esperaba una pareja", lambda: sepformer_loss(None, 3)),
         (ValueError, "batch: .*llegaron 3", lambda: sepformer_loss(None, (1, 2, 3))),
