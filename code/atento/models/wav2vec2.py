@@ -200,7 +200,7 @@ class ConvPositions(nn.Module):
         shape: dict[str, Any] = {"padding": c.place_kernel // 2, "groups": c.place_groups}
         conv = nn.Conv1d(c.d_model, c.d_model, c.place_kernel, **shape)
         nn.init.normal_(conv.weight, std=2 * (c.place_kernel * c.d_model) ** -0.5)
-        nn.init.zeros_(conv.bias)
+        conv.bias = nn.Parameter(torch.zeros(c.d_model))
         self.conv = nn.utils.parametrizations.weight_norm(conv, dim=2)
 
     @typed(validate=checks.rows)
