@@ -216,6 +216,11 @@ def book_sketch():
     return sketch(model, exam.chosen(firsts), full=full, start=3, name="libro")
 
 
+def make_lowrank(**changes):
+    given = {"change": normal(6, 5) * 0.1, "most": 4, "start": 2, "name": "prueba"}
+    return explorers.lowrank(**(given | changes))
+
+
 LETTERS = ["<fin>", "la", "casa"]
 ENDING = torch.tensor([[0.05, 0.6, 0.35], [0.3, 0.4, 0.3], [0.9, 0.05, 0.05]])
 
@@ -444,6 +449,13 @@ CONTINUACION = make_completion(
     answer="Que se repite.",
 )
 HUECO = make_cloze(name="hueco", question="¿Cuál hace cambiar el género?", answer="El artículo.")
+RANGO = explorers.lowrank(
+    normal(20, 4, seed=3) @ normal(4, 24, seed=4) + 0.1 * normal(20, 24, seed=5),
+    others={"barajado": normal(20, 24, seed=6), "W": normal(9, 30, seed=7)},
+    scores={"el mejor": [1 - 0.5**r for r in range(13)], "al azar": [r / 24 for r in range(13)]},
+    scored="Cuánto acierta", said="Así acierta", most=12, start=1, name="rango",
+    question="¿Qué rango recoge casi todo?", answer="El 4.",
+)  # fmt: skip
 HOJA = make_sketch(name="hoja", start=1, question="¿Qué dice si se corre?", answer="Otra cosa.")
 FRASES_DEL_HAZ = {
     "no": {"limpian": 1.0},

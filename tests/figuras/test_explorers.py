@@ -101,6 +101,7 @@ SAID = {
     "sketch": "Hoja de 8 × 8 y 3 dígitos; modelo vivo de ",
     "stepper": "Atención paso a paso: 5 consultas y 5 claves, d_k = 3, d_v = 2, 2 cabezas",
     "softmax": "Explorador de la softmax: 3 consultas y 5 claves, d_k = 64",
+    "lowrank": "Rango: un cambio de 6 × 5, del rango 0 al 4",
     "paths": "Explorador de caminos: 5 palabras, filtro de 3",
     "heads": "Cabezas: 3 capas de 3, sobre 3 frases",
     "sampling": "Sorteo: 2 comienzos y 5 palabras",
