@@ -22,13 +22,15 @@ from atento.layers import FeedForward
 from atento.models.bert import Bert, BertConfig, MaskedWords
 from atento.models.language import LanguageConfig, LanguageModel
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
-from atento.tasks import agreement, prose
+from atento.models.vit import Vit, VitConfig
+from atento.tasks import agreement, digits, prose
 from atento.tokenizers import BPE, Unigram
 from figuras import explorers
 from figuras.explorers import base
 from figuras.explorers.adder import adder
 from figuras.explorers.cloze import cloze
 from figuras.explorers.completion import completion
+from figuras.explorers.sketch import sketch
 
 for _modulo in pkgutil.iter_modules(explorers.__path__):
     import_module(f"{explorers.__name__}.{_modulo.name}")
@@ -188,6 +190,35 @@ def book_cloze():
     others = ("ms", "fp"), ("fs", "mp"), ("mp", "fs"), ("fs", "ms"), ("ms", "mp")
     rest = (next(s for s in drawn if (s.subject, s.other) == pair) for pair in others)
     return cloze(model, [first, *rest], name="libro")
+
+
+def small_vit(**changes):
+    """Un ViT diminuto, con los pesos de una semilla, que la página sabe ejecutar."""
+    rng.seed_all(19)
+    sizes = {"d_model": 16, "n_heads": 2, "d_ff": 24, "n_layers": 2, "patch_size": 2}
+    given = {**sizes, "image_size": 8, "init_std": 0.5, "position_std": 0.5} | changes
+    return trained.rounded(Vit(VitConfig(**given))).eval()
+
+
+def make_sketch(**changes):
+    given = {"model": small_vit(), "digits": digits.load().chosen(torch.arange(3)), "full": 1.0}
+    return sketch(**(given | {"name": "prueba"} | changes))
+
+
+@cache
+def book_sketch():
+    """El del capítulo 19: su ViT y, de su examen, el primero de cada dígito."""
+    sizes = {"d_model": 48, "n_heads": 4, "d_ff": 96, "n_layers": 2, "patch_size": 2}
+    model = trained.fill(Vit(VitConfig(image_size=8, **sizes)), "vit-19")
+    train, _, exam = digits.split(trained.card("vit-19")["seed"], test=0.2)
+    firsts = torch.stack([(exam.labels == digit).nonzero()[0, 0] for digit in range(10)])
+    full = train.images.max().item()
+    return sketch(model, exam.chosen(firsts), full=full, start=3, name="libro")
+
+
+def make_lowrank(**changes):
+    given = {"change": normal(6, 5) * 0.1, "most": 4, "start": 2, "name": "prueba"}
+    return explorers.lowrank(**(given | changes))
 
 
 LETTERS = ["<fin>", "la", "casa"]
@@ -418,6 +449,14 @@ CONTINUACION = make_completion(
     answer="Que se repite.",
 )
 HUECO = make_cloze(name="hueco", question="¿Cuál hace cambiar el género?", answer="El artículo.")
+RANGO = explorers.lowrank(
+    normal(20, 4, seed=3) @ normal(4, 24, seed=4) + 0.1 * normal(20, 24, seed=5),
+    others={"barajado": normal(20, 24, seed=6), "W": normal(9, 30, seed=7)},
+    scores={"el mejor": [1 - 0.5**r for r in range(13)], "al azar": [r / 24 for r in range(13)]},
+    scored="Cuánto acierta", said="Así acierta", most=12, start=1, name="rango",
+    question="¿Qué rango recoge casi todo?", answer="El 4.",
+)  # fmt: skip
+HOJA = make_sketch(name="hoja", start=1, question="¿Qué dice si se corre?", answer="Otra cosa.")
 FRASES_DEL_HAZ = {
     "no": {"limpian": 1.0},
     "limpian": {"la": 0.6, "nada": 0.4},

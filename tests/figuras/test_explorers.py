@@ -56,7 +56,7 @@ from figuras.explorers.beam import FATES
 from figuras.explorers.heads import HABITS
 from figuras.explorers.stepper import STEPS
 
-WITH_FILES = {"adder", "cloze", "completion", "heads"}
+WITH_FILES = {"adder", "cloze", "completion", "heads", "sketch"}
 LARGEST = {"architecture": 120_000, "adder": 52_000, "completion": 44_000}
 every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 every_sample = pytest.mark.parametrize("sample", MUESTRAS.values(), ids=MUESTRAS)
@@ -68,7 +68,7 @@ every_sample = pytest.mark.parametrize("sample", MUESTRAS.values(), ids=MUESTRAS
 def test_every_explorer_has_its_samples():
     assert {sample.kind for sample in MUESTRAS.values()} == set(CLASES) == set(MAKERS)
     drawn = {path.stem for path in Path(base.__file__).parent.glob("*.js")}
-    assert set(CLASES) == drawn - {"base", "bert", "tensors", "transformer"}
+    assert set(CLASES) == drawn - {"base", "bert", "tensors", "transformer", "vit"}
     for kind, make in MAKERS.items():
         assert make().kind == kind and type(make()) is CLASES[kind]
 
@@ -98,8 +98,10 @@ SAID = {
     "adder": "Sumador",
     "cloze": "Palabras tapadas: 3 frases; modelo vivo de ",
     "completion": "Modelo vivo: 11 088 parámetros, 276 tokens; lee 64",
+    "sketch": "Hoja de 8 × 8 y 3 dígitos; modelo vivo de ",
     "stepper": "Atención paso a paso: 5 consultas y 5 claves, d_k = 3, d_v = 2, 2 cabezas",
     "softmax": "Explorador de la softmax: 3 consultas y 5 claves, d_k = 64",
+    "lowrank": "Rango: un cambio de 6 × 5, del rango 0 al 4",
     "paths": "Explorador de caminos: 5 palabras, filtro de 3",
     "heads": "Cabezas: 3 capas de 3, sobre 3 frases",
     "sampling": "Sorteo: 2 comienzos y 5 palabras",

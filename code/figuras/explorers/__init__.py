@@ -16,11 +16,12 @@ mostrar:
 - :func:`architecture`: el mapa del Transformer; qué entra y qué sale de cada parte.
 - :func:`schedule`: la tasa de cada paso y la pérdida que dejó, en ejecuciones guardadas.
 - :func:`beam`: una búsqueda en haz, paso a paso: qué sigue, qué acaba y por qué cae lo demás.
+- :func:`lowrank`: un cambio de pesos y su mejor aproximación de cada rango, con lo que cuesta.
 - :func:`sampling`: temperatura, top-k, top-p y min-p sobre unas puntuaciones, y lo que se sortea.
 
 Los que ejecutan un Transformer entrenado se importan aparte porque traen consigo el modelo:
-``adder.adder`` suma, ``cloze.cloze`` adivina palabras tapadas y ``completion.completion`` continúa
-lo que se escribe.
+``adder.adder`` suma, ``cloze.cloze`` adivina palabras tapadas, ``completion.completion`` continúa
+lo que se escribe y ``sketch.sketch`` lee el dígito que se dibuja.
 
 Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una
 tabla con el estado inicial.
@@ -31,6 +32,7 @@ from figuras.explorers.base import Explorer, deduplicate, detach
 from figuras.explorers.beam import BeamExplorer, beam
 from figuras.explorers.clock import ClockExplorer, clock
 from figuras.explorers.heads import HeadsExplorer, heads
+from figuras.explorers.lowrank import LowrankExplorer, lowrank
 from figuras.explorers.mask import MaskExplorer, mask
 from figuras.explorers.merges import MergesExplorer, merges
 from figuras.explorers.paths import PathsExplorer, paths
@@ -48,6 +50,7 @@ __all__ = [
     "ClockExplorer",
     "Explorer",
     "HeadsExplorer",
+    "LowrankExplorer",
     "MaskExplorer",
     "MergesExplorer",
     "PathsExplorer",
@@ -64,6 +67,7 @@ __all__ = [
     "deduplicate",
     "detach",
     "heads",
+    "lowrank",
     "mask",
     "merges",
     "paths",

@@ -2,20 +2,10 @@
    de una frase y da las puntuaciones de cada palabra en cada sitio, (n, vocab). Suma la palabra, su lugar y el primer
    segmento; la norma va detrás de cada suma, la red densa usa GELU, y nadie está tapado para nadie. */
 window.atentoBert ??= async (name) => {
-  const {card, weights, linear, norm, attention, feedForward} = await window.atentoTransformer.load(name);
+  const {card, weights, linear, norm, attention, feedForward, gelu} = await window.atentoTransformer.load(name);
   const add = (x, y) => x.map((row, i) => row.map((value, c) => value + y[i][c]));
   const rowOf = (table, i) => weights[`bert.embed.${table}`][i];
   weights["words.project.weight"] = weights["bert.embed.tokens.weight"]; // es la misma matriz
-
-  /* GELU, con la función de error por su serie: sus términos tienen el mismo signo y no se pierden cifras. */
-  function gelu(value) {
-    const x = value / Math.SQRT2;
-    let total = x;
-    for (let n = 1, term = x; Math.abs(x) < 6 && Math.abs(term) > 1e-17; n++)
-      total += term *= (2 * x * x) / (2 * n + 1);
-    const erf = Math.abs(x) < 6 ? (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * total : Math.sign(x);
-    return (value * (1 + erf)) / 2;
-  }
 
   return (ids) => {
     const segment = rowOf("segments.weight", 0),

@@ -2,8 +2,8 @@
 
    Los nombres son los de la biblioteca y cada tensor se guarda con el suyo: "decoder.blocks.0.cross_attention.weights".
    Solo sabe lo que usan los modelos del libro: norma delante de cada subcapa, ReLU y RoPE en todas las atenciones. Puede
-   tener dos pilas o una sola, que escribe; con sus piezas, bert.js hace otro. Calcula con 64 bits. Las matrices son listas
-   de filas; las filas, posiciones. */
+   tener dos pilas o una sola, que escribe; con sus piezas, bert.js y vit.js hacen otros. Calcula con 64 bits. Las
+   matrices son listas de filas; las filas, posiciones. */
 window.atentoTransformer ??= (() => {
   const {file, mix, softmax} = window.atentoExplorers;
   const ROPE_BASE = 10000;
@@ -53,6 +53,16 @@ window.atentoTransformer ??= (() => {
       const other = c % 2 ? row[c - 1] : -row[c + 1];
       return value * Math.cos(angle) + other * Math.sin(angle);
     });
+  }
+
+  /* GELU, con la función de error por su serie: sus términos tienen el mismo signo y no se pierden cifras. */
+  function gelu(value) {
+    const x = value / Math.SQRT2;
+    let total = x;
+    for (let n = 1, term = x; Math.abs(x) < 6 && Math.abs(term) > 1e-17; n++)
+      total += term *= (2 * x * x) / (2 * n + 1);
+    const erf = Math.abs(x) < 6 ? (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * total : Math.sign(x);
+    return (value * (1 + erf)) / 2;
   }
 
   // ---- El modelo ----------------------------------------------------------------------------------------------------
@@ -172,7 +182,7 @@ window.atentoTransformer ??= (() => {
         table = weights["project.weight"] ?? weights["embed.tokens.weight"];
       return table.map((token) => dot(memory.at(-1), token));
     }
-    return {card, weights, write, decode, next, linear, norm, attention, feedForward};
+    return {card, weights, write, decode, next, linear, norm, attention, feedForward, gelu};
   }
 
   return {load: async (name) => model(unpack(await file(name)))};
