@@ -69,7 +69,7 @@ def require_examples(examples: Any, field: str = "question") -> None:
         raise ValueError(f"examples: se esperaba al menos un ejemplo; llegó {examples!r}.")
     for example in examples:
         if not hasattr(example, field):
-            raise TypeError(f"examples: se esperaban Example; llegó {type(example).__name__}.")
+            raise TypeError(f"examples: se esperaban ejemplos; llegó {type(example).__name__}.")
 
 
 def batch(examples: Any, *, senses: Sequence[str] = _SENSES) -> None:

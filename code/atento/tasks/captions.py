@@ -174,7 +174,7 @@ def score(
     among: str = "any",
     device: torch.device | str = "cpu",
 ) -> dict[str, float]:
-    """Cuántas veces se encuentra la pareja; ``model`` da similitudes (image, text).
+    """Cuántas veces se encuentra la pareja; ``model`` da similitudes ``(image, text)``.
 
     ``text_of_image`` es la parte de las imágenes a las que se parece más su nombre que los demás
     candidatos, que son los números de ``among``; ``image_of_text``, la de los nombres a los que se
@@ -182,8 +182,8 @@ def score(
     y cuántos nombres. Un módulo se examina evaluando y sin gradientes.
 
     Errores: los de :func:`batch`, y ``TypeError`` o ``ValueError`` si ``model`` no es una función o
-    no da (image, text), ``among`` no es una de ``NUMBERS``, le faltan números de ``examples`` o no
-    existe ``device``.
+    no da ``(image, text)``, ``among`` no es una de ``NUMBERS``, le faltan números de ``examples`` o
+    no existe ``device``.
     """
     whole, options = batch(examples), numbers_of(among)
     if not set(whole.numbers.tolist()) <= set(options):
