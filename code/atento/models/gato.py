@@ -372,7 +372,8 @@ class Gato(nn.Module):
                 logits = self._next(packed)[:, : self.config.vocab]
                 written.append(logits.argmax(dim=-1).cpu())
                 for row, word in zip(rows, written[-1], strict=True):
-                    row[-1] = Step(text=torch.cat([row[-1].text, word[None]]))  # type: ignore[list-item]
+                    before: Any = row[-1].text
+                    row[-1] = Step(text=torch.cat([before, word[None]]))
         return torch.stack(written, dim=1)
 
     @typed(validate=checks.act)
