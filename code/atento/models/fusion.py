@@ -215,19 +215,16 @@ class Fusion(nn.Module):
         return (self._one(a.joined(b)),)
 
     def _many_to_one(self, a: Stream, b: Stream) -> tuple[Stream, ...]:
-        a, b = self._each(a, b)
-        return (self._one(a.joined(b)),)
+        return (self._one(Stream.joined(*self._each(a, b))),)
 
     def _one_to_many(self, a: Stream, b: Stream) -> tuple[Stream, ...]:
-        a, b = self._one(a.joined(b)).cut(a.rows.shape[1])
-        return self._each(a, b)
+        return self._each(*self._one(a.joined(b)).cut(a.rows.shape[1]))
 
     def _cross(self, a: Stream, b: Stream) -> tuple[Stream, ...]:
         return self._look(a, b)
 
     def _cross_concat(self, a: Stream, b: Stream) -> tuple[Stream, ...]:
-        a, b = self._look(a, b)
-        return (self._one(a.joined(b)),)
+        return (self._one(Stream.joined(*self._look(a, b))),)
 
     def _bottleneck(self, a: Stream, b: Stream) -> tuple[Stream, ...]:
         neck = Stream.of(self.neck.expand(len(a.rows), -1, -1))
