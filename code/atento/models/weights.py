@@ -4,9 +4,9 @@ Cada función toma el ``state_dict()`` de otra biblioteca y da los mismos númer
 libro: :func:`from_pytorch`, los de ``nn.Transformer``; :func:`from_bert`, los de BERT y RoBERTa en
 ``transformers``; :func:`from_gpt2`, los de GPT y GPT-2; :func:`from_t5`, los de T5;
 :func:`from_vit`, los de ViT y DeiT; :func:`from_swin`, los de Swin; :func:`from_detr`, los de DETR,
-sin su convolución; :func:`from_whisper`, los de Whisper; :func:`from_conformer`, los de las capas
-de un Conformer; :func:`from_wav2vec2`, los de wav2vec 2.0. :func:`minilm` carga un modelo entrenado
-de verdad, con su tokenizador.
+sin su convolución; :func:`from_clip`, los de CLIP; :func:`from_whisper`, los de Whisper;
+:func:`from_conformer`, los de las capas de un Conformer; :func:`from_wav2vec2`, los de wav2vec 2.0.
+:func:`minilm` carga un modelo entrenado de verdad, con su tokenizador.
 """
 
 import importlib.util
@@ -466,6 +466,67 @@ def _detr_name(name: str) -> str:
             f"state: se esperaban los nombres de DETR en transformers; llegó {name!r}."
         )
     return _DETR[name]
+
+
+# --- CLIP -----------------------------------------------------------------------------------------
+
+_CLIP = {
+    "text_model.embeddings.token_embedding": "text.tokens",
+    "text_model.final_layer_norm": "text.final_norm",
+    "text_projection": "text.embed",
+    "vision_model.embeddings.patch_embedding": "image.project",
+    "vision_model.pre_layrnorm": "image.first_norm",  # así, con la errata
+    "vision_model.post_layernorm": "image.final_norm",
+    "visual_projection": "image.embed",
+}
+_CLIP_ALONE = {
+    "logit_scale": "log_scale",
+    "vision_model.embeddings.class_embedding": "image.added",
+    "vision_model.embeddings.position_embedding.weight": "image.positions.table",
+    "text_model.embeddings.position_embedding.weight": "text.positions.table",
+}
+_CLIP_LAYER = {
+    "self_attn.q_proj": "attention.project_query",
+    "self_attn.k_proj": "attention.project_key",
+    "self_attn.v_proj": "attention.project_value",
+    "self_attn.out_proj": "attention.project_output",
+    "layer_norm1": "add_attention.norm",
+    "layer_norm2": "add_feed_forward.norm",
+    "mlp.fc1": "feed_forward.expand",
+    "mlp.fc2": "feed_forward.contract",
+}
+_CLIP_TOWERS = {"text": "text", "vision": "image"}
+
+
+def from_clip(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float[Tensor, "..."]]:
+    """Los pesos de un CLIP de ``transformers``, con los nombres del libro.
+
+    ``state`` es el ``state_dict()`` de ``CLIPModel``: tensores de cualquier forma. La convolución
+    de los parches, (d_image, channel, p, p), es aquí una matriz. Lo que devuelve lo lee
+    ``load_state_dict`` de :class:`~atento.models.clip.Clip`.
+
+    Errores: ``TypeError`` si ``state`` no es un diccionario de tensores; ``ValueError`` si un
+    nombre no es de ese modelo.
+    """
+    _require_state(state)
+    kept = {name: t for name, t in state.items() if not name.endswith("position_ids")}
+    return {_clip_name(name): t.flatten(1) if t.ndim == 4 else t for name, t in kept.items()}
+
+
+def _clip_name(name: str) -> str:
+    """El nombre del libro de un tensor de CLIP."""
+    path, _, kind = name.rpartition(".")
+    layer = re.fullmatch(r"(text|vision)_model\.encoder\.layers\.(\d+)\.(.+)", path)
+    if name in _CLIP_ALONE:
+        return _CLIP_ALONE[name]
+    if layer is not None and layer[3] in _CLIP_LAYER:
+        tower = _CLIP_TOWERS[layer[1]]
+        return f"{tower}.encoder.blocks.{layer[2]}.{_CLIP_LAYER[layer[3]]}.{kind}"
+    if path not in _CLIP:
+        raise ValueError(
+            f"state: se esperaban los nombres de CLIP en transformers; llegó {name!r}."
+        )
+    return f"{_CLIP[path]}.{kind}"
 
 
 # --- Whisper --------------------------------------------------------------------------------------
