@@ -56,7 +56,8 @@ def test_without_javascript_some_ranks_are_told():
     ({"most": 6}, "most: llegó 6"),
     ({"start": 5}, "start: llegó 5"),
     ({"others": {"uno": normal(5)}}, "others: llegó la forma (5,)"),
-    ({"others": {k: normal(2, 2) for k in "abc"}}, "others, scores: se compara"),
+    ({"others": {k: normal(2, 2) for k in "abc"}}, "others: llegaron 3 matrices"),
+    ({"scores": {k: [0.5] * 5 for k in "abc"}}, "scores: llegaron 3 medidas"),
     ({"scores": {"uno": [0.5] * 4}}, "scores: «uno» no lleva 5"),
     ({"scores": {"uno": [0.5] * 4 + [1.5]}}, "scores: «uno» no lleva 5"),
 ])  # fmt: skip

@@ -122,8 +122,12 @@ def lowrank(
         (key, check_table(x, "others", "(out, in)", (2,))) for key, x in (others or {}).items()
     ]
     measured = [(key, tuple(map(float, row))) for key, row in (scores or {}).items()]
-    if len(compared) > 2 or len(measured) > 2:
-        raise ValueError("others, scores: se compara con dos matrices y una medida, como mucho.")
+    if len(compared) > 2:
+        raise ValueError(
+            f"others: llegaron {len(compared)} matrices; se esperaban dos, como mucho."
+        )
+    if len(measured) > 2:
+        raise ValueError(f"scores: llegaron {len(measured)} medidas; se esperaban dos, como mucho.")
     for key, row in measured:
         if len(row) != most + 1 or not all(0 <= value <= 1 for value in row):
             raise ValueError(f"scores: «{key}» no lleva {most + 1} números de 0 a 1.")
