@@ -244,7 +244,7 @@ def rotations(
 
 
 def buckets(x: Tensor, rotations: Tensor) -> None:
-    """Lanza si ``x`` no es (…, n, d_head) o los giros no son (round, d_head, half)."""
+    """Lanza si ``x`` no es (…, n, d_head) o los giros no son ``(round, d_head, half)``."""
     features(x)
     require_floating(rotations, name="rotations")
     if rotations.ndim != 3 or len(rotations) == 0:
@@ -332,7 +332,7 @@ def directions(
 
 
 def positive(x: Tensor, directions: Tensor) -> None:
-    """Lanza si ``x`` no es (…, n, d_head) o las direcciones no son (feature, d_head)."""
+    """Lanza si ``x`` no es (…, n, d_head) o las direcciones no son ``(feature, d_head)``."""
     features(x)
     require_floating(directions, name="directions")
     if directions.ndim != 2:
