@@ -109,7 +109,8 @@ def lsh_attention(
         sums.append(total[..., : query.shape[-2], None])
     total = torch.stack(sums).logsumexp(dim=0)
     total = total.masked_fill(total == float("-inf"), 0.0)  # no ha encontrado a nadie
-    return sum(w * out for w, out in zip(((s - total).exp() for s in sums), outputs, strict=True))
+    shares = (torch.stack(sums) - total).exp()  # lo que pesa cada ronda: (round, …, query, 1)
+    return (shares * torch.stack(outputs)).sum(dim=0)
 
 
 def _one_round(plan, r, points, values, real, causal) -> tuple[Tensor, Tensor]:

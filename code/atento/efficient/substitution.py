@@ -42,8 +42,8 @@ class EfficientAttention(MultiHeadAttention):
         puntúe como la de 2017, o los de la clase.
         """
         checks.like(attention)
-        sizes = {"n_kv_heads": attention.n_kv_heads, "dropout": attention.dropout}
-        places = {"rotary": attention.rotary, "score_bias": attention.score_bias}
+        sizes: dict[str, Any] = {"n_kv_heads": attention.n_kv_heads, "dropout": attention.dropout}
+        places: dict[str, Any] = {"rotary": attention.rotary, "score_bias": attention.score_bias}
         twin = cls(attention.d_model, attention.n_heads, **sizes, **places, **options)
         twin.to(attention.project_output.weight).train(attention.training)
         for name in ("project_query", "project_key", "project_value", "project_output"):

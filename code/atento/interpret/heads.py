@@ -76,7 +76,7 @@ def _attentions(model: nn.Module) -> dict[str, MultiHeadAttention]:
 def _add_bias(linear: nn.Linear, extra: Tensor) -> None:
     if linear.bias is None:
         linear.bias = nn.Parameter(torch.zeros_like(extra))
-    linear.bias += extra
+    linear.bias.add_(extra)
 
 
 # --- A quién miran --------------------------------------------------------------------------------

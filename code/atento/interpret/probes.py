@@ -55,7 +55,7 @@ def fit_probe(
         return loss
 
     with torch.enable_grad():
-        search.step(cost)  # type: ignore[arg-type]
+        search.step(cost)
     return Probe(weight.detach(), bias.detach())
 
 
