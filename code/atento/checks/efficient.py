@@ -57,7 +57,7 @@ def replace(model: nn.Module, kind: Any, *, within: str = "", **options: Any) ->
     require_kind(model, nn.Module, name="model", wanted="un nn.Module")
     require_kind(within, str, name="within", wanted="el nombre de una parte del modelo")
     if not (isinstance(kind, type) and hasattr(kind, "like")):
-        raise TypeError(f"kind: se esperaba una clase de EfficientAttention; llegó {kind!r}.")
+        raise TypeError(f"kind: se esperaba una de las clases de atento.efficient; llegó {kind!r}.")
 
 
 def require_some(found: Sequence[str], within: str) -> None:
@@ -244,12 +244,13 @@ def rotations(
 
 
 def buckets(x: Tensor, rotations: Tensor) -> None:
-    """Lanza si ``x`` no es (…, n, d_head) o los giros no son (round, d_head, half)."""
+    """Lanza si ``x`` no es (…, n, d_head) o los giros no son ``(round, d_head, half)``."""
     features(x)
     require_floating(rotations, name="rotations")
     if rotations.ndim != 3 or len(rotations) == 0:
         raise ValueError(
-            f"rotations: se esperaba (round, d_head, half); llegó {tuple(rotations.shape)}."
+            "rotations: se esperaban tres ejes, con d_head en medio; llegó "
+            f"{tuple(rotations.shape)}."
         )
     require_axis(rotations, 1, x.shape[-1], name="rotations", label="d_head", like="x")
     require_same_kind(rotations, x, name="rotations", reference_name="x")
@@ -332,12 +333,13 @@ def directions(
 
 
 def positive(x: Tensor, directions: Tensor) -> None:
-    """Lanza si ``x`` no es (…, n, d_head) o las direcciones no son (feature, d_head)."""
+    """Lanza si ``x`` no es (…, n, d_head) o las direcciones no son ``(feature, d_head)``."""
     features(x)
     require_floating(directions, name="directions")
     if directions.ndim != 2:
         raise ValueError(
-            f"directions: se esperaba (feature, d_head); llegó {tuple(directions.shape)}."
+            "directions: se esperaban dos ejes, con d_head al final; llegó "
+            f"{tuple(directions.shape)}."
         )
     require_axis(directions, 1, x.shape[-1], name="directions", label="d_head", like="x")
     require_same_kind(directions, x, name="directions", reference_name="x")

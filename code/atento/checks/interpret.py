@@ -34,18 +34,18 @@ def _submodule(model: nn.Module, name: str, wanted: str) -> Any:
     return found[name]
 
 
-def site(model: nn.Module, site: Any) -> None:
+def site(model: nn.Module, sites: Any) -> None:
     """Lanza si el sitio no es un ``Site`` o no existe en el modelo."""
-    if not hasattr(site, "before"):
-        raise TypeError(f"sites: se esperaba un Site o un nombre; llegó {type(site).__name__}.")
-    module = _submodule(model, site.name, "sites")
-    if site.head is not None:
+    if not hasattr(sites, "before"):
+        raise TypeError(f"sites: se esperaba un sitio o un nombre; llegó {type(sites).__name__}.")
+    module = _submodule(model, sites.name, "sites")
+    if sites.head is not None:
         if not hasattr(module, "n_heads") or not hasattr(module, "project_output"):
             raise ValueError(
-                f"sites: se esperaba una atención en «{site.name}», porque lleva head; hay "
+                f"sites: se esperaba una atención en «{sites.name}», porque lleva head; hay "
                 f"{type(module).__name__}."
             )
-        _head(site.head, module.n_heads, "sites")
+        _head(sites.head, module.n_heads, "sites")
 
 
 def _head(head: int, n_heads: int, name: str) -> None:
@@ -54,15 +54,15 @@ def _head(head: int, n_heads: int, name: str) -> None:
         raise ValueError(f"{name}: se esperaba una cabeza de 0 a {n_heads - 1}; llegó {head}.")
 
 
-def patch(x: Tensor, value: Any, positions: Sequence[int] | None, site: Any) -> None:
-    """Lanza si ``value`` no tiene la forma de lo que pasa, (…, n, d), o no hay esas posiciones."""
-    require_floating(value, name="values")
-    if value.shape != x.shape:
+def patch(x: Tensor, values: Any, positions: Sequence[int] | None, site: Any) -> None:
+    """Lanza si ``values`` no tiene la forma de lo que pasa, (…, n, d), o no hay esas posiciones."""
+    require_floating(values, name="values")
+    if values.shape != x.shape:
         raise ValueError(
             f"values: se esperaba en «{site.name}» la forma de lo que pasa, {tuple(x.shape)}; "
-            f"llegó {tuple(value.shape)}."
+            f"llegó {tuple(values.shape)}."
         )
-    require_same_kind(value, x, name="values", reference_name="lo que pasa")
+    require_same_kind(values, x, name="values", reference_name="lo que pasa")
     for place in positions or ():
         require_size(place, name="positions", least=0)
         if place >= x.shape[-2]:
@@ -96,8 +96,7 @@ def stack(model: nn.Module, stack: str) -> None:
     found = _submodule(model, stack, "stack")
     if not hasattr(found, "blocks") or not hasattr(found, "finish"):
         raise ValueError(
-            f"stack: se esperaba una pila, con blocks y finish; «{stack}» es "
-            f"{type(found).__name__}."
+            f"stack: se esperaba una pila de bloques; «{stack}» es {type(found).__name__}."
         )
 
 
@@ -106,8 +105,8 @@ def reader(model: nn.Module, read: Callable | None) -> Callable:
     out = getattr(model, "project", None) if read is None else read
     if not callable(out):
         raise ValueError(
-            f"read: se esperaba una función, porque {type(model).__name__} no tiene project; llegó "
-            f"{type(read).__name__}."
+            f"read: se esperaba una función, porque {type(model).__name__} no tiene matriz de "
+            f"salida; llegó {type(read).__name__}."
         )
     return out
 

@@ -5,7 +5,7 @@ Cada una es una función y una clase que ocupa el sitio de
 (:func:`with_attention`). Cada clase tiene dos formas con la misma respuesta, la barata y la que da
 los pesos.
 
-- ``online``: la exacta, a trozos, con su logsumexp (la idea de FlashAttention).
+- ``online``: la exacta, a trozos, con su ``logsumexp`` (la idea de FlashAttention).
 - ``window``: una ventana y unas posiciones globales (Longformer).
 - ``hashing``: solo entre quienes caen en el mismo cubo (Reformer).
 - ``linformer``: atender a unas pocas mezclas de las claves.

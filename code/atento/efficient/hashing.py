@@ -15,7 +15,7 @@ from atento.shapes import typed
 def draw_rotations(
     rounds: int, d_head: int, buckets: int, *, generator: torch.Generator | None = None
 ) -> Float[Tensor, "round d_head half"]:
-    """Sortea los giros de cada ronda, (round, d_head, buckets / 2).
+    """Sortea los giros de cada ronda, ``(round, d_head, buckets / 2)``.
 
     Con ``buckets=1`` no hay giro, y todo cae en el mismo cubo.
 
@@ -48,9 +48,9 @@ def lsh_buckets(
 class _Plan(NamedTuple):
     """Cómo se ordenan las consultas y las claves, juntas, en cada ronda.
 
-    ``order`` (…, round, place) dice quién está en cada sitio: las ``n`` primeras son consultas y
-    las demás, claves. ``bucket`` y ``chunk`` (…, round, item), en qué cubo y en qué trozo está cada
-    una, y ``position`` (item,), en qué lugar de la secuencia.
+    ``order`` ``(…, round, place)`` dice quién está en cada sitio: las ``n`` primeras son consultas
+    y las demás, claves. ``bucket`` y ``chunk`` ``(…, round, item)``, en qué cubo y en qué trozo
+    está cada una, y ``position`` ``(item,)``, en qué lugar de la secuencia.
     """
 
     order: Tensor
@@ -87,7 +87,7 @@ def lsh_attention(
 
     En cada ronda se ordenan por cubo, las consultas y las claves juntas, se parten en trozos de
     ``chunk`` (si no se dice, el doble de lo que toca a un cubo) y cada trozo mira el suyo y los
-    contiguos. Las rondas se juntan con sus logsumexp: lo que sale es softmax sobre todas las
+    contiguos. Las rondas se juntan con sus ``logsumexp``: lo que sale es softmax sobre todas las
     parejas que se han visto, contada cada una una vez. Quien no encuentra ninguna recibe 0.
     ``keys``, si se da, es ``False`` en las claves de relleno y se difunde hasta (…, key).
 
@@ -109,12 +109,12 @@ def lsh_attention(
         sums.append(total[..., : query.shape[-2], None])
     total = torch.stack(sums).logsumexp(dim=0)
     total = total.masked_fill(total == float("-inf"), 0.0)  # no ha encontrado a nadie
-    shares = torch.stack([(s - total).exp() for s in sums])
+    shares = (torch.stack(sums) - total).exp()  # lo que pesa cada ronda: (round, …, query, 1)
     return (shares * torch.stack(outputs)).sum(dim=0)
 
 
 def _one_round(plan, r, points, values, real, causal) -> tuple[Tensor, Tensor]:
-    """Una ronda: la salida (…, item, d_value) y el logsumexp (…, item) de cada consulta."""
+    """La salida ``(…, item, d_value)`` y el ``logsumexp`` ``(…, item)`` de una ronda."""
     order = _padded(plan.order[..., r, :], plan.size)  # (…, chunk, size); −1 donde no hay nadie
     around = _with_neighbours(order, causal)  # (…, chunk, 2 o 3 · size)
     scores = _take(points, order) @ _take(points, around).mT  # (…, chunk, size, around)
@@ -138,7 +138,7 @@ def _one_round(plan, r, points, values, real, causal) -> tuple[Tensor, Tensor]:
 
 
 def _meetings(plan: _Plan, row: Tensor, column: Tensor) -> Tensor:
-    """En cuántas rondas comparten cubo y trozos contiguos: (…, chunk, size, around)."""
+    """En cuántas rondas comparten cubo y trozos contiguos: ``(…, chunk, size, around)``."""
     count: Any = 0
     for r in range(plan.order.shape[-2]):
         bucket, chunk = plan.bucket[..., r, :], plan.chunk[..., r, :]
@@ -169,17 +169,17 @@ def _with_neighbours(order: Tensor, causal: bool) -> Tensor:
 
 
 def _look(table: Tensor, where: Tensor) -> Tensor:
-    """Lo que ``table``, (…, item), dice de cada uno de ``where``, (…, chunk, size)."""
+    """Lo que ``table``, ``(…, item)``, dice de cada uno de ``where``, ``(…, chunk, size)``."""
     return table.gather(-1, where.flatten(-2)).unflatten(-1, where.shape[-2:])
 
 
 def _rows(x: Tensor, where: Tensor) -> Tensor:
-    """Las filas ``where``, (…, k), de ``x``, (…, item, d)."""
+    """Las filas ``where``, (…, k), de ``x``, ``(…, item, d)``."""
     return x.gather(-2, where.unsqueeze(-1).expand(*where.shape, x.shape[-1]))
 
 
 def _take(x: Tensor, where: Tensor) -> Tensor:
-    """Los vectores de cada trozo: (…, chunk, size, d). Donde no hay nadie, uno cualquiera."""
+    """Los vectores de cada trozo: ``(…, chunk, size, d)``. Donde no hay nadie, uno cualquiera."""
     found = _rows(x, where.clamp(min=0).flatten(-2))
     return found.unflatten(-2, where.shape[-2:])
 

@@ -36,8 +36,8 @@ def linear_attention(
     """Promedia los valores con pesos proporcionales a ``query · key``, que son rasgos no negativos.
 
     Sin ``causal``, ``(Q Kᵀ) V`` se calcula como ``Q (Kᵀ V)``: nunca hay una tabla (query, key). Con
-    él, lo ya pasado se lleva resumido en una tabla (feature, d_value) y se avanza de ``block`` en
-    ``block``; las consultas son las últimas posiciones. ``keys``, si se da, es ``False`` en las
+    él, lo ya pasado se lleva resumido en una tabla ``(feature, d_value)`` y se avanza de ``block``
+    en ``block``; las consultas son las últimas posiciones. ``keys``, si se da, es ``False`` en las
     claves de relleno y se difunde hasta (…, key).
 
     Errores: ``TypeError`` o ``ValueError`` si los tensores no casan o ``block`` no es un entero
@@ -68,8 +68,8 @@ def _causal(query: Tensor, key: Tensor, value: Tensor, block: int) -> Tensor:
 class LinearState(NamedTuple):
     """Todo lo que la atención lineal recuerda: no crece con lo leído.
 
-    ``memory`` (…, feature, d_value) es la suma de las parejas clave-valor, y ``total``
-    (…, feature), la de las claves.
+    ``memory`` ``(…, feature, d_value)`` es la suma de las parejas clave-valor, y ``total``
+    ``(…, feature)``, la de las claves.
     """
 
     memory: Tensor

@@ -25,11 +25,11 @@ def linformer_attention(
 ) -> Float[Tensor, "*batch query d_value"]:
     """Atiende a ``rank`` mezclas de las claves, con las mismas mezclas, u otras, de los valores.
 
-    ``shorten_key`` y ``shorten_value``, (rank, key), son las E y F del artículo. La tabla es de
-    (query, rank). ``keys``, si se da, es ``False`` en las claves de relleno, que no entran en
+    ``shorten_key`` y ``shorten_value``, ``(rank, key)``, son las E y F del artículo. La tabla es de
+    ``(query, rank)``. ``keys``, si se da, es ``False`` en las claves de relleno, que no entran en
     ninguna mezcla, y se difunde hasta (…, key). No puede ser causal: cada mezcla tiene de todas.
 
-    Errores: los de ``scaled_dot_product_attention``, y si las mezclas no son (rank, key).
+    Errores: los de ``scaled_dot_product_attention``, y si las mezclas no son ``(rank, key)``.
     Fuente: Wang et al. (2020), ec. 7.
     """
     if keys is not None:

@@ -34,8 +34,8 @@ def online_attention(
     consultas son las últimas posiciones y los trozos del futuro no se calculan.
 
     Errores: los de ``scaled_dot_product_attention``, y si ``block`` no es un entero positivo.
-    Fuente: Milakov y Gimelshein (2018), algoritmo 3; Dao et al. (2022), algoritmo 1; recalcular en
-    vez de guardar, Rabe y Staats (2021).
+    Fuente: Milakov y Gimelshein (2018), algoritmo 3; Dao et al. (2022), algoritmo 1; volver a
+    calcular en vez de guardar, Rabe y Staats (2021).
     """
     n, m = query.shape[-2], key.shape[-2]
     query = query * (query.shape[-1] ** -0.5 if scale is None else scale)  # escalar

@@ -20,7 +20,7 @@ def draw_directions(
     orthogonal: bool = True,
     generator: torch.Generator | None = None,
 ) -> Float[Tensor, "feature d_head"]:
-    """Sortea las direcciones de los rasgos, (feature, d_head), normales de media 0 y varianza 1.
+    """Sortea las direcciones de los rasgos, ``(feature, d_head)``: normales, con varianza 1.
 
     Con ``orthogonal``, las de cada grupo de ``d_head`` son perpendiculares: cada una sigue siendo
     normal, y la estimación varía menos.
@@ -37,7 +37,7 @@ def draw_directions(
 
 
 def _perpendicular(d: int, generator: torch.Generator | None) -> Float[Tensor, "d d"]:
-    """Una base ortonormal cualquiera, todas igual de probables (Mezzadri, 2007)."""
+    """Una base ortonormal cualquiera, todas igual de probables."""
     q, r = torch.linalg.qr(torch.randn(d, d, dtype=torch.float64, generator=generator))
     return (q * r.diagonal().sign()).T
 

@@ -42,11 +42,9 @@ class EfficientAttention(MultiHeadAttention):
         puntúe como la de 2017, o los de la clase.
         """
         checks.like(attention)
-        kept: dict[str, Any] = {
-            name: getattr(attention, name)
-            for name in ("n_kv_heads", "dropout", "rotary", "score_bias")
-        }
-        twin = cls(attention.d_model, attention.n_heads, **kept, **options)
+        sizes: dict[str, Any] = {"n_kv_heads": attention.n_kv_heads, "dropout": attention.dropout}
+        places: dict[str, Any] = {"rotary": attention.rotary, "score_bias": attention.score_bias}
+        twin = cls(attention.d_model, attention.n_heads, **sizes, **places, **options)
         twin.to(attention.project_output.weight).train(attention.training)
         for name in ("project_query", "project_key", "project_value", "project_output"):
             setattr(twin, name, getattr(attention, name))

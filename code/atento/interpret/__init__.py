@@ -5,9 +5,9 @@ un ``with``, y al salir no queda nada. Lo que se lee dice qué hay en un sitio; 
 o se cambia dice si se usa.
 
 - ``sites``: un sitio es la salida de un módulo, con su nombre, o la de una cabeza; apuntar lo que
-  pasa y parchearlo entre dos entradas.
+  pasa, y ponerlo en otra entrada.
 - ``heads``: quitar cabezas, y cuánto miran adonde miraría una cabeza de inducción.
-- ``lens``: la lente de puntuaciones (*logit lens*).
+- ``lens``: la lente de puntuaciones (``logit lens``).
 - ``probes``: sondas lineales, con su tarea de control.
 """
 

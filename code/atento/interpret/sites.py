@@ -127,7 +127,7 @@ def _attach(module: Any, site: Site, change: Callable) -> Any:
 
 
 class Patched(NamedTuple):
-    """Lo que devuelve cada parche: ``restored`` (site, position), la parte de la diferencia entre
+    """Lo que hace cada parche: ``restored`` ``(site, position)`` es la parte de la diferencia entre
     ``corrupted`` y ``clean`` que vuelve; 0, nada, y 1, toda.
     """
 
