@@ -180,7 +180,8 @@ def test_every_door_has_the_signature_it_guards():
                     (p.name, p.kind, p.default) for p in inspect.signature(door).parameters.values()
                 ]
                 arguments = node.args
-                theirs = [a.arg for a in (*arguments.args, *arguments.kwonlyargs)]
+                rest = [arguments.kwarg] if arguments.kwarg else []
+                theirs = [a.arg for a in (*arguments.args, *arguments.kwonlyargs, *rest)]
                 assert [name for name, _, _ in ours] == theirs, (path.name, node.name)
                 given = [d for d in (*arguments.defaults, *arguments.kw_defaults) if d is not None]
                 defaults = [d for _, _, d in ours if d is not inspect.Parameter.empty]

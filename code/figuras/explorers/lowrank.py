@@ -43,7 +43,7 @@ class LowrankExplorer(Explorer):
     name: str = "rango"
 
     def compute(self, rank: int) -> dict[str, Tensor | int]:
-        """La mejor aproximación de ese rango, ``approx`` (out, in); qué parte de la suma de los
+        """La mejor aproximación de ese rango, ``approx`` ``(out, in)``; qué parte de la suma de los
         cuadrados recoge cada rango, desde el 0, ``shares`` (most + 1,), y cuántos números guarda,
         ``cost``.
         """
@@ -98,11 +98,11 @@ def lowrank(
     start: int = 4,
     **texts: Unpack[Texts],
 ) -> LowrankExplorer:
-    """Devuelve el explorador en el que se elige el rango con que se aproxima ``change``, (out, in).
+    """Devuelve el explorador en el que se elige el rango con que se aproxima ``change``.
 
-    Se ven las dos matrices finas, B y A, y su producto, cuántos números guardan y qué parte de la
-    suma de los cuadrados recogen, con los rangos de 0 a ``most``. Con ``others``, una o dos
-    matrices de cualquier tamaño, se compara lo que recoge ese rango de ellas. ``scores`` es otra
+    ``change`` es ``(out, in)``. Se ven las dos matrices finas, B y A, y su producto, cuántos
+    números guardan y qué parte de la suma de los cuadrados recogen, con los rangos de 0 a ``most``.
+    Con ``others``, una o dos matrices de cualquier tamaño, se compara lo que recoge ese rango. ``scores`` es otra
     medida, de 0 a 1, con cada rango: lo primero, lo que se mide con este cambio, y después, con qué
     se compara; ``scored`` dice qué es, y ``said``, cómo se lee («Así acierta»).
 
