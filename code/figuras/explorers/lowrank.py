@@ -102,9 +102,9 @@ def lowrank(
 
     ``change`` es ``(out, in)``. Se ven las dos matrices finas, B y A, y su producto, cuántos
     números guardan y qué parte de la suma de los cuadrados recogen, con los rangos de 0 a ``most``.
-    Con ``others``, una o dos matrices de cualquier tamaño, se compara lo que recoge ese rango. ``scores`` es otra
-    medida, de 0 a 1, con cada rango: lo primero, lo que se mide con este cambio, y después, con qué
-    se compara; ``scored`` dice qué es, y ``said``, cómo se lee («Así acierta»).
+    Con ``others``, una o dos matrices de cualquier tamaño, se compara lo que recoge ese rango.
+    ``scores`` es otra medida, de 0 a 1, con cada rango: lo primero, lo que se mide con este cambio,
+    y después, con qué se compara; ``scored`` dice qué es, y ``said``, cómo se lee («Así acierta»).
 
     Errores: ``ValueError`` si ``change`` no es una matriz de números finitos, de 2 a 64 de lado y
     no toda a cero, si alguna de ``others`` no es una matriz, si unas ``scores`` no son una por
