@@ -32,17 +32,17 @@ RECIPE_21: dict[str, Any] = {
     "n_layers": 2,
     "audio_len": 80,
     "max_len": 16,
-    "examples": 1500,
+    "examples": 1200,
     "steps": 400,
     "batch": 32,
     "rate": 3e-3,
     "warmup": 60,
     "weight_decay": 0.05,
     "every": 50,
-    "exam": 200,
+    "exam": 150,
     "changed": 0.5,  # las vocales ya escritas que se cambian por otra, en «changed»
 }
-SEEDS = 5
+SEEDS, SOME = 5, 3
 CACHE_21 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-21"
 
 
@@ -68,6 +68,12 @@ def examples(kind: str, seed: int) -> list[Example]:
 
 def rest_seed(seed: int) -> int:
     return 1000 + seed
+
+
+@cache
+def heard(kind: str, seed: int) -> Batch:
+    """Los de entrenar, ya en espectrogramas."""
+    return vowels.batch(examples(kind, seed))
 
 
 @cache
@@ -115,7 +121,7 @@ def changed_loss(model: nn.Module, lot: Any) -> Tensor:
 
 def train(kind: str, seed: int) -> tuple[Whisper, dict[str, Any]]:
     """Entrena un Whisper pequeño; lo devuelve con lo que se guarda de él."""
-    r, data = RECIPE_21, vowels.batch(examples(kind, seed))
+    r, data = RECIPE_21, heard("all" if kind == "all" else "plain", seed)
     held = vowels.batch(exams(seed)["held"])
     rng.seed_all(seed)
     model = Whisper(config())
@@ -190,7 +196,7 @@ def rule(seed: int) -> dict[str, Any]:
 
 # --- Guardar lo hecho -----------------------------------------------------------------------------
 
-KINDS: dict[str, int] = {"plain": SEEDS, "rule": SEEDS, "changed": SEEDS, "all": SEEDS}
+KINDS: dict[str, int] = {"plain": SEEDS, "rule": SEEDS, "changed": SOME, "all": SOME}
 
 
 def once(name: str, seed: int) -> dict[str, Any]:
