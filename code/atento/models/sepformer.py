@@ -136,14 +136,14 @@ class GlobalNorm(nn.Module):
 
         Errores: ``TypeError`` o ``ValueError`` si ``x`` no mide ``d_model`` al final.
         """
-        return F.layer_norm(x, x.shape[1:], eps=self.eps) * self.weight + self.bias
+        return F.layer_norm(x, list(x.shape[1:]), eps=self.eps) * self.weight + self.bias
 
 
 class PlacedEncoder(nn.Module):
     """Una pila de bloques con la norma delante, que antes suma a cada fila su sitio (sinusoides).
 
     Errores: ``TypeError`` si ``config`` no es una :class:`SepFormerConfig`.
-    Fuente: Subakan et al. (2021), § 2.2.1, ecs. 6 a 9.
+    Fuente: Subakan et al. (2021), § 2.2.1, ec. 6.
     """
 
     @typed(validate=checks.model)
@@ -257,7 +257,7 @@ class SepFormer(nn.Module):
     def __init__(self, config: SepFormerConfig) -> None:
         super().__init__()
         c = self.config = config
-        shape = {"kernel_size": c.kernel_size, "stride": c.stride, "bias": False}
+        shape: dict[str, Any] = {"kernel_size": c.kernel_size, "stride": c.stride, "bias": False}
         self.filters = nn.Conv1d(1, c.d_model, **shape)
         self.masks = MaskNet(c)
         self.decoder = nn.ConvTranspose1d(c.d_model, 1, **shape)

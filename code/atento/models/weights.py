@@ -5,7 +5,8 @@ libro: :func:`from_pytorch`, los de ``nn.Transformer``; :func:`from_bert`, los d
 ``transformers``; :func:`from_gpt2`, los de GPT y GPT-2; :func:`from_t5`, los de T5;
 :func:`from_vit`, los de ViT y DeiT; :func:`from_swin`, los de Swin; :func:`from_detr`, los de DETR,
 sin su convolución; :func:`from_whisper`, los de Whisper; :func:`from_conformer`, los de las capas
-de un Conformer. :func:`minilm` carga un modelo entrenado de verdad, con su tokenizador.
+de un Conformer; :func:`from_wav2vec2`, los de wav2vec 2.0. :func:`minilm` carga un modelo entrenado
+de verdad, con su tokenizador.
 """
 
 import importlib.util
@@ -578,6 +579,83 @@ def from_conformer(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float
         point = "pointwise" in name
         ours[f"{block}{_CONFORMER[layer[2]]}.{layer[3]}"] = tensor.squeeze(-1) if point else tensor
     return ours
+
+
+# --- wav2vec 2.0 ----------------------------------------------------------------------------------
+
+_WAV2VEC2 = {
+    "masked_spec_embed": "hidden_row",
+    "feature_projection.layer_norm": "norm",
+    "feature_projection.projection": "project",
+    "encoder.pos_conv_embed.conv": "places.conv",
+    "encoder.layer_norm": "stack_norm",
+}
+_WAV2VEC2_HEADS = {
+    "quantizer.weight_proj": "quantizer.score",
+    "project_hid": "project_context",
+    "project_q": "project_target",
+}
+_WAV2VEC2_LAYER = {
+    "attention.q_proj": "attention.project_query",
+    "attention.k_proj": "attention.project_key",
+    "attention.v_proj": "attention.project_value",
+    "attention.out_proj": "attention.project_output",
+    "layer_norm": "add_attention.norm",
+    "feed_forward.intermediate_dense": "feed_forward.expand",
+    "feed_forward.output_dense": "feed_forward.contract",
+    "final_layer_norm": "add_feed_forward.norm",
+}
+_WAV2VEC2_PLACE = re.compile(
+    r"(feature_extractor\.conv|encoder)[._]layers\.(\d+)\.(.+)\.(weight|bias)"
+)
+_WEIGHT_NORM = {"weight_g": "original0", "weight_v": "original1"}  # los nombres de antes
+
+
+def from_wav2vec2(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float[Tensor, "..."]]:
+    """Los pesos de un wav2vec 2.0 de ``transformers``, con los nombres del libro.
+
+    ``state`` es el ``state_dict()`` de ``Wav2Vec2Model`` o de ``Wav2Vec2ForPreTraining``: tensores
+    de cualquier forma. Lo que devuelve lo lee ``load_state_dict`` de
+    :class:`~atento.models.wav2vec2.Wav2Vec2` o de
+    :class:`~atento.models.wav2vec2.Wav2Vec2Pretraining`.
+
+    Errores: ``TypeError`` si ``state`` no es un diccionario de tensores; ``ValueError`` si un
+    nombre no es de esos modelos.
+    """
+    _require_state(state)
+    return dict(_wav2vec2_tensor(name, tensor) for name, tensor in state.items())
+
+
+def _wav2vec2_tensor(name: str, tensor: Tensor) -> tuple[str, Tensor]:
+    """El nombre y el tensor del libro que corresponden a uno de wav2vec 2.0."""
+    if name == "quantizer.codevectors":
+        return "quantizer.vectors", tensor.squeeze(0)
+    path, _, kind = name.rpartition(".")
+    if path in _WAV2VEC2_HEADS:
+        return f"{_WAV2VEC2_HEADS[path]}.{kind}", tensor
+    inner = name.removeprefix("wav2vec2.")
+    whole = "model." if inner != name else ""
+    return whole + _wav2vec2_name(inner), tensor
+
+
+def _wav2vec2_name(name: str) -> str:
+    """El nombre del libro de un peso de ``Wav2Vec2Model``."""
+    layer = _WAV2VEC2_PLACE.fullmatch(name)
+    if layer is not None and layer[1] == "feature_extractor.conv":
+        part = {"conv": "conv", "layer_norm": "norm"}.get(layer[3])
+        if part is not None:
+            return f"listen.layers.{layer[2]}.{part}.{layer[4]}"
+    elif layer is not None and layer[3] in _WAV2VEC2_LAYER:
+        return f"encoder.blocks.{layer[2]}.{_WAV2VEC2_LAYER[layer[3]]}.{layer[4]}"
+    path, _, kind = name.rpartition(".")
+    if kind in _WEIGHT_NORM:
+        return _wav2vec2_name(f"{path}.parametrizations.weight.{_WEIGHT_NORM[kind]}")
+    for theirs, ours in _WAV2VEC2.items():
+        if name == theirs or name.startswith(f"{theirs}."):
+            return ours + name.removeprefix(theirs)
+    raise ValueError(
+        f"state: se esperaban los nombres de wav2vec 2.0 en transformers; llegó {name!r}."
+    )
 
 
 # --- MiniLM ---------------------------------------------------------------------------------------
