@@ -63,7 +63,7 @@ def _player(title: str, data: bytes) -> str:
         '<figure style="margin:0;flex:1 1 15rem;max-width:22rem">'
         f'<audio controls preload="metadata" aria-label="{name}" style="width:100%" '
         f'src="data:audio/wav;base64,{code}"></audio>'
-        f"<figcaption>{name}</figcaption></figure>"
+        f'<figcaption style="font-size:.9em;margin:.2rem 0 0">{name}</figcaption></figure>'
     )
 
 

@@ -201,8 +201,8 @@ def forced(model: Whisper, exam: list[Example]) -> dict[str, float]:
 
 
 @torch.no_grad()
-def looks(model: Whisper, exam: list[Example]) -> dict[str, float]:
-    """Qué parte del peso de la última atención cruzada, al escribir una vocal, cae en su sonido.
+def looks(model: Whisper, exam: list[Example]) -> list[dict[str, float]]:
+    """De cada capa, qué parte de la atención cruzada, al escribir una vocal, cae en su sonido.
 
     ``chance`` es la parte del tiempo que ocupa; ``ordered``, en cuántas palabras el peso mayor de
     cada vocal llega más tarde que el de la anterior.
@@ -210,19 +210,23 @@ def looks(model: Whisper, exam: list[Example]) -> dict[str, float]:
     lot = vowels.batch(exam)
     with watching(model.eval()) as maps:
         model(lot.source, lot.target[:, :-1])
-    weights = maps[f"decoder.blocks.{RECIPE_21['n_layers'] - 1}.cross_attention"].mean(1)
-    inside, chance, ordered = [], [], []
+    layers = range(RECIPE_21["n_layers"])
+    return [where(maps[f"decoder.blocks.{k}.cross_attention"].mean(1).cpu(), exam) for k in layers]
+
+
+def where(weights: Tensor, exam: list[Example]) -> dict[str, float]:
+    """Lo de :func:`looks` con los pesos de una capa, (batch, target, source)."""
+    found: dict[str, list[float]] = {"inside": [], "chance": [], "ordered": []}
     for row, example in zip(weights, exam, strict=True):
         clock, tops = 0.0, []
         for i, (gap, long) in enumerate(zip(example.gaps, example.lengths, strict=True)):
             first = round((clock + gap) * 50)  # una fila cada 20 ms
             clock += gap + long
             last = round(clock * 50)
-            inside.append(row[i, first:last].sum().item())
-            chance.append((last - first) / row.shape[-1])
+            found["inside"].append(row[i, first:last].sum().item())
+            found["chance"].append((last - first) / row.shape[-1])
             tops.append(row[i].argmax().item())
-        ordered.append(all(a < b for a, b in pairwise(tops)))
-    found = {"inside": inside, "chance": chance, "ordered": ordered}
+        found["ordered"].append(all(a < b for a, b in pairwise(tops)))
     return {name: round(sum(x) / len(x), 4) for name, x in found.items()}
 
 
