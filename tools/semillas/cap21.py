@@ -1,4 +1,4 @@
-"""Capítulo 21: oír vocales, con Whisper pequeño, wav2vec 2.0 y SepFormer, y sus controles.
+"""Capítulo 21: un Whisper pequeño oye vocales, y los controles que dicen cuánto adivina.
 
 Cada ejecución se guarda en ``.cache/semillas-21`` con su receta: si la orden se corta, sigue donde
 iba, y para repetirlo todo se borra esa carpeta.
@@ -6,11 +6,10 @@ iba, y para repetirlo todo se borra esa carpeta.
 
 from __future__ import annotations
 
-import copy
 import json
 import time
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,15 +19,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from atento import rng
-from atento.audio import separation
-from atento.models.sepformer import SepFormer, SepFormerConfig, sepformer_loss
-from atento.models.wav2vec2 import (
-    Wav2Vec2Config,
-    Wav2Vec2Pretraining,
-    draw_negatives,
-    draw_spans,
-    pretraining_loss,
-)
 from atento.models.whisper import Whisper, WhisperConfig
 from atento.tasks import vowels
 from atento.tasks.translation.vocabulary import Batch
@@ -238,221 +228,15 @@ def rule(seed: int) -> dict[str, Any]:
     return {"seed": seed, **found}
 
 
-# --- wav2vec 2.0 ----------------------------------------------------------------------------------
-
-LISTEN_21: dict[str, Any] = {
-    "convs": [[32, 10, 5], [32, 8, 4], [48, 8, 8]],
-    "init_std": 0.08,
-    "place_kernel": 16,
-    "pool": 256,  # sonidos sin etiquetas
-    "labelled": 10,
-    "exam": 60,
-    "steps": 200,
-    "batch": 16,
-    "rate": 2e-3,
-    "warmup": 20,
-    "share": 0.08,
-    "span": 5,
-    "negatives": 15,
-    "tune": 60,
-    "tune_rate": 2e-3,
-    "tune_warmup": 10,
-}
-
-
-def fields() -> tuple[int, int]:
-    """Cada cuántas muestras hay una fila, y cuántas abarca."""
-    hop, wide = 1, 1
-    for _, size, step in reversed(LISTEN_21["convs"]):
-        wide = (wide - 1) * step + size
-        hop *= step
-    return hop, wide
-
-
-def active(waves: Tensor) -> Tensor:
-    """Las filas en que suena algo, (batch, row): solo ahí se tapa y se elige."""
-    hop, wide = fields()
-    energy = F.avg_pool1d(waves.square()[:, None], wide, hop)[:, 0]
-    return energy > 0.3 * energy.amax(1, keepdim=True)
-
-
-def labels(example: Example, n: int) -> Tensor:
-    """La vocal de cada una de las ``n`` filas; −100 donde no hay ninguna."""
-    hop, wide = fields()
-    centers = (torch.arange(n) * hop + wide / 2) / vowels.RATE
-    found, clock = torch.full((n,), -100), 0.0
-    for name, long, gap in zip(example.vowels, example.lengths, example.gaps, strict=True):
-        clock += gap
-        found[(centers >= clock) & (centers < clock + long)] = VOWELS.index(name)
-        clock += long
-    return found
-
-
-class Tagger(nn.Module):
-    """Lo que oye, y encima una capa que dice la vocal de cada fila."""
-
-    def __init__(self, model: nn.Module, d_model: int) -> None:
-        super().__init__()
-        self.model, self.classify = model, nn.Linear(d_model, len(VOWELS))
-
-    def forward(self, waves: Tensor) -> Tensor:
-        return self.classify(self.model(waves))
-
-
-def listen(seed: int) -> tuple[nn.Module, dict[str, Any]]:
-    """Preentrena, y compara con pesos sin entrenar: una sonda y un ajuste con diez sonidos."""
-    r = LISTEN_21
-    same = {name: r[name] for name in ("init_std", "place_kernel")}
-    convs = tuple(tuple(one) for one in r["convs"])
-    setting = Wav2Vec2Config(convs=convs, norm="pre", codebooks=0, **same)
-    source = rng.generator(seed + 1)
-    waves = torch.stack([vowels.sound(e) for e in vowels.generate(r["pool"], source)])
-    loud = active(waves)
-    sets = {}
-    for name, count, start in (("few", r["labelled"], 500 + seed), ("exam", r["exam"], 900 + seed)):
-        chosen = vowels.generate(count, start)
-        rows = torch.stack([labels(e, loud.shape[1]) for e in chosen])
-        sets[name] = (torch.stack([vowels.sound(e) for e in chosen]), rows)
-    rng.seed_all(seed)
-    net = Wav2Vec2Pretraining(setting)
-    fresh = copy.deepcopy(net.model)
-    steps = r["steps"]
-
-    def lots(_: int) -> Any:
-        rows = torch.randint(len(waves), (r["batch"],), generator=source)
-        spans = draw_spans(loud[rows], r["share"], r["span"], source)
-        return waves[rows], spans, draw_negatives(spans, r["negatives"], source)
-
-    clock = time.process_time()
-    fit(
-        net,
-        lots,
-        pretraining_loss,
-        steps=steps,
-        optimizer=partial(torch.optim.AdamW, lr=r["rate"], fused=True),
-        schedule=warmup_cosine(steps, warmup=r["warmup"]),
-        progress=False,
-    )
-    run: dict[str, Any] = {"seed": seed, "seconds": round(time.process_time() - clock, 2)}
-    run["parameters"] = sum(p.numel() for p in net.model.parameters())
-    for name, model in (("fresh", fresh), ("trained", net.model)):
-        run[f"{name}-probe"] = round(probe(model, sets), 4)
-        run[f"{name}-tuned"] = round(tuned(copy.deepcopy(model), sets, seed), 4)
-    return net, run
-
-
-def right(said: Tensor, wanted: Tensor) -> float:
-    known = wanted >= 0
-    return (said.argmax(-1) == wanted)[known].float().mean().item()
-
-
-def probe(model: nn.Module, sets: dict[str, tuple[Tensor, Tensor]]) -> float:
-    """Lo que acierta una regresión logística sobre las filas, con el modelo congelado."""
-    from sklearn.linear_model import LogisticRegression
-
-    with torch.no_grad():
-        few, exam = (model.eval()(sets[name][0]) for name in ("few", "exam"))
-    known, asked = sets["few"][1] >= 0, sets["exam"][1] >= 0
-    mean, size = few[known].mean(0), few[known].std(0) + 1e-6
-    reader = LogisticRegression(max_iter=2000).fit(
-        (few[known] - mean) / size, sets["few"][1][known]
-    )
-    return float(reader.score((exam[asked] - mean) / size, sets["exam"][1][asked]))
-
-
-def tuned(model: nn.Module, sets: dict[str, tuple[Tensor, Tensor]], seed: int) -> float:
-    """Lo que acierta tras ajustarlo entero con los pocos sonidos etiquetados."""
-    r = LISTEN_21
-    rng.seed_all(seed + 7)
-    net = Tagger(model, model.config.d_model)
-
-    def wrong(m: nn.Module, lot: Any) -> Tensor:
-        return F.cross_entropy(m(lot[0]).flatten(0, 1), lot[1].flatten(), ignore_index=-100)
-
-    fit(
-        net,
-        lambda _: sets["few"],
-        wrong,
-        steps=r["tune"],
-        optimizer=partial(torch.optim.AdamW, lr=r["tune_rate"], fused=True),
-        schedule=warmup_cosine(r["tune"], warmup=r["tune_warmup"]),
-        progress=False,
-    )
-    with torch.no_grad():
-        return right(net.eval()(sets["exam"][0]), sets["exam"][1])
-
-
-# --- SepFormer ------------------------------------------------------------------------------------
-
-SEPARATE_21: dict[str, Any] = {
-    **{"kernel_size": 64, "stride": 32, "chunk": 28, "pairs": 300, "crop": 6400, "batch": 4},
-    **{"steps": 400, "rate": 2e-3, "warmup": 50, "clip": 5.0, "weight_decay": 0.01, "exam": 48},
-}
-
-
-def separator() -> SepFormer:
-    """SepFormer pequeño, sin entrenar."""
-    return SepFormer(
-        SepFormerConfig(**{k: SEPARATE_21[k] for k in ("kernel_size", "stride", "chunk")})
-    )
-
-
-def separate(seed: int) -> tuple[SepFormer, dict[str, Any]]:
-    """Entrena un SepFormer pequeño con mezclas de dos voces."""
-    r = SEPARATE_21
-    source = rng.generator(seed + 1)
-    voices = vowels.mix(vowels.mixtures(r["pairs"], source)).voices
-    rng.seed_all(seed)
-    net = separator()
-
-    def lots(_: int) -> tuple[Tensor, Tensor]:
-        some = voices[torch.randint(len(voices), (r["batch"],), generator=source)]
-        first = int(torch.randint(voices.shape[-1] - r["crop"], (1,), generator=source))
-        some = some[..., first : first + r["crop"]]
-        return some.sum(dim=1), some
-
-    clock = time.process_time()
-    fit(
-        net,
-        lots,
-        sepformer_loss,
-        steps=r["steps"],
-        clip=r["clip"],
-        optimizer=partial(
-            torch.optim.AdamW, lr=r["rate"], weight_decay=r["weight_decay"], fused=True
-        ),
-        schedule=warmup_cosine(r["steps"], warmup=r["warmup"]),
-        progress=False,
-    )
-    run: dict[str, Any] = {"seed": seed, "seconds": round(time.process_time() - clock, 2)}
-    run["parameters"] = sum(p.numel() for p in net.parameters())
-    for name, start, split in (("seen", 900, "train"), ("reserved", 901, "test")):
-        exam = vowels.mix(vowels.mixtures(r["exam"], start, split=split))
-        run[name] = round(improvement(net, exam).mean().item(), 3)
-    return net, run
-
-
-def improvement(net: nn.Module, exam: vowels.Mixture) -> Tensor:
-    """Cuánto mejora la mezcla, en decibelios: SI-SNRi, (batch,)."""
-    with torch.no_grad():
-        found = separation(net.eval()(exam.heard), exam.voices).si_snr
-    both = exam.heard[:, None].repeat(1, 2, 1)
-    return found - separation(both, exam.voices).si_snr
-
-
 # --- Guardar lo hecho -----------------------------------------------------------------------------
 
-KINDS: dict[str, int] = {
-    **{"plain": SEEDS, "rule": SEEDS, "changed": SOME},
-    **{"listen": SOME, "separate": SOME},
-}
+KINDS: dict[str, int] = {"plain": SEEDS, "rule": SEEDS, "changed": SOME}
 
 
 def once(name: str, seed: int) -> dict[str, Any]:
     """Lo de una ejecución, hecho ahora o en una llamada anterior; los pesos quedan al lado."""
     path = CACHE_21 / f"{name}-{seed}.json"
-    own = {"listen": LISTEN_21, "separate": SEPARATE_21}.get(name, RECIPE_21)
-    made = {"torch": str(torch.__version__), "recipe": own, "kind": name}
+    made = {"torch": str(torch.__version__), "recipe": RECIPE_21, "kind": name}
     if path.exists():
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["made"] == made:
@@ -461,8 +245,7 @@ def once(name: str, seed: int) -> dict[str, Any]:
     if name == "rule":
         run = rule(seed)
     else:
-        own_train = {"listen": listen, "separate": separate}.get(name)
-        model, run = own_train(seed) if own_train else train(name, seed)
+        model, run = train(name, seed)
         torch.save(model.state_dict(), path.with_suffix(".pt"))
     print(name, run, flush=True)
     path.write_text(json.dumps({"made": made, "run": run}), encoding="utf-8")
@@ -472,8 +255,7 @@ def once(name: str, seed: int) -> dict[str, Any]:
 def chapter() -> dict[str, Any]:
     """Todas las redes y sus controles, semilla a semilla."""
     runs = {name: [once(name, seed) for seed in range(count)] for name, count in KINDS.items()}
-    recipes = {"recipe": RECIPE_21, "listen": LISTEN_21, "separate": SEPARATE_21}
-    return recipes | {"runs": runs}
+    return {"recipe": RECIPE_21, "runs": runs}
 
 
 def stored_whisper() -> tuple[Whisper, dict[str, Any]]:
@@ -489,17 +271,4 @@ def stored_whisper() -> tuple[Whisper, dict[str, Any]]:
     return model, {"recipe": RECIPE_21, "seed": seed, "marks": score}
 
 
-def stored_separator() -> tuple[SepFormer, dict[str, Any]]:
-    """El SepFormer que viaja guardado: la semilla de mejora más cercana a la media."""
-    runs = [once("separate", seed) for seed in range(SOME)]
-    middle = sum(run["seen"] for run in runs) / len(runs)
-    seed = min(range(SOME), key=lambda i: abs(runs[i]["seen"] - middle))
-    net = separator()
-    net.load_state_dict(torch.load(CACHE_21 / f"separate-{seed}.pt", weights_only=True))
-    net = rounded(net).eval()
-    exam = vowels.mix(vowels.mixtures(SEPARATE_21["exam"], 900))
-    score = {"improvement": round(improvement(net, exam).mean().item(), 3)}
-    return net, {"recipe": SEPARATE_21, "seed": seed, "marks": score}
-
-
-PESOS: dict[str, Callable] = {"oir": stored_whisper, "separar": stored_separator}
+PESOS: dict[str, Callable] = {"oir": stored_whisper}
