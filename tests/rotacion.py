@@ -27,8 +27,10 @@ def entero() -> bool:
 
 @cache
 def origen() -> str:
-    """De dónde salen las semillas nuevas: la confirmación o, sin git, la fecha."""
-    orden = ["git", "-C", str(RAIZ), "rev-parse", "--short=12", "HEAD"]
+    """De dónde salen las semillas nuevas: lo confirmado (su árbol, para que unir sin cambiar nada no
+    las cambie) o, sin git, la fecha.
+    """
+    orden = ["git", "-C", str(RAIZ), "rev-parse", "--short=12", "HEAD^{tree}"]
     if pedido := os.environ.get("ATENTO_BARRIDO"):
         return pedido
     try:
