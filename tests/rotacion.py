@@ -27,8 +27,8 @@ def entero() -> bool:
 
 @cache
 def origen() -> str:
-    """De dónde salen las semillas nuevas: lo confirmado (su árbol, para que unir sin cambiar nada no
-    las cambie) o, sin git, la fecha.
+    """De dónde salen las semillas nuevas: del árbol confirmado, para que unir sin cambiar nada no
+    las cambie, o, sin git, de la fecha.
     """
     orden = ["git", "-C", str(RAIZ), "rev-parse", "--short=12", "HEAD^{tree}"]
     if pedido := os.environ.get("ATENTO_BARRIDO"):
