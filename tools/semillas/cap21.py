@@ -254,7 +254,7 @@ def templates(seed: int) -> Tensor:
 
 
 def pieces(signal: Tensor) -> list[tuple[int, int]]:
-    """Los trozos que suenan, en filas de 10 ms: la partición por silencios de ``vowels.by_rule``."""
+    """Los trozos que suenan, en filas de 10 ms, partidos como en ``vowels.by_rule``."""
     energy = signal.unfold(0, vowels.HOP, vowels.HOP).square().mean(dim=1)
     loud = (energy > energy.max() / 10).tolist()
     edges = [i for i, (a, b) in enumerate(pairwise([False, *loud, False])) if a != b]
@@ -365,7 +365,8 @@ def letters(model: Whisper, seed: int) -> dict[str, float]:
         plain = [w and ("reserved" if r else "known") for w, r in zip(words, rare, strict=True)]
         ask(plain, lot.target, i)
         for swap in ("reserved", "known"):
-            given, kinds = lot.target.clone(), []
+            given = lot.target.clone()
+            kinds: list[str | None] = []
             for row, (word, kind) in enumerate(zip(words, plain, strict=True)):
                 if word is None or kind == swap == "reserved":
                     kinds.append(None)
