@@ -336,13 +336,19 @@ def partner(name: str) -> str:
     return next(v for v in VOWELS if vowels.is_held_out(v + name))
 
 
+def apart(word: str, i: int) -> bool:
+    """Si la letra que haría reservada la pareja que acaba en ``i`` no hace otra con su anterior."""
+    return i == 1 or not vowels.is_held_out(word[i - 2] + partner(word[i]))
+
+
 @torch.no_grad()
 def letters(model: Whisper, seed: int) -> dict[str, float]:
     """Cuántas vocales acierta con el mismo audio, al cambiar solo la letra escrita antes.
 
     ``known`` y ``reserved``, sin tocar nada, según la pareja que cierran. ``known-reserved``, la
     anterior se cambia por la que la hace reservada; ``known-known`` y ``reserved-known``, por otra
-    que sí podía ir delante.
+    que sí podía ir delante. Las letras son las mismas en los tres casos, y la cambiada no hace
+    nunca una pareja reservada con la que va antes que ella.
     """
     n, dice = PROBES_21["words"], rng.generator(50_000 + seed)
     exam = vowels.generate(n, 60_000 + seed)
@@ -360,7 +366,7 @@ def letters(model: Whisper, seed: int) -> dict[str, float]:
                 hits.setdefault(kind, []).append(hit)
 
     for i in range(1, max(vowels.LENGTHS)):
-        words = [example.vowels if len(example.vowels) > i else None for example in exam]
+        words = [e.vowels if len(e.vowels) > i and apart(e.vowels, i) else None for e in exam]
         rare = [w is not None and vowels.is_held_out(w[i - 1 : i + 1]) for w in words]
         plain = [w and ("reserved" if r else "known") for w, r in zip(words, rare, strict=True)]
         ask(plain, lot.target, i)
@@ -373,6 +379,7 @@ def letters(model: Whisper, seed: int) -> dict[str, float]:
                     continue
                 bad = partner(word[i])
                 good = [v for v in VOWELS if v not in (bad, word[i - 1])]
+                good = [v for v in good if i == 1 or not vowels.is_held_out(word[i - 2] + v)]
                 pick = good[int(torch.randint(len(good), (1,), generator=dice))]
                 given[row, i] = number[bad if swap == "reserved" else pick]
                 kinds.append(f"{kind}-{swap}")
