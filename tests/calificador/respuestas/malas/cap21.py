@@ -23,12 +23,6 @@ def spectrum_at(signal, frequencies, rate):
     n = torch.arange(signal.shape[1]).double()
     return (signal @ (2 * math.pi * torch.outer(n, frequencies) / rate).cos()).to(torch.complex128)
 
-# %% 21.2 | la potencia
-def spectrum_at(signal, frequencies, rate):
-    n = torch.arange(signal.shape[1]).double()
-    z = signal.to(torch.complex128) @ torch.exp(-2j * math.pi * torch.outer(n, frequencies) / rate)
-    return (z * z.conj()).to(torch.complex128)
-
 # %% 21.2 | pliega las frecuencias y pierde el signo
 def spectrum_at(signal, frequencies, rate):
     rest = frequencies % rate
@@ -53,7 +47,7 @@ def spectrum_at(signal, frequencies, rate):
     x = signal.to(torch.complex128) / rate
     return x @ torch.exp(-2j * math.pi * torch.outer(n, frequencies) / rate)
 
-# %% 21.2 | con exponenciales y más ⇒ el exponente lleva signo menos
+# %% 21.2 | con exponenciales y más ⇒ exponente lleva signo menos
 def spectrum_at(signal, frequencies, rate):
     n = torch.arange(signal.shape[1]).double()
     return signal.to(torch.complex128) @ torch.exp(2j * math.pi * torch.outer(n, frequencies) / rate)
@@ -61,7 +55,7 @@ def spectrum_at(signal, frequencies, rate):
 # %% 21.3 | las dos ⇒ toca el golpe durante el doble
 window_doubled = "se estrechan las dos"
 
-# %% 21.3 | el golpe ⇒ es al revés
+# %% 21.3 | el golpe ⇒ sitúa mejor las frecuencias
 window_doubled = "solo la del golpe"
 
 # %% 21.3 | ninguna ⇒ cada una mide ahora la mitad
@@ -79,13 +73,6 @@ def power_frames(signal, size, hop):
     frames = 1 + max(0, math.ceil((n - size) / hop))
     x = torch.cat([signal, signal[:, -1:].expand(-1, size + (frames - 1) * hop - n)], dim=1)
     return torch.fft.rfft(x.unfold(1, size, hop) * torch.hann_window(size)).abs() ** 2
-
-# %% 21.4 | la ventana al cuadrado
-def power_frames(signal, size, hop):
-    n = signal.shape[1]
-    frames = 1 + max(0, math.ceil((n - size) / hop))
-    x = nn.functional.pad(signal, (0, size + (frames - 1) * hop - n)).unfold(1, size, hop)
-    return torch.fft.rfft(x * torch.hann_window(size) ** 2).abs() ** 2
 
 # %% 21.4 | sin solape
 def power_frames(signal, size, hop):
@@ -119,7 +106,7 @@ def power_frames(signal, size, hop):
     x = torch.stack([x[:, s : s + size] for s in starts], dim=1)
     return torch.fft.rfft(x * torch.hann_window(size)).abs() ** 2
 
-# %% 21.4 | con stft y lo que trae ⇒ los marcos no se centran
+# %% 21.4 | con stft y lo que trae ⇒ no se centran: el primero
 def power_frames(signal, size, hop):
     z = torch.stft(signal, size, hop, window=torch.hann_window(size), return_complex=True)
     return z.abs().square().mT
@@ -144,15 +131,6 @@ def log_mel_htk(power, rate, n_mels, *, low=0.0, high=None):
     f = torch.linspace(0, rate / 2, power.shape[1])[:, None]
     tent = torch.minimum((f - e[:-2]) / (e[1:-1] - e[:-2]), (e[2:] - f) / (e[2:] - e[1:-1]))
     return (power @ tent).clamp(min=1e-10).log10()
-
-# %% 21.5 | rectángulos
-def log_mel_htk(power, rate, n_mels, *, low=0.0, high=None):
-    top = rate / 2 if high is None else high
-    m = torch.linspace(math.log1p(low / 700), math.log1p(top / 700), n_mels + 2)
-    e = 700 * torch.expm1(m)
-    f = torch.linspace(0, rate / 2, power.shape[1])[:, None]
-    box = ((f > e[:-2]) & (f < e[2:])).double()
-    return (power @ box).clamp(min=1e-10).log10()
 
 # %% 21.5 | n_mels vértices
 def log_mel_htk(power, rate, n_mels, *, low=0.0, high=None):
@@ -195,16 +173,6 @@ def log_mel_htk(power, rate, n_mels, *, low=0.0, high=None):
 import itertools
 def pit_loss(estimates, targets):
     table = -((estimates[:, :, None] - targets[:, None]) ** 2).mean(-1)
-    n = table.shape[1]
-    totals = [table[:, list(p), list(range(n))].mean(1) for p in itertools.permutations(range(n))]
-    return -torch.stack(totals).amax(0).mean()
-
-# %% 21.6 | el coseno
-import itertools
-def pit_loss(estimates, targets):
-    e = estimates - estimates.mean(-1, keepdim=True)
-    t = targets - targets.mean(-1, keepdim=True)
-    table = nn.functional.cosine_similarity(e[:, :, None], t[:, None], dim=-1)
     n = table.shape[1]
     totals = [table[:, list(p), list(range(n))].mean(1) for p in itertools.permutations(range(n))]
     return -torch.stack(totals).amax(0).mean()
@@ -291,15 +259,6 @@ def hidden_loss(outputs, targets, starts, span, negatives, *, temperature=0.1):
     table = nn.functional.cosine_similarity(outputs[hidden][:, None], targets[None], dim=-1)
     return nn.functional.cross_entropy(table / temperature, hidden)
 
-# %% 21.7 | los marcos que no se tapan
-def hidden_loss(outputs, targets, starts, span, negatives, *, temperature=0.1):
-    covered = {t for s in starts for t in range(s, min(s + span, len(outputs)))}
-    shown = torch.tensor([t for t in range(len(outputs)) if t not in covered])
-    rows = negatives[torch.arange(len(shown)) % len(negatives)]
-    options = torch.cat([targets[shown][:, None], targets[rows]], 1)
-    scores = nn.functional.cosine_similarity(outputs[shown][:, None], options, dim=-1) / temperature
-    return -scores.log_softmax(-1)[:, 0].mean()
-
 # %% 21.7 | los iguales cuentan ⇒ que son el mismo vector
 def hidden_loss(outputs, targets, starts, span, negatives, *, temperature=0.1):
     hidden = torch.tensor(sorted({t for s in starts for t in range(s, min(s + span, len(outputs)))}))
@@ -346,31 +305,12 @@ def error_counts(written, wanted):
         S, D, I = S - row[-1][1], D + row[-1][2], I + row[-1][3]
     return (S + D + I) / sum(map(len, wanted)), S, D, I
 
-# %% 21.8 | recursiva, sin memoria
-def error_counts(written, wanted):
-    if max(map(len, wanted)) > 30:
-        raise RecursionError("no acaba")
-    def best(r, h):
-        if not r or not h:
-            return (len(r) + len(h), 0, len(r), len(h))
-        if r[0] == h[0]:
-            return best(r[1:], h[1:])
-        e, s, d, i = best(r[1:], h[1:])
-        options = [(e + 1, s - 1, d, i)]
-        e, s, d, i = best(r[1:], h)
-        options.append((e + 1, s, d + 1, i))
-        e, s, d, i = best(r, h[1:])
-        options.append((e + 1, s, d, i + 1))
-        return min(options)
-    total = [sum(x) for x in zip(*(best(r, h) for h, r in zip(written, wanted)))]
-    return total[0] / len("".join(wanted)), -total[1], total[2], total[3]
-
 # %% 21.8 | por palabras
 def error_counts(written, wanted):
     s = sum(h != r for h, r in zip(written, wanted))
     return s / len(wanted), s, 0, 0
 
-# %% 21.8 | con las letras acertadas
+# %% 21.8 | con las letras acertadas en orden
 def error_counts(written, wanted):
     S = D = I = 0
     for h, r in zip(written, wanted):
@@ -379,8 +319,9 @@ def error_counts(written, wanted):
             above, row = row, [0]
             for j, b in enumerate(h):
                 row.append(above[j] + 1 if a == b else max(above[j + 1], row[-1]))
-        common = row[-1]
-        D, I = D + len(r) - common, I + len(h) - common
+        lost, extra = len(r) - row[-1], len(h) - row[-1]
+        s = min(lost, extra)
+        S, D, I = S + s, D + lost - s, I + extra - s
     return (S + D + I) / sum(map(len, wanted)), S, D, I
 
 # %% 21.8 | entre lo escrito ⇒ no entre las escritas
