@@ -15,7 +15,7 @@ from calificador.generadores import (
     tensor,
     uniforme,
 )
-from calificador.registro import Caso, Ejercicio, cambia, cuerpo
+from calificador.registro import Caso, Ejercicio, Mutante, cambia, cuerpo
 from calificador.vetos import ATENTO
 
 # --- 21.1 -----------------------------------------------------------------------------------------
@@ -76,6 +76,12 @@ _A_MANO = Ejercicio(
             "Una muestra por vuelta no basta: hacen falta más de dos.",
             "2 * 3400",
             "3400",
+        ),
+        cambia(
+            "el primero que vale",
+            "Se pide el límite que hay que superar, no el primer número que lo supera.",
+            "2 * 3400",
+            "2 * 3400 + 1",
         ),
         cambia(
             "sin signo",
@@ -187,6 +193,24 @@ _FRECUENCIAS = Ejercicio(
             "torch.complex(signal @ angles.cos(), -(signal @ angles.sin()))",
             "torch.complex(signal @ angles.cos(), -(signal @ angles.sin())) / len(places)",
         ),
+        cambia(
+            "solo el módulo",
+            "Sale un número complejo, con su ángulo; aquí queda solo el módulo.",
+            "torch.complex(signal @ angles.cos(), -(signal @ angles.sin()))",
+            "torch.complex(signal @ angles.cos(), -(signal @ angles.sin())).abs()",
+        ),
+        cambia(
+            "solo los cosenos",
+            "Sale un número complejo; aquí falta la parte imaginaria, la de los senos.",
+            "torch.complex(signal @ angles.cos(), -(signal @ angles.sin()))",
+            "signal @ angles.cos()",
+        ),
+        cambia(
+            "con la mitad de bits",
+            "La señal viene en `float64`, y su complejo es `complex128`; aquí sale `complex64`.",
+            "torch.complex(signal @ angles.cos(), -(signal @ angles.sin()))",
+            "torch.complex(signal @ angles.cos(), -(signal @ angles.sin())).to(torch.complex64)",
+        ),
         cuerpo(
             "la más cercana",
             "No se redondea a la rejilla: la fórmula vale en cualquier frecuencia.",
@@ -273,9 +297,15 @@ _MARCOS = Ejercicio(
         Borde("varios marcos", {0: 0}),
     ),
     casos=_casos_marcos,
-    ejemplo=lambda: Caso("ejemplo", (tensor([[1.0, 2.0, 3.0, 1.0], [0.0, 1.0, -1.0, 0.0]]), 3, 2)),
+    ejemplo=lambda: Caso(
+        "ejemplo", (tensor([[1.0, 2.0, 3.0, 3.0, 2.0], [0.0, 1.0, -1.0, 2.0, 1.0]]), 4, 2)
+    ),
     propiedades={
-        "un marco": (2, "Con un solo marco: ventana, transformada y cuadrado del módulo."),
+        "un marco": (
+            2,
+            "Con tantas muestras como la ventana sale un marco, y ninguno más. Sus pasos son la"
+            " ventana, la transformada y el cuadrado del módulo.",
+        ),
         "varios marcos": (2, "Cada marco empieza un avance después del anterior."),
         "sobra un trozo": (2, "Las muestras que sobran van en otro marco, con ceros detrás."),
         "señal corta": (2, "Una señal más corta que la ventana es un marco con ceros detrás."),
@@ -325,6 +355,15 @@ _MARCOS = Ejercicio(
             "Cuando los marcos caben justos no hace falta otro.",
             "math.ceil(max(samples - size, 0) / hop)",
             "(max(samples - size, -1) // hop + 1)",
+        ),
+        cambia(
+            "uno más y ventana simétrica",
+            "Son dos errores. Cuando los marcos caben justos sobra el último, y la ventana es la"
+            " periódica.",
+            "math.ceil(max(samples - size, 0) / hop)",
+            "(max(samples - size, -1) // hop + 1)",
+            "dtype=signal.dtype) / size",
+            "dtype=signal.dtype) / (size - 1)",
         ),
         cambia(
             "ceros delante",
@@ -477,19 +516,27 @@ _MEL = Ejercicio(
 def _casos_voces(rng: Any) -> list[Caso]:
     import torch
 
-    def caso(propiedad: str, voces: int, lote: int = 2, gradiente: bool = False) -> Caso:
-        """Salidas que se disputan las voces: la segunda y la tercera se parecen a la que más se
-        parece la primera.
+    una = [[1.0]]
+    # La segunda se parece a la voz a la que más se parece la primera, y así la mejor pareja engaña.
+    dos = [[1.0, 0.9], [0.3, 0.04]]
+    tres = [[1.0, 0.9, 0.8], [0.3, 0.04, 0.05], [0.05, 0.05, 1.0]]
+    # Los cosenos, sus cuadrados y las razones sin logaritmo eligen aquí el otro reparto…
+    lejos = [[1.0, 0.5], [0.15, 0.02]]
+    # … quien mira solo la peor voz, en estos dos, y los cosenos con logaritmo, en el segundo.
+    peores = [[[0.894, 0.447], [0.707, ultimo]] for ultimo in (0.37, 0.34)]
+
+    def caso(
+        propiedad: str, pesos: Any, lote: int = 2, ruido: Any = None, gradiente: bool = False
+    ) -> Caso:
+        """Cada salida mezcla las voces con sus pesos, y le suma un ruido. Voces y ruidos miden 1,
+        no se parecen nada y tienen media cero: los parecidos salen de los pesos.
         """
-        muestras = 40
-        base = torch.linalg.qr(torch.randn(lote, muestras, 2 * voces, generator=rng).double())[0]
-        base = base - base.mean(1, keepdim=True)
-        limpias, ruido = base.mT.split(voces, dim=1)
-        pesos = torch.eye(voces, dtype=torch.float64)
-        pesos[0] = torch.tensor([1.0, 0.9, 0.8], dtype=torch.float64)[:voces]
-        if voces > 1:
-            pesos[1, :2] = torch.tensor([0.3, real(rng, 0.02, 0.06)], dtype=torch.float64)
-        salidas = pesos @ limpias + real(rng, 0.4, 0.5) * ruido
+        voces, muestras = len(pesos), 40
+        base = torch.randn(lote, muestras, 2 * voces, generator=rng).double()
+        base = torch.cat([torch.ones_like(base[..., :1]), base], dim=2)
+        limpias, ruidos = torch.linalg.qr(base)[0][..., 1:].mT.split(voces, dim=1)
+        nivel = tensor([[real(rng, 0.4, 0.5)]] if ruido is None else ruido)
+        salidas = tensor(pesos) @ limpias + nivel * ruidos
         orden = permutacion(rng, voces)
         salidas = torch.stack([s[orden[:: (-1) ** i]] for i, s in enumerate(salidas)])
         niveles = uniforme(rng, 2, 9, lote, voces, 1), uniforme(rng, 2, 9, lote, voces, 1)
@@ -498,14 +545,28 @@ def _casos_voces(rng: Any) -> list[Caso]:
         return Caso(propiedad, (e, t), gradiente=gradiente)
 
     return [
-        caso("una voz", 1, entero(rng, 2, 3)),
-        caso("una voz", 1, 1),
-        caso("dos voces", 2, 1),
-        caso("dos voces", 2, entero(rng, 2, 3)),
-        caso("tres voces", 3, 1),
-        caso("tres voces", 3, 2),
-        caso("gradientes", 2, 2, True),
+        caso("una voz", una, entero(rng, 2, 3)),
+        caso("una voz", una, 1),
+        caso("dos voces", dos, 1),
+        caso("dos voces", dos, entero(rng, 2, 3)),
+        caso("dos voces", lejos),
+        *(caso("dos voces", p, ruido=[[0.02], [real(rng, 0.55, 0.65)]]) for p in peores),
+        caso("tres voces", tres, 1),
+        caso("tres voces", tres),
+        caso("gradientes", dos, gradiente=True),
     ]
+
+
+def _otro_reparto(nombre: str, pista: str, medida: str) -> Mutante:
+    """El SI-SNR está bien, y el reparto se elige con otra medida."""
+    return cambia(
+        nombre,
+        pista,
+        "return -torch.stack(totals).amax(dim=0).mean()",
+        f"rates = [{medida} for order in itertools.permutations(voices)]\n"
+        "    best = torch.stack(rates).argmax(dim=0, keepdim=True)\n"
+        "    return -torch.stack(totals).gather(0, best).mean()",
+    )
 
 
 _VOCES = Ejercicio(
@@ -596,6 +657,17 @@ _VOCES = Ejercicio(
             "-torch.stack(totals).amax(dim=0).mean()",
             "-pairs.amax(dim=1).mean()",
         ),
+        _otro_reparto(
+            "por el coseno",
+            "El reparto se elige por la media de los SI-SNR, en decibelios. Con los cosenos o las"
+            " razones puede ganar otro.",
+            "(ratio / (1 + ratio)).sqrt()[:, list(order), voices].mean(1)",
+        ),
+        _otro_reparto(
+            "por la peor voz",
+            "Gana el reparto con mayor media, aunque su peor voz quede por debajo.",
+            "pairs[:, list(order), voices].amin(1)",
+        ),
         cuerpo(
             "la mejor primero",
             "Tomar siempre la mejor pareja que queda no da el mejor reparto: se prueban todos.",
@@ -629,10 +701,16 @@ def _casos_tramos(rng: Any) -> list[Caso]:
         saltos = torch.randint(1, marcos, (len(tapados), k), generator=rng)
         negativos = (torch.tensor(tapados)[:, None] + saltos) % marcos
         targets = normal(rng, marcos, d)
-        if propiedad == "iguales":  # los impares, como el 0; los demás, solo en un número
+        if propiedad == "iguales":
+            # Los impares son el 0. El 2 es su doble, el 4 tiene sus números en otro orden, y los
+            # demás, solo el primero. Son cuartos: la suma y la norma del 4 no se redondean.
+            targets[0] = tensor(distintos(rng, 1, 9, d)) / 4
             targets[:, 0] = targets[0, 0]
             targets[1::2] = targets[0]
-            negativos[:, 0] = torch.tensor([1, 3, 0, 5])[torch.arange(len(tapados)) % 4]
+            targets[2], targets[4] = 2 * targets[0], targets[0].roll(1)
+            filas = torch.arange(len(tapados))
+            negativos[:, 0] = torch.tensor([1, 3, 0, 5])[filas % 4]
+            negativos[:, 1] = torch.tensor([2, 4, 6])[filas % 3]
         args = (normal(rng, marcos, d), targets, starts, span, negativos)
         return Caso(propiedad, args, mas, gradiente=gradiente)
 
@@ -725,6 +803,18 @@ _TRAMOS = Ejercicio(
             "negatives == hidden[:, None]",
         ),
         cambia(
+            "la misma dirección",
+            "Un vector y su doble tienen coseno 1, y no son el mismo.",
+            "(false == true).all(dim=-1)",
+            "F.cosine_similarity(false, true, dim=-1) > 1 - 1e-9",
+        ),
+        cambia(
+            "los mismos números",
+            "Los mismos números en otro orden son otro vector, con la misma suma y la misma norma.",
+            "(false == true).all(dim=-1)",
+            "false.sum(dim=-1) == true.sum(dim=-1)",
+        ),
+        cambia(
             "negativos entre los tapados",
             "`negatives` dice marcos de `targets`, no filas de los tapados.",
             "targets[negatives]",
@@ -790,6 +880,14 @@ def _casos_errores(rng: Any) -> list[Caso]:
         a, b, c, d = (letras[i] for i in distintos(rng, 0, len(letras) - 1, 4))
         return "".join([b + c + d] * veces), "".join([a + b + d] * veces)
 
+    def vuelta(sentido: int) -> list[tuple[str, str]]:
+        """Una pareja y su contraria: en una, preferir la diagonal no da las más sustituciones, ni
+        hacia atrás ni, con el otro sentido, hacia delante.
+        """
+        a, b, c = (letras[i] for i in distintos(rng, 0, len(letras) - 1, 3))
+        una, otra = (b + c + a + b)[::sentido], (a + b + a)[::sentido]
+        return [(una, otra), (otra, una)]
+
     inicio, final = palabra(4, 6), palabra(4, 6)
     return [
         caso("una frase", una("s" * entero(rng, 1, 3))),
@@ -799,6 +897,8 @@ def _casos_errores(rng: Any) -> list[Caso]:
         caso("una frase", una("iiisb", 8, 12)),
         caso("empates", empate(entero(rng, 1, 2))),
         caso("empates", empate(3), una("b" * entero(rng, 1, 3))),
+        caso("empates", *vuelta(1)),
+        caso("empates", *vuelta(-1), una("s" * entero(rng, 1, 3))),
         caso("varias frases", una("bbb", 7, 9), una("s", 3, 4), una("ii", 5, 9)),
         caso("varias frases", una("sss", 12, 15), una("si", 3, 4)),
         caso("varias frases", (inicio, inicio + "x"), ("x" + final, final)),
@@ -877,6 +977,29 @@ _ERRORES = Ejercicio(
             "        rates.append(row[-1][0] / max(1, len(true)))\n        totals = [a",
             "errors / sum(map(len, wanted))",
             "sum(rates) / len(rates)",
+        ),
+        cuerpo(
+            "la diagonal primero",
+            "Preferir la diagonal en los empates no da las más sustituciones: en cada casilla se"
+            " comparan también las que lleva cada camino.",
+            """
+            counts = [0, 0, 0]
+            for said, true in zip(written, wanted, strict=True):
+                table = [[i + j for j in range(len(said) + 1)] for i in range(len(true) + 1)]
+                for i, letter in enumerate(true, start=1):
+                    for j, other in enumerate(said, start=1):
+                        near = min(table[i - 1][j], table[i][j - 1]) + 1
+                        table[i][j] = min(table[i - 1][j - 1] + (letter != other), near)
+                i, j = len(true), len(said)
+                while i or j:
+                    swap = int(i > 0 and j > 0 and true[i - 1] != said[j - 1])
+                    if i and j and table[i][j] == table[i - 1][j - 1] + swap:
+                        i, j, counts[0] = i - 1, j - 1, counts[0] + swap
+                    elif i and table[i][j] == table[i - 1][j] + 1:
+                        i, counts[1] = i - 1, counts[1] + 1
+                    else:
+                        j, counts[2] = j - 1, counts[2] + 1
+            return sum(counts) / sum(map(len, wanted)), *counts""",
         ),
         cuerpo(
             "letra a letra",
