@@ -168,7 +168,7 @@ def pit_loss(
     share = (given * true).sum(-1, keepdim=True) / true.square().sum(-1, keepdim=True)
     wanted = share * true  # (batch, voice, voice, samples)
     ratio = wanted.square().sum(-1) / (given - wanted).square().sum(-1)
-    pairs = 10 * ratio.log10()  # (batch, estimate, target)
+    pairs = 10 * ratio.log10()  # (batch, voice, voice)
     voices = range(pairs.shape[1])
     totals = [pairs[:, list(order), voices].mean(1) for order in itertools.permutations(voices)]
     return -torch.stack(totals).amax(dim=0).mean()

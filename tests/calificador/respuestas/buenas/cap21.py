@@ -132,20 +132,6 @@ def pit_loss(estimates, targets):
         losses.append(-torch.stack(options).max())
     return torch.stack(losses).mean()
 
-# %% 21.6 | con la correlación y un épsilon
-import itertools
-def pit_loss(estimates, targets):
-    e = estimates - estimates.mean(-1, keepdim=True)
-    t = targets - targets.mean(-1, keepdim=True)
-    e = e / (e.norm(dim=-1, keepdim=True) + 1e-9)
-    t = t / (t.norm(dim=-1, keepdim=True) + 1e-9)
-    r2 = torch.einsum("bis,bjs->bij", e, t) ** 2
-    table = 10 * (torch.log10(r2) - torch.log10(1 - r2 + 1e-12))
-    n = table.shape[1]
-    every = torch.tensor(list(itertools.permutations(range(n))))
-    scores = table[:, every, torch.arange(n)].mean(-1)
-    return -scores.max(dim=-1).values.mean()
-
 # %% 21.6 | elige sin gradiente, con épsilon
 from itertools import permutations
 def pit_loss(estimates, targets, eps=1e-8):

@@ -18,16 +18,13 @@ sampling_by_hand = {"heard": 1500, "far": 2500, "same": 5, "least": 6800, "wheel
 # %% 21.1 | la rueda, al derecho ⇒ lleva signo menos
 sampling_by_hand = {"heard": 1500, "far": 2500, "same": 5, "least": 6800, "wheel": 2}
 
+# %% 21.1 | el primer entero que sirve ⇒ no el primer número que lo supera
+sampling_by_hand = {"heard": 1500, "far": 2500, "same": 5, "least": 6801, "wheel": -2}
+
 # %% 21.2 | solo los cosenos
 def spectrum_at(signal, frequencies, rate):
     n = torch.arange(signal.shape[1]).double()
     return (signal @ (2 * math.pi * torch.outer(n, frequencies) / rate).cos()).to(torch.complex128)
-
-# %% 21.2 | la potencia
-def spectrum_at(signal, frequencies, rate):
-    n = torch.arange(signal.shape[1]).double()
-    z = signal.to(torch.complex128) @ torch.exp(-2j * math.pi * torch.outer(n, frequencies) / rate)
-    return (z * z.conj()).to(torch.complex128)
 
 # %% 21.2 | pliega las frecuencias y pierde el signo
 def spectrum_at(signal, frequencies, rate):
@@ -53,15 +50,36 @@ def spectrum_at(signal, frequencies, rate):
     x = signal.to(torch.complex128) / rate
     return x @ torch.exp(-2j * math.pi * torch.outer(n, frequencies) / rate)
 
-# %% 21.2 | con exponenciales y más ⇒ el exponente lleva signo menos
+# %% 21.2 | con exponenciales y más ⇒ exponente lleva signo menos
 def spectrum_at(signal, frequencies, rate):
     n = torch.arange(signal.shape[1]).double()
     return signal.to(torch.complex128) @ torch.exp(2j * math.pi * torch.outer(n, frequencies) / rate)
 
+# %% 21.2 | el módulo, con la transformada muestra a muestra ⇒ queda solo el módulo
+def spectrum_at(signal, frequencies, rate):
+    n = torch.arange(signal.shape[1]).double()
+    wheel = torch.exp(-2j * math.pi * torch.outer(n, frequencies) / rate)
+    return (signal.to(torch.complex128) @ wheel).abs()
+
+# %% 21.2 | la parte real ⇒ falta la parte imaginaria
+def spectrum_at(signal, frequencies, rate):
+    n = torch.arange(signal.shape[1]).double()
+    wheel = torch.exp(-2j * math.pi * torch.outer(n, frequencies) / rate)
+    return (signal.to(torch.complex128) @ wheel).real
+
+# %% 21.2 | guardado en complex64 ⇒ aquí sale `complex64`
+def spectrum_at(signal, frequencies, rate):
+    out = torch.zeros(len(signal), len(frequencies), dtype=torch.complex64)
+    n = torch.arange(signal.shape[1]).double()
+    for k, f in enumerate(frequencies.tolist()):
+        turns = 2 * math.pi * f * n / rate
+        out[:, k] = torch.complex(signal @ turns.cos(), -(signal @ turns.sin()))
+    return out
+
 # %% 21.3 | las dos ⇒ toca el golpe durante el doble
 window_doubled = "se estrechan las dos"
 
-# %% 21.3 | el golpe ⇒ es al revés
+# %% 21.3 | el golpe ⇒ sitúa mejor las frecuencias
 window_doubled = "solo la del golpe"
 
 # %% 21.3 | ninguna ⇒ cada una mide ahora la mitad
@@ -79,13 +97,6 @@ def power_frames(signal, size, hop):
     frames = 1 + max(0, math.ceil((n - size) / hop))
     x = torch.cat([signal, signal[:, -1:].expand(-1, size + (frames - 1) * hop - n)], dim=1)
     return torch.fft.rfft(x.unfold(1, size, hop) * torch.hann_window(size)).abs() ** 2
-
-# %% 21.4 | la ventana al cuadrado
-def power_frames(signal, size, hop):
-    n = signal.shape[1]
-    frames = 1 + max(0, math.ceil((n - size) / hop))
-    x = nn.functional.pad(signal, (0, size + (frames - 1) * hop - n)).unfold(1, size, hop)
-    return torch.fft.rfft(x * torch.hann_window(size) ** 2).abs() ** 2
 
 # %% 21.4 | sin solape
 def power_frames(signal, size, hop):
@@ -119,10 +130,24 @@ def power_frames(signal, size, hop):
     x = torch.stack([x[:, s : s + size] for s in starts], dim=1)
     return torch.fft.rfft(x * torch.hann_window(size)).abs() ** 2
 
-# %% 21.4 | con stft y lo que trae ⇒ los marcos no se centran
+# %% 21.4 | con stft y lo que trae ⇒ no se centran: el primero
 def power_frames(signal, size, hop):
     z = torch.stft(signal, size, hop, window=torch.hann_window(size), return_complex=True)
     return z.abs().square().mT
+
+# %% 21.4 | un marco de más y la ventana simétrica ⇒ Son dos errores
+def power_frames(signal, size, hop):
+    n = signal.shape[1]
+    frames = 2 + (n - size) // hop if n >= size else 1
+    x = nn.functional.pad(signal, (0, size + (frames - 1) * hop - n)).unfold(1, size, hop)
+    return torch.fft.rfft(x * torch.hann_window(size, periodic=False)).abs() ** 2
+
+# %% 21.4 | un marco por avance y la ventana simétrica
+def power_frames(signal, size, hop):
+    n = signal.shape[1]
+    frames = math.ceil(n / hop)
+    x = nn.functional.pad(signal, (0, size)).unfold(1, size, hop)[:, :frames]
+    return torch.fft.rfft(x * torch.hann_window(size, periodic=False)).abs() ** 2
 
 # %% 21.5 | la escala de Slaney
 def log_mel_htk(power, rate, n_mels, *, low=0.0, high=None):
@@ -144,15 +169,6 @@ def log_mel_htk(power, rate, n_mels, *, low=0.0, high=None):
     f = torch.linspace(0, rate / 2, power.shape[1])[:, None]
     tent = torch.minimum((f - e[:-2]) / (e[1:-1] - e[:-2]), (e[2:] - f) / (e[2:] - e[1:-1]))
     return (power @ tent).clamp(min=1e-10).log10()
-
-# %% 21.5 | rectángulos
-def log_mel_htk(power, rate, n_mels, *, low=0.0, high=None):
-    top = rate / 2 if high is None else high
-    m = torch.linspace(math.log1p(low / 700), math.log1p(top / 700), n_mels + 2)
-    e = 700 * torch.expm1(m)
-    f = torch.linspace(0, rate / 2, power.shape[1])[:, None]
-    box = ((f > e[:-2]) & (f < e[2:])).double()
-    return (power @ box).clamp(min=1e-10).log10()
 
 # %% 21.5 | n_mels vértices
 def log_mel_htk(power, rate, n_mels, *, low=0.0, high=None):
@@ -195,16 +211,6 @@ def log_mel_htk(power, rate, n_mels, *, low=0.0, high=None):
 import itertools
 def pit_loss(estimates, targets):
     table = -((estimates[:, :, None] - targets[:, None]) ** 2).mean(-1)
-    n = table.shape[1]
-    totals = [table[:, list(p), list(range(n))].mean(1) for p in itertools.permutations(range(n))]
-    return -torch.stack(totals).amax(0).mean()
-
-# %% 21.6 | el coseno
-import itertools
-def pit_loss(estimates, targets):
-    e = estimates - estimates.mean(-1, keepdim=True)
-    t = targets - targets.mean(-1, keepdim=True)
-    table = nn.functional.cosine_similarity(e[:, :, None], t[:, None], dim=-1)
     n = table.shape[1]
     totals = [table[:, list(p), list(range(n))].mean(1) for p in itertools.permutations(range(n))]
     return -torch.stack(totals).amax(0).mean()
@@ -261,6 +267,76 @@ def pit_loss(estimates, targets):
     r2 = nn.functional.cosine_similarity(e, t, dim=-1) ** 2
     return -(10 * (r2 / (1 - r2)).log10()).mean()
 
+# %% 21.6 | elige por el coseno ⇒ puede ganar otro
+import itertools
+def pit_loss(estimates, targets):
+    e = estimates - estimates.mean(-1, keepdim=True)
+    t = targets - targets.mean(-1, keepdim=True)
+    r = nn.functional.cosine_similarity(e[:, :, None], t[:, None], dim=-1).abs()
+    table = 10 * (r**2 / (1 - r**2)).log10()
+    n = table.shape[1]
+    total = 0
+    for like, pairs in zip(r, table):
+        every = [(list(p), list(range(n))) for p in itertools.permutations(range(n))]
+        total = total - pairs[max(every, key=lambda p: float(like[p].sum()))].mean()
+    return total / len(table)
+
+# %% 21.6 | elige por el coseno al cuadrado ⇒ puede ganar otro
+import itertools
+def pit_loss(estimates, targets):
+    e = estimates - estimates.mean(-1, keepdim=True)
+    t = targets - targets.mean(-1, keepdim=True)
+    r = nn.functional.cosine_similarity(e[:, :, None], t[:, None], dim=-1).abs()
+    table = 10 * (r**2 / (1 - r**2)).log10()
+    n = table.shape[1]
+    total = 0
+    for like, pairs in zip(r**2, table):
+        every = [(list(p), list(range(n))) for p in itertools.permutations(range(n))]
+        total = total - pairs[max(every, key=lambda p: float(like[p].sum()))].mean()
+    return total / len(table)
+
+# %% 21.6 | elige por la razón sin logaritmo ⇒ puede ganar otro
+import itertools
+def pit_loss(estimates, targets):
+    e = estimates - estimates.mean(-1, keepdim=True)
+    t = targets - targets.mean(-1, keepdim=True)
+    r = nn.functional.cosine_similarity(e[:, :, None], t[:, None], dim=-1).abs()
+    table = 10 * (r**2 / (1 - r**2)).log10()
+    n = table.shape[1]
+    total = 0
+    for like, pairs in zip(r**2 / (1 - r**2), table):
+        every = [(list(p), list(range(n))) for p in itertools.permutations(range(n))]
+        total = total - pairs[max(every, key=lambda p: float(like[p].sum()))].mean()
+    return total / len(table)
+
+# %% 21.6 | elige por la peor voz ⇒ aunque su peor voz
+import itertools
+def pit_loss(estimates, targets):
+    e = estimates - estimates.mean(-1, keepdim=True)
+    t = targets - targets.mean(-1, keepdim=True)
+    r = nn.functional.cosine_similarity(e[:, :, None], t[:, None], dim=-1).abs()
+    table = 10 * (r**2 / (1 - r**2)).log10()
+    n = table.shape[1]
+    total = 0
+    for like, pairs in zip(table, table):
+        every = [(list(p), list(range(n))) for p in itertools.permutations(range(n))]
+        total = total - pairs[max(every, key=lambda p: float(like[p].min()))].mean()
+    return total / len(table)
+
+# %% 21.6 | elige por el logaritmo del coseno
+import itertools
+def pit_loss(estimates, targets):
+    e = estimates - estimates.mean(-1, keepdim=True)
+    t = targets - targets.mean(-1, keepdim=True)
+    r = nn.functional.cosine_similarity(e[:, :, None], t[:, None], dim=-1).abs()
+    table = 10 * (r**2 / (1 - r**2)).log10()
+    n = table.shape[1]
+    total = 0
+    for like, pairs in zip(r.log(), table):
+        every = [(list(p), list(range(n))) for p in itertools.permutations(range(n))]
+        total = total - pairs[max(every, key=lambda p: float(like[p].sum()))].mean()
+    return total / len(table)
+
 # %% 21.7 | solo donde empiezan
 def hidden_loss(outputs, targets, starts, span, negatives, *, temperature=0.1):
     hidden = torch.tensor(sorted(starts))
@@ -291,21 +367,42 @@ def hidden_loss(outputs, targets, starts, span, negatives, *, temperature=0.1):
     table = nn.functional.cosine_similarity(outputs[hidden][:, None], targets[None], dim=-1)
     return nn.functional.cross_entropy(table / temperature, hidden)
 
-# %% 21.7 | los marcos que no se tapan
-def hidden_loss(outputs, targets, starts, span, negatives, *, temperature=0.1):
-    covered = {t for s in starts for t in range(s, min(s + span, len(outputs)))}
-    shown = torch.tensor([t for t in range(len(outputs)) if t not in covered])
-    rows = negatives[torch.arange(len(shown)) % len(negatives)]
-    options = torch.cat([targets[shown][:, None], targets[rows]], 1)
-    scores = nn.functional.cosine_similarity(outputs[shown][:, None], options, dim=-1) / temperature
-    return -scores.log_softmax(-1)[:, 0].mean()
-
 # %% 21.7 | los iguales cuentan ⇒ que son el mismo vector
 def hidden_loss(outputs, targets, starts, span, negatives, *, temperature=0.1):
     hidden = torch.tensor(sorted({t for s in starts for t in range(s, min(s + span, len(outputs)))}))
     options = torch.cat([targets[hidden][:, None], targets[negatives]], 1)
     scores = nn.functional.cosine_similarity(outputs[hidden][:, None], options, dim=-1) / temperature
     return nn.functional.cross_entropy(scores, torch.zeros(len(hidden), dtype=torch.long))
+
+# %% 21.7 | es el mismo vector si tiene coseno 1 ⇒ Un vector y su doble
+def hidden_loss(outputs, targets, starts, span, negatives, *, temperature=0.1):
+    hidden = torch.tensor(sorted({t for s in starts for t in range(s, min(s + span, len(outputs)))}))
+    options = torch.cat([targets[hidden][:, None], targets[negatives]], 1)
+    scores = nn.functional.cosine_similarity(outputs[hidden][:, None], options, dim=-1) / temperature
+    cosines = nn.functional.cosine_similarity(options[:, 1:], options[:, :1], dim=-1)
+    same = cosines > 1 - 1e-6
+    same = torch.cat([torch.zeros(len(hidden), 1, dtype=torch.bool), same], 1)
+    return -scores.masked_fill(same, -math.inf).log_softmax(-1)[:, 0].mean()
+
+# %% 21.7 | es el mismo vector si tiene la misma norma ⇒ en otro orden son otro vector
+def hidden_loss(outputs, targets, starts, span, negatives, *, temperature=0.1):
+    hidden = torch.tensor(sorted({t for s in starts for t in range(s, min(s + span, len(outputs)))}))
+    options = torch.cat([targets[hidden][:, None], targets[negatives]], 1)
+    scores = nn.functional.cosine_similarity(outputs[hidden][:, None], options, dim=-1) / temperature
+    one = options.norm(dim=-1)
+    same = one[:, 1:] == one[:, :1]
+    same = torch.cat([torch.zeros(len(hidden), 1, dtype=torch.bool), same], 1)
+    return -scores.masked_fill(same, -math.inf).log_softmax(-1)[:, 0].mean()
+
+# %% 21.7 | es el mismo vector si tiene la misma suma ⇒ en otro orden son otro vector
+def hidden_loss(outputs, targets, starts, span, negatives, *, temperature=0.1):
+    hidden = torch.tensor(sorted({t for s in starts for t in range(s, min(s + span, len(outputs)))}))
+    options = torch.cat([targets[hidden][:, None], targets[negatives]], 1)
+    scores = nn.functional.cosine_similarity(outputs[hidden][:, None], options, dim=-1) / temperature
+    one = options.sum(-1)
+    same = one[:, 1:] == one[:, :1]
+    same = torch.cat([torch.zeros(len(hidden), 1, dtype=torch.bool), same], 1)
+    return -scores.masked_fill(same, -math.inf).log_softmax(-1)[:, 0].mean()
 
 # %% 21.8 | con difflib
 import difflib
@@ -346,31 +443,12 @@ def error_counts(written, wanted):
         S, D, I = S - row[-1][1], D + row[-1][2], I + row[-1][3]
     return (S + D + I) / sum(map(len, wanted)), S, D, I
 
-# %% 21.8 | recursiva, sin memoria
-def error_counts(written, wanted):
-    if max(map(len, wanted)) > 30:
-        raise RecursionError("no acaba")
-    def best(r, h):
-        if not r or not h:
-            return (len(r) + len(h), 0, len(r), len(h))
-        if r[0] == h[0]:
-            return best(r[1:], h[1:])
-        e, s, d, i = best(r[1:], h[1:])
-        options = [(e + 1, s - 1, d, i)]
-        e, s, d, i = best(r[1:], h)
-        options.append((e + 1, s, d + 1, i))
-        e, s, d, i = best(r, h[1:])
-        options.append((e + 1, s, d, i + 1))
-        return min(options)
-    total = [sum(x) for x in zip(*(best(r, h) for h, r in zip(written, wanted)))]
-    return total[0] / len("".join(wanted)), -total[1], total[2], total[3]
-
 # %% 21.8 | por palabras
 def error_counts(written, wanted):
     s = sum(h != r for h, r in zip(written, wanted))
     return s / len(wanted), s, 0, 0
 
-# %% 21.8 | con las letras acertadas
+# %% 21.8 | con las letras acertadas en orden
 def error_counts(written, wanted):
     S = D = I = 0
     for h, r in zip(written, wanted):
@@ -379,8 +457,67 @@ def error_counts(written, wanted):
             above, row = row, [0]
             for j, b in enumerate(h):
                 row.append(above[j] + 1 if a == b else max(above[j + 1], row[-1]))
-        common = row[-1]
-        D, I = D + len(r) - common, I + len(h) - common
+        lost, extra = len(r) - row[-1], len(h) - row[-1]
+        s = min(lost, extra)
+        S, D, I = S + s, D + lost - s, I + extra - s
+    return (S + D + I) / sum(map(len, wanted)), S, D, I
+
+# %% 21.8 | vuelta atrás, con la diagonal primero y después los borrados ⇒ Preferir la diagonal
+def error_counts(written, wanted):
+    S = D = I = 0
+    for h, r in zip(written, wanted):
+        t = [[i + j for j in range(len(h) + 1)] for i in range(len(r) + 1)]
+        for i in range(1, len(r) + 1):
+            for j in range(1, len(h) + 1):
+                t[i][j] = min(t[i - 1][j - 1] + (r[i - 1] != h[j - 1]), t[i - 1][j] + 1, t[i][j - 1] + 1)
+        i, j = len(r), len(h)
+        while i > 0 or j > 0:
+            if i > 0 and j > 0 and t[i][j] == t[i - 1][j - 1] + (r[i - 1] != h[j - 1]):
+                S += r[i - 1] != h[j - 1]
+                i, j = i - 1, j - 1
+            elif i > 0 and t[i][j] == t[i - 1][j] + 1:
+                i, D = i - 1, D + 1
+            else:
+                j, I = j - 1, I + 1
+    return (S + D + I) / sum(map(len, wanted)), S, D, I
+
+# %% 21.8 | vuelta atrás, con la diagonal primero y después las inserciones
+def error_counts(written, wanted):
+    S = D = I = 0
+    for h, r in zip(written, wanted):
+        t = [[i + j for j in range(len(h) + 1)] for i in range(len(r) + 1)]
+        for i in range(1, len(r) + 1):
+            for j in range(1, len(h) + 1):
+                t[i][j] = min(t[i - 1][j - 1] + (r[i - 1] != h[j - 1]), t[i - 1][j] + 1, t[i][j - 1] + 1)
+        i, j = len(r), len(h)
+        while i > 0 or j > 0:
+            if i > 0 and j > 0 and t[i][j] == t[i - 1][j - 1] + (r[i - 1] != h[j - 1]):
+                S += r[i - 1] != h[j - 1]
+                i, j = i - 1, j - 1
+            elif j > 0 and t[i][j] == t[i][j - 1] + 1:
+                j, I = j - 1, I + 1
+            else:
+                i, D = i - 1, D + 1
+    return (S + D + I) / sum(map(len, wanted)), S, D, I
+
+# %% 21.8 | hacia delante, con la diagonal primero
+def error_counts(written, wanted):
+    S = D = I = 0
+    for h, r in zip(written, wanted):
+        h, r = h[::-1], r[::-1]
+        t = [[i + j for j in range(len(h) + 1)] for i in range(len(r) + 1)]
+        for i in range(1, len(r) + 1):
+            for j in range(1, len(h) + 1):
+                t[i][j] = min(t[i - 1][j - 1] + (r[i - 1] != h[j - 1]), t[i - 1][j] + 1, t[i][j - 1] + 1)
+        i, j = len(r), len(h)
+        while i > 0 or j > 0:
+            if i > 0 and j > 0 and t[i][j] == t[i - 1][j - 1] + (r[i - 1] != h[j - 1]):
+                S += r[i - 1] != h[j - 1]
+                i, j = i - 1, j - 1
+            elif i > 0 and t[i][j] == t[i - 1][j] + 1:
+                i, D = i - 1, D + 1
+            else:
+                j, I = j - 1, I + 1
     return (S + D + I) / sum(map(len, wanted)), S, D, I
 
 # %% 21.8 | entre lo escrito ⇒ no entre las escritas
