@@ -87,6 +87,18 @@ class LowrankExplorer(Explorer):
         return f"Rango: un cambio de {tall} × {wide}, del rango 0 al {self.most}"
 
 
+def _measured(
+    scores: Mapping[str, Sequence[float]], most: int
+) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    measured = tuple((key, tuple(map(float, row))) for key, row in scores.items())
+    if len(measured) > 2:
+        raise ValueError(f"scores: llegaron {len(measured)} medidas; se esperaban dos, como mucho.")
+    for key, row in measured:
+        if len(row) != most + 1 or not all(0 <= value <= 1 for value in row):
+            raise ValueError(f"scores: «{key}» no lleva {most + 1} números de 0 a 1.")
+    return measured
+
+
 def lowrank(
     change: Tensor,
     *,
@@ -121,22 +133,17 @@ def lowrank(
     compared = [
         (key, check_table(x, "others", "(out, in)", (2,))) for key, x in (others or {}).items()
     ]
-    measured = [(key, tuple(map(float, row))) for key, row in (scores or {}).items()]
     if len(compared) > 2:
         raise ValueError(
             f"others: llegaron {len(compared)} matrices; se esperaban dos, como mucho."
         )
-    if len(measured) > 2:
-        raise ValueError(f"scores: llegaron {len(measured)} medidas; se esperaban dos, como mucho.")
-    for key, row in measured:
-        if len(row) != most + 1 or not all(0 <= value <= 1 for value in row):
-            raise ValueError(f"scores: «{key}» no lleva {most + 1} números de 0 a 1.")
+    measured = _measured(scores or {}, most)
     unit = float(table.abs().max()) / _STEPS
     return LowrankExplorer(
         change=(table / unit).round(),
         unit=unit,
         others=tuple((key, torch.linalg.svdvals(x)) for key, x in compared),
-        scores=tuple(measured),
+        scores=measured,
         scored=scored,
         said=said,
         most=most,
