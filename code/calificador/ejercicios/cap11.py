@@ -291,7 +291,7 @@ def _casos_filas(rng: Any) -> list[Caso]:
         casos.append(Caso(f"palabra del {_LADOS[lado]}", (m, n, lado, 0)))
     for justo in (True, False, False):  # la primera de relleno, y otras
         m, n = tamanos()
-        largo = entero(rng, 2, m - 1)
+        largo = entero(rng, 2, m - 1 - justo)  # en el primero, dos de relleno al menos
         sitio = largo if justo else entero(rng, largo, m - 1)
         casos.append(Caso("relleno", (m, n, "source", sitio, largo)))
     m, n = tamanos()
