@@ -26,7 +26,7 @@ from atento.models.vit import Vit, VitConfig
 from atento.tasks import agreement, digits, prose
 from atento.tokenizers import BPE, Unigram
 from figuras import explorers
-from figuras.explorers import base
+from figuras.explorers import base, live
 from figuras.explorers.adder import adder
 from figuras.explorers.cloze import cloze
 from figuras.explorers.completion import completion
@@ -35,7 +35,12 @@ from figuras.explorers.sketch import sketch
 for _modulo in pkgutil.iter_modules(explorers.__path__):
     import_module(f"{explorers.__name__}.{_modulo.name}")
 
-CLASES = {clase.kind: clase for clase in base.Explorer.__subclasses__()}
+CLASES = {
+    clase.kind: clase
+    for madre in (base.Explorer, live.LiveExplorer)
+    for clase in madre.__subclasses__()
+    if clase is not live.LiveExplorer
+}
 """Los exploradores que hay, por su clase."""
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import copy
-import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor
 
-from atento import trained
 from atento.models.bert import MaskedWords
 from atento.tasks import agreement
 from atento.tasks.agreement import Sentence
-from figuras.explorers.base import Explorer, Texts, number, static_table
+from figuras.explorers.base import Texts, number, static_table
+from figuras.explorers.live import LiveExplorer
 
 __all__ = ["TRAITS", "ClozeExplorer", "cloze"]
 
@@ -44,7 +40,7 @@ _TABLES = (
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class ClozeExplorer(Explorer):
+class ClozeExplorer(LiveExplorer):
     """Las frases con huecos. Se construye con :func:`cloze`."""
 
     kind: ClassVar[str] = "cloze"
@@ -71,10 +67,6 @@ class ClozeExplorer(Explorer):
             probs = self._exact(ids)[0, places].softmax(dim=-1)
         return {"probs": probs, "traits": probs @ _KINDS}
 
-    def files(self) -> dict[str, str]:
-        """El fichero de los pesos, en base 64, por su nombre."""
-        return {self._file: base64.b64encode(self._content).decode()}
-
     def data(self) -> dict[str, Any]:
         """Lo que recibe el JavaScript; el vocabulario son las marcas, las tablas y lo demás."""
         return {
@@ -100,21 +92,8 @@ class ClozeExplorer(Explorer):
 
     def summary(self) -> str:
         """Una línea para la terminal."""
-        count = f"{sum(p.numel() for p in self.model.parameters()):,}".replace(",", " ")
-        return f"Palabras tapadas: {len(self.sentences)} frases; modelo vivo de {count} parámetros"
-
-    @cached_property
-    def _content(self) -> bytes:
-        return trained.to_bytes(self.model, {"config": asdict(self.model.config)})
-
-    @property
-    def _file(self) -> str:
-        return f"{self.name}-{hashlib.sha256(self._content).hexdigest()[:8]}"
-
-    @cached_property
-    def _exact(self) -> MaskedWords:
-        """El modelo con los pesos que viajan, de 16 bits, y cuentas de 64."""
-        return trained.rounded(copy.deepcopy(self.model)).double().eval()
+        phrases = f"Palabras tapadas: {len(self.sentences)} frases"
+        return f"{phrases}; modelo vivo de {self._size} parámetros"
 
 
 def cloze(

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import base64
-import copy
-import hashlib
 import html
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor
 
-from atento import rng, trained
+from atento import rng
 from atento.decoding import keep_top_k, keep_top_p, sample, with_temperature
 from atento.models.language import LanguageConfig, LanguageModel
 from atento.tokenizers import BPE, visible
 from atento.tokenizers.bpe import BYTES
-from figuras.explorers.base import Explorer, Texts, check_count, number, static_table
+from figuras.explorers.base import Texts, check_count, number, static_table
+from figuras.explorers.live import LiveExplorer
 
 __all__ = ["LONGEST", "CompletionExplorer", "complaint", "completion"]
 
@@ -39,7 +36,7 @@ _TEMPERATURES = (0.2, 1.0, 1.5)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class CompletionExplorer(Explorer):
+class CompletionExplorer(LiveExplorer):
     """El modelo que continúa un texto. Se construye con :func:`completion`.
 
     ``start`` es el comienzo que está escrito; ``seed``, la semilla de los números al azar;
@@ -94,10 +91,6 @@ class CompletionExplorer(Explorer):
         options = {"eos_id": -1, "max_length": count, "generator": generator} | options
         return sample(self._step, self._read(text), **options)[0].tolist()
 
-    def files(self) -> dict[str, str]:
-        """El fichero de los pesos, en base 64, por su nombre."""
-        return {self._file: base64.b64encode(self._content).decode()}
-
     def data(self) -> dict[str, Any]:
         """Lo que recibe el JavaScript: con las uniones del BPE, por pares de números."""
         merges = [self.tokenizer.id_of(piece) for pair in self.tokenizer.merges for piece in pair]
@@ -125,9 +118,8 @@ class CompletionExplorer(Explorer):
 
     def summary(self) -> str:
         """Una línea para la terminal."""
-        count = sum(p.numel() for p in self.model.parameters())
-        size = f"{count:,}".replace(",", " ")
-        return f"Modelo vivo: {size} parámetros, {len(self.tokenizer)} tokens; lee {self.context}"
+        known = f"{self._size} parámetros, {len(self.tokenizer)} tokens"
+        return f"Modelo vivo: {known}; lee {self.context}"
 
     def _sample(self, temperature: float) -> str:
         more = self.written(_STATIC_TOKENS, temperature=temperature)
@@ -145,19 +137,6 @@ class CompletionExplorer(Explorer):
     def _step(self, ids: Tensor, state: None) -> tuple[Tensor, None]:
         """Las puntuaciones de lo que sigue, (1, vocab), leyendo solo el final."""
         return self._exact(ids[:, -self.context :])[:, -1], state
-
-    @cached_property
-    def _content(self) -> bytes:
-        return trained.to_bytes(self.model, {"config": asdict(self.model.config)})
-
-    @property
-    def _file(self) -> str:
-        return f"{self.name}-{hashlib.sha256(self._content).hexdigest()[:8]}"
-
-    @cached_property
-    def _exact(self) -> LanguageModel:
-        """El modelo con los pesos que viajan, de 16 bits, y cuentas de 64."""
-        return trained.rounded(copy.deepcopy(self.model)).double().eval()
 
 
 def completion(

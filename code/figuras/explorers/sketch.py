@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import copy
-import hashlib
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor
 
-from atento import trained
 from atento.models.vit import Vit, patchify
 from atento.tasks.digits import INK, SIDE, Digits
 from atento.watching import watching
-from figuras.explorers.base import Explorer, Texts, check_count, number, static_table
+from figuras.explorers.base import Texts, check_count, number, static_table
+from figuras.explorers.live import LiveExplorer
 
 __all__ = ["SketchExplorer", "sketch"]
 
@@ -27,7 +23,7 @@ _DIGITS = "0123456789abcdefg"  # la tinta de un píxel, de 0 a 16, en una letra
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class SketchExplorer(Explorer):
+class SketchExplorer(LiveExplorer):
     """La hoja en la que se dibuja. Se construye con :func:`sketch`."""
 
     kind: ClassVar[str] = "sketch"
@@ -71,10 +67,6 @@ class SketchExplorer(Explorer):
             "looks": torch.cat(looks)[:, :, 0],
         }
 
-    def files(self) -> dict[str, str]:
-        """El fichero de los pesos, en base 64, por su nombre."""
-        return {self._file: base64.b64encode(self._content).decode()}
-
     def data(self) -> dict[str, Any]:
         """Lo que recibe el JavaScript; cada dígito, en 64 letras, una por píxel."""
         rows = ("".join(_DIGITS[level] for level in one.flatten()) for one in self.levels)
@@ -99,21 +91,7 @@ class SketchExplorer(Explorer):
 
     def summary(self) -> str:
         """Una línea para la terminal."""
-        count = f"{sum(p.numel() for p in self.model.parameters()):,}".replace(",", " ")
-        return f"Hoja de 8 × 8 y {len(self.labels)} dígitos; modelo vivo de {count} parámetros"
-
-    @cached_property
-    def _content(self) -> bytes:
-        return trained.to_bytes(self.model, {"config": asdict(self.model.config)})
-
-    @property
-    def _file(self) -> str:
-        return f"{self.name}-{hashlib.sha256(self._content).hexdigest()[:8]}"
-
-    @cached_property
-    def _exact(self) -> Vit:
-        """El modelo con los pesos que viajan, de 16 bits, y cuentas de 64."""
-        return trained.rounded(copy.deepcopy(self.model)).double().eval()
+        return f"Hoja de 8 × 8 y {len(self.labels)} dígitos; modelo vivo de {self._size} parámetros"
 
 
 def sketch(
