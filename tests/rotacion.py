@@ -1,8 +1,8 @@
 """Lo que no se prueba entero en cada confirmación, y a quién le toca en esta.
 
-Lo que sale de un molde (páginas, robos, semillas) rota: con otra confirmación tocan otros.
-``ATENTO_ENTERO=1`` lo prueba todo, y ``ATENTO_BARRIDO=x`` repite lo que tocó en la confirmación
-``x``.
+Lo que sale de un molde (páginas, robos) rota: con otra confirmación tocan otros.
+``ATENTO_ENTERO=1`` lo prueba todo, con semillas de ese día, y ``ATENTO_BARRIDO=x`` repite lo que
+tocó en la confirmación o en el día ``x``.
 """
 
 from __future__ import annotations
@@ -27,12 +27,14 @@ def entero() -> bool:
 
 @cache
 def origen() -> str:
-    """De dónde salen las semillas nuevas: del árbol confirmado, para que unir sin cambiar nada no
-    las cambie, o, sin git, de la fecha.
+    """De dónde sale lo que toca: del árbol confirmado, para que unir sin cambiar nada no lo cambie.
+    Si se prueba todo, o sin git, de la fecha: cada semana se buscan semillas que nadie ha visto.
     """
     orden = ["git", "-C", str(RAIZ), "rev-parse", "--short=12", "HEAD^{tree}"]
     if pedido := os.environ.get("ATENTO_BARRIDO"):
         return pedido
+    if entero():
+        return date.today().isoformat()
     try:
         dicho = subprocess.run(orden, capture_output=True, text=True, timeout=30)
     except OSError:

@@ -3,10 +3,10 @@
 Que cada error conocido caiga con su pista con 25 semillas, o que cada respuesta de los bancos
 reciba lo suyo con cuatro, se barre entero cuando cambia el ejercicio, su solución o sus respuestas.
 De eso se guarda una huella por ejercicio (``barridos.json``): si es la de la última vez que pasaron
-todas, se prueba una semilla nueva, que sale de la confirmación; si no, todas. Lo demás
-(el calificador, la biblioteca, las versiones) no abre los sellos: cada confirmación lo prueba con
-una semilla nueva de cada ejercicio. ``ATENTO_ENTERO=1`` las prueba todas siempre, y «make
-prueba» guarda las huellas de lo que pasa entero.
+todas, se prueba una, que sale de la huella; si no, todas. Lo demás (el calificador, la biblioteca,
+las versiones) no abre los sellos: lo ve esa semilla de cada ejercicio, que ya pasó una vez, así que
+una prueba roja acusa a quien la puso roja y no a la suerte. ``ATENTO_ENTERO=1`` las prueba todas
+siempre y además unas de ese día, y «make prueba» guarda las huellas de lo que pasa entero.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from calificador.registro import Ejercicio
 
 AQUI = Path(__file__).resolve().parent
 FICHERO = AQUI / "barridos.json"
-NUEVAS = 1  # semillas nuevas de lo que está sellado
-NUEVAS_RESPUESTAS = 1
+NUEVAS = 2  # las del día, cuando se prueba todo
 
 
 # --- La huella ------------------------------------------------------------------------------------
@@ -147,10 +146,13 @@ class Barridos:
         return self.de(curso, ejercicio, cual) == guardada and not entero()
 
     def semillas(
-        self, curso: Curso, ejercicio: Ejercicio, cual: str, todas: Iterable[object], cuantas: int
+        self, curso: Curso, ejercicio: Ejercicio, cual: str, todas: Iterable[object]
     ) -> list[object]:
-        """Las que se prueban: todas, o unas nuevas si está sellado."""
-        return nuevas(cuantas) if self.sellado(curso, ejercicio, cual) else list(todas)
+        """Las que se prueban: la suya si está sellado; si no, con ella, todas."""
+        suya = f"sello {self.de(curso, ejercicio, cual)}"
+        if self.sellado(curso, ejercicio, cual):
+            return [suya]
+        return [*todas, suya, *(nuevas(NUEVAS) if entero() else [])]
 
     def pasa(self, curso: Curso, ejercicio: Ejercicio, cual: str, caso: str = "") -> None:
         """Apunta que un caso ha pasado con todas las semillas."""

@@ -97,11 +97,12 @@ def test_de_un_modulo_queda_lo_que_usa_y_lo_que_se_ejecuta_al_cargarlo():
     assert "B = 2" not in lo_suyo(codigo, {"f"}) and "import math" in lo_suyo(codigo, {"f"})
 
 
-def test_lo_sellado_prueba_semillas_nuevas_y_lo_demas_todas(de_juguete, tmp_path, monkeypatch):
+def test_lo_sellado_prueba_una_semilla_y_lo_demas_todas(de_juguete, tmp_path, monkeypatch):
     uno, dos = de_juguete.ejercicios.values()
     fichero = tmp_path / "barridos.json"
     pasan = Barridos(fichero)
-    assert pasan.semillas(de_juguete, uno, "errores", range(25), 3) == list(range(25))
+    *todas, suya = pasan.semillas(de_juguete, uno, "errores", range(25))
+    assert todas == list(range(25)) and suya not in todas
     pasan.pasa(de_juguete, uno, "errores")
     pasan.pasa(de_juguete, uno, "respuestas", "buena 1")
     pasan.guarda({("1.1", "respuestas"): {"buena 1", "mala 1"}})
@@ -111,13 +112,15 @@ def test_lo_sellado_prueba_semillas_nuevas_y_lo_demas_todas(de_juguete, tmp_path
     assert de_nuevo.sellado(de_juguete, uno, "errores")
     assert not de_nuevo.sellado(de_juguete, uno, "respuestas")
     assert not de_nuevo.sellado(de_juguete, dos, "errores")
-    assert de_nuevo.semillas(de_juguete, uno, "errores", range(25), 3) == nuevas(3)
+    assert de_nuevo.semillas(de_juguete, uno, "errores", range(25)) == [suya]
+    assert de_nuevo.semillas(de_juguete, dos, "errores", range(25))[-1] != suya
     monkeypatch.setenv("ATENTO_ENTERO", "1")
-    assert de_nuevo.semillas(de_juguete, uno, "errores", range(25), 3) == list(range(25))
+    con_nuevas = [*range(25), suya, *nuevas(2)]
+    assert de_nuevo.semillas(de_juguete, uno, "errores", range(25)) == con_nuevas
     todo = Barridos(fichero)
     todo.pasa(de_juguete, dos, "errores")
     todo.guarda({})
     assert {"1.1", "1.2"} == set(json.loads(fichero.read_text()))
     monkeypatch.setenv("ATENTO_ENTERO", "0")
-    de_nuevo.pasa(de_juguete, uno, "errores")  # con semillas nuevas no se sella nada
+    de_nuevo.pasa(de_juguete, uno, "errores")  # con una semilla no se sella nada
     assert de_nuevo.pasados == {}

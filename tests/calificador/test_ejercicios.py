@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 from banco import _arbol, pistas_debidas, respuestas, triviales
-from barridos import NUEVAS, NUEVAS_RESPUESTAS, Barridos
+from barridos import Barridos
 from verdades import VERDADES
 
 from calificador import carga
@@ -70,7 +70,7 @@ def corregida(ejercicio_id, codigo, semilla):
 def de_respuestas(barridos, ejercicio_id):
     """Las semillas con que se prueban las respuestas de un ejercicio."""
     ejercicio, todas = LIBRO.ejercicios[ejercicio_id], ("practica", *POCAS)
-    return barridos.semillas(LIBRO, ejercicio, "respuestas", todas, NUEVAS_RESPUESTAS)
+    return barridos.semillas(LIBRO, ejercicio, "respuestas", todas)
 
 
 def _nombre(terna):
@@ -88,13 +88,13 @@ def barridos(request):
 
 @pytest.mark.parametrize(("del_curso", "ejercicio"), TODOS, ids=IDS)
 def test_los_casos_separan_la_referencia_y_cada_error_conocido(del_curso, ejercicio, barridos):
-    """Con 25 semillas o, si está sellado, con una nueva; ``python -m
+    """Con 25 semillas o, si está sellado, con una; ``python -m
     calificador.correccion.semillas --semillas 200`` prueba doscientas.
     """
     assert len({m.pista for m in ejercicio.mutantes}) == len(ejercicio.mutantes), (
         "dos mutantes con la misma pista"
     )
-    semillas = barridos.semillas(del_curso, ejercicio, "errores", SEMILLAS, NUEVAS)
+    semillas = barridos.semillas(del_curso, ejercicio, "errores", SEMILLAS)
     assert not faltas(del_curso, ejercicio, semillas)
     barridos.pasa(del_curso, ejercicio, "errores")
 

@@ -939,6 +939,7 @@ def _casos_filas(rng: Any) -> list[Caso]:
         orden = torch.rand(2, n, generator=rng).argsort(-1)  # números de frase, sin orden
         tramos = [torch.zeros(n).index_fill(0, corte, 1.0).long().cumsum(0) for corte in cortes]
         ids = torch.stack([numeros[tramo] for numeros, tramo in zip(orden, tramos, strict=True)])
+        ids[0] -= ids[0].min()  # la frase cero siempre está
         if repite:  # una frase que sigue después de otra
             ids[:, -2:] = ids[:, :1]
         if huecos:
