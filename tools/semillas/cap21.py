@@ -244,7 +244,7 @@ def rule(seed: int) -> dict[str, Any]:
 
 @cache
 def templates(seed: int) -> Tensor:
-    """El log-mel medio de cada vocal, (vowel, mel), con los tiempos dados, en unos de entrenar."""
+    """El log-mel medio de cada vocal, (vocal, mel), con los tiempos dados, en unos de entrenar."""
     rows: dict[str, list[Tensor]] = {name: [] for name in VOWELS}
     for example in vowels.generate(PROBES_21["templates"], seed):
         logs = vowels.features(vowels.sound(example))  # (frame, mel)
