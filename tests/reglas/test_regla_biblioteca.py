@@ -36,7 +36,7 @@ PISOS = {
     8: ["trained"],
 }
 DIBUJO = {  # el otro paquete, que importa de atento y del que atento no importa nada
-    1: ["stored", "plots", "errors"],
+    1: ["stored", "plots", "errors", "sounds"],
     2: ["notebook", "diagrams"],
     3: ["explorers"],  # el mapa se dibuja con diagrams
 }
