@@ -15,6 +15,7 @@ import pytest
 from lxml import etree, html
 from pypdf import PdfReader, PdfWriter
 
+from figuras import sounds
 from llevar import documento as el_documento
 from llevar import ediciones, epub, pdf
 from llevar.documento import Pagina, Tomo, documento
@@ -94,6 +95,20 @@ def test_tambien_llegan_un_correo_y_el_enlace_a_una_pagina_entera(sitio):
     dos = tomo.articulos[2][1]
     assert [a.get("href") for a in dos.iter("a")] == ["#p-a-uno", "mailto:a@e.org", "//e.org/x"]
     assert tomo.rotos() == [] and (dos.get("id"), dos.get("class")) == ("p-dos", "bd-article")
+
+
+def test_de_un_sonido_queda_que_se_oye_y_donde(sitio):
+    """Un WAV dentro del libro no es de los sonidos que un EPUB admite, y en papel no suena."""
+    pagina = sitio / "a/uno.html"
+    pitido = sounds.render({"agudo": [0, 1, 0, -1]}, 8000, alt="Un pitido agudo." + " Corto." * 5)
+    texto = pagina.read_text("utf-8").replace("</article>", f"<p>Oye: {pitido}y ya.</p></article>")
+    pagina.write_text(texto, "utf-8")
+    tomo = Tomo(sitio, "https://publicado.org/")
+    uno = tomo.articulos[1][1]
+    assert not [*uno.iter("audio")] and "data:audio" not in documento(tomo, "")
+    (dicho,) = uno.xpath(".//p[@class='sonidos']")
+    assert dicho.text_content().startswith("Un pitido agudo. Corto.") and dicho.tail == "y ya."
+    assert dicho.find("a").get("href") == "https://publicado.org/a/uno.html"
 
 
 def test_los_estilos_de_un_explorador_van_una_vez(sitio):

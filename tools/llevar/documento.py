@@ -2,8 +2,8 @@
 
 Las páginas van en el orden del índice. Cada identificador lleva delante el de su página, y así los
 enlaces de una a otra son enlaces dentro del documento. Lo que en la página es un botón o se mueve,
-aquí no está: de los exploradores queda su versión quieta, y lo plegado se lee desplegado (del
-código de las figuras y de las comprobaciones, su línea).
+aquí no está: de los exploradores queda su versión quieta, de los sonidos, qué se oye y dónde, y lo
+plegado se lee desplegado (del código de las figuras y de las comprobaciones, su línea).
 """
 
 from __future__ import annotations
@@ -121,12 +121,25 @@ class Tomo:
             ):  # código que la página esconde: aquí se lee sin más
                 caja.tag = "div"
                 _quita(caja, ("./summary",))
+        for sonidos in articulo.xpath(".//div[contains(@class, 'atento-sonidos')]"):
+            sonidos.getparent().replace(sonidos, self._contado(sonidos, pagina))
         for nodo in articulo.iter():
             if isinstance(nodo.tag, str):
                 self._nombrar(nodo, pagina)
         articulo.set("id", pagina.prefijo)
         articulo.set("class", "bd-article")
         return articulo
+
+    def _contado(self, sonidos: HtmlElement, pagina: Pagina) -> HtmlElement:
+        """Lo que hay donde se oía algo: qué era, y el enlace a la página en que suena. Ni el papel
+        ni todos los lectores de libros pueden con el WAV.
+        """
+        nodo = html.Element("p", {"class": "sonidos"})
+        nodo.text = f"{sonidos.get('aria-label')} "
+        enlace = html.Element("a", {"href": f"{self.publicado}/{pagina.ruta}"})
+        enlace.text, nodo.tail = "Se oye en la página.", sonidos.tail
+        nodo.append(enlace)
+        return nodo
 
     def _nombrar(self, nodo: HtmlElement, pagina: Pagina) -> None:
         """Cambia el identificador de un nodo y todo lo que apunta a otros."""

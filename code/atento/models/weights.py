@@ -564,8 +564,8 @@ _WHISPER_LAYER = {
 def from_whisper(state: Mapping[str, Float[Tensor, "..."]]) -> dict[str, Float[Tensor, "..."]]:
     """Los pesos de un Whisper de ``transformers``, con los nombres del libro.
 
-    ``state`` es el ``state_dict()`` de ``WhisperForConditionalGeneration`` o de ``WhisperModel``:
-    tensores de cualquier forma. Lo que devuelve lo lee ``load_state_dict`` de
+    ``state`` es el ``state_dict()`` de ``WhisperModel``, o el del modelo que lo lleva dentro con su
+    cabeza: tensores de cualquier forma. Lo que devuelve lo lee ``load_state_dict`` de
     :class:`~atento.models.whisper.Whisper`.
 
     Errores: ``TypeError`` si ``state`` no es un diccionario de tensores; ``ValueError`` si un
