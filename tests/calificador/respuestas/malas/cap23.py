@@ -277,15 +277,16 @@ def quantize_groups(weight, group, *, bits=8):
     q = (weight / s).round()
     return q.int(), s.expand(-1, weight.shape[1] // group), q * s
 
-# %% 23.8 | softmax solo entre las elegidas
+# %% 23.8 | pesa con la puntuación
 def expert_layer(x, logits, experts, *, top_k, capacity):
-    w, c = logits.topk(top_k)
-    w, order = w.softmax(1), logits.softmax(1).amax(1).argsort(descending=True)
+    p = logits.softmax(1)
+    w, c = p.topk(top_k)
+    order = w[:, 0].argsort(descending=True)
     hot = nn.functional.one_hot(c[order].T.flatten(), len(experts))
     kept = torch.empty(len(x), top_k, dtype=torch.bool)
     kept[order] = ((hot.cumsum(0) * hot).sum(1) <= capacity).reshape(top_k, -1).T
-    out = torch.einsum("tk,td,tkde->te", w * kept, x, experts[c])
-    return out, kept, len(experts) * (hot.double().mean(0) * logits.softmax(1).mean(0)).sum()
+    out = torch.einsum("tk,td,tkde->te", logits.topk(top_k)[0] * kept, x, experts[c])
+    return out, kept, len(experts) * (hot.double().mean(0) * p.mean(0)).sum()
 
 # %% 23.8 | todos los expertos responden
 def expert_layer(x, logits, experts, *, top_k, capacity):
@@ -309,14 +310,15 @@ def expert_layer(x, logits, experts, *, top_k, capacity):
     load = nn.functional.one_hot(c[:, :top_k].flatten(), len(experts)).double().mean(0)
     return torch.einsum("te,td,edf->tf", gate * p, x, experts), kept, len(experts) * (load * p.mean(0)).sum()
 
-# %% 23.8 | ordena por las puntuaciones, sin softmax
+# %% 23.8 | sin sitio en la primera, tampoco en las demás
 def expert_layer(x, logits, experts, *, top_k, capacity):
     p = logits.softmax(1)
     w, c = p.topk(top_k)
-    order = logits.amax(1).argsort(descending=True)
+    order = w[:, 0].argsort(descending=True)
     hot = nn.functional.one_hot(c[order].T.flatten(), len(experts))
     kept = torch.empty(len(x), top_k, dtype=torch.bool)
     kept[order] = ((hot.cumsum(0) * hot).sum(1) <= capacity).reshape(top_k, -1).T
+    kept = kept.cumprod(1).bool()
     out = torch.einsum("tk,td,tkde->te", w * kept, x, experts[c])
     return out, kept, len(experts) * (hot.double().mean(0) * p.mean(0)).sum()
 
