@@ -93,12 +93,6 @@ def tiled_attention(query, key, value, mask, *, block):
     marks = [s[:, : i + block].logsumexp(1) for i in range(0, len(key), block)]
     return (s.softmax(1).nan_to_num(0.0) @ value.float()).double(), torch.stack(marks).double()
 
-# %% 23.4 | lo visto, traspuesto
-def tiled_attention(query, key, value, mask, *, block):
-    s = (query @ key.T / math.sqrt(query.shape[1])).masked_fill(~mask, -math.inf)
-    marks = [s[:, : i + block].logsumexp(1) for i in range(0, len(key), block)]
-    return s.softmax(1).nan_to_num(0.0) @ value, torch.stack(marks, 1)
-
 # %% 23.4 | la fila que no mira a nadie, con la media
 def tiled_attention(query, key, value, mask, *, block):
     s = (query @ key.T / math.sqrt(query.shape[1])).masked_fill(~mask, -math.inf)
@@ -154,13 +148,6 @@ def linear_attention(query, key, value, state=None):
     S, z = S + (k[:, :, None] * value[:, None]).cumsum(0), z + k.cumsum(0)
     return torch.einsum("nf,nfv->nv", q, S) / ((q * z).sum(1, keepdim=True) + 1e-6), (S[-1], z[-1])
 
-# %% 23.5 | devuelve el estado de cada fila
-def linear_attention(query, key, value, state=None):
-    q, k = nn.functional.elu(query) + 1, nn.functional.elu(key) + 1
-    S, z = state or (0, 0)
-    S, z = S + (k[:, :, None] * value[:, None]).cumsum(0), z + k.cumsum(0)
-    return torch.einsum("nf,nfv->nv", q, S) / (q * z).sum(1, keepdim=True), (S, z)
-
 # %% 23.5 | lo leído, solo en la primera fila
 def linear_attention(query, key, value, state=None):
     q, k = nn.functional.elu(query) + 1, nn.functional.elu(key) + 1
@@ -206,14 +193,6 @@ def sparse_mask(n, window, global_at, *, dilation=1, causal=False):
     out = (gap <= window * dilation) & (gap % (dilation + 1) == 0) if dilation > 1 else gap <= window
     for g in global_at:
         out[g] = out[:, g] = True
-    return out.tril() if causal else out
-
-# %% 23.6 | global solo la última
-def sparse_mask(n, window, global_at, *, dilation=1, causal=False):
-    gap = (torch.arange(n)[:, None] - torch.arange(n)).abs()
-    out = (gap <= window * dilation) & (gap % dilation == 0)
-    if global_at:
-        out[global_at[-1]] = out[:, global_at[0]] = True
     return out.tril() if causal else out
 
 # %% 23.6 | las globales también con huecos
