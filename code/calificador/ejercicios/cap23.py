@@ -672,6 +672,7 @@ def _casos_ventana(rng: Any) -> list[Caso]:
         caso("ventana"),
         Caso("ventana", (entero(rng, 3, 9), 0, [])),
         Caso("ventana", (entero(rng, 3, 9), 10, [])),
+        Caso("ventana", (1, entero(rng, 0, 2), [])),
         caso("globales", 1),
         caso("globales", 2),
         Caso("globales", (entero(rng, 6, 12), 1, [0])),
@@ -691,7 +692,7 @@ _VENTANA = Ejercicio(
     dificultad=2,
     minutos=20,
     aprende="escribir quién mira a quién con una ventana, también con huecos, y unas globales",
-    bordes=("window == 0", "window >= n", "not global_at", "0 in global_at", "dilation > 1"),
+    bordes=("n == 1", "window == 0", "window >= n", "not global_at", "0 in global_at"),
     casos=_casos_ventana,
     ejemplo=lambda: Caso("ejemplo", (5, 1, [0]), {"dilation": 2}),
     propiedades={
