@@ -92,6 +92,8 @@ CONSULTAS = {
     "que diferencia hay entre autoatención y atención cruzada": "#la-atencion-cruzada",
     "vision transformer": "#term-Vision-Transformer",  # y detrás, el capítulo
     "swin transformer": "19-vit.html#ventanas-y-piramide-swin",
+    "flash attention": "23-eficiencia.html#flashattention-la-softmax-por-trozos",
+    "mixture of experts": "23-eficiencia.html#mezcla-de-expertos",
     "cuantos parametros tiene el transformer": "#los-parametros-uno-a-uno",
     "como se entrena un transformer": "12-entrenarlo.html#",
     "coste de la atencion": "04-la-atencion-derivada.html#lo-que-cuesta",
