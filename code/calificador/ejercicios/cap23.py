@@ -89,27 +89,21 @@ _COSTES = Ejercicio(
         ),
         cambia(
             "la tabla de una cabeza",
-            "Cada cabeza tiene su tabla de pesos, y son ocho.",
-            "heads * n**2 * size",
-            "n**2 * size",
+            "Cada cabeza tiene los suyos, y son ocho cabezas.",
+            "512, 8, 2",
+            "512, 1, 2",
         ),
         cambia(
             "treinta y dos bits",
             "Un número de 16 bits son 2 bytes, no 4.",
-            "heads * n**2 * size",
-            "heads * n**2 * 2 * size",
+            "512, 8, 2",
+            "512, 8, 4",
         ),
         cambia(
             "cinco veces más",
             "La tabla crece con el cuadrado de las filas, no con las filas.",
             "(5 * n) ** 2",
             "5 * n**2",
-        ),
-        cambia(
-            "un trozo",
-            "Cada cabeza tiene su trozo: a la vez hay ocho.",
-            "heads * 100**2",
-            "100**2",
         ),
         cambia(
             "la franja",
@@ -938,6 +932,20 @@ _ENTEROS = Ejercicio(
             "La tercera es la matriz que representan los enteros, con su redondeo.",
             "restored.flatten(1)",
             "weight",
+        ),
+        cambia(
+            "de tipo real",
+            "Los valores están bien, pero los enteros han de ser de un tipo entero.",
+            "values.flatten(1).to(torch.int8)",
+            "values.flatten(1)",
+        ),
+        cambia(
+            "sin redondear",
+            "Falta redondear: hay decimales donde se piden enteros.",
+            ".round()",
+            "",
+            "values.flatten(1).to(torch.int8)",
+            "values.flatten(1)",
         ),
         cambia(
             "los enteros, sin escala",

@@ -131,9 +131,9 @@ def _(caso, valor, funcion):
     for r in range(len(matriz)):
         for g, trozo in enumerate(matriz[r].split(grupo)):
             escala = max(map(abs, trozo.tolist())) / mayor or 1.0
-            cerca_de = (trozo[:, None] - niveles * escala).abs().argmin(1)
+            cerca_de = (trozo[:, None] - niveles.double() * escala).abs().argmin(1)
             aqui = slice(g * grupo, (g + 1) * grupo)
-            hecho = niveles[cerca_de], torch.tensor(escala), niveles[cerca_de] * escala
+            hecho = niveles[cerca_de], escala, niveles[cerca_de].double() * escala
             suyo = valor[0][r, aqui].long(), valor[1][r, g], valor[2][r, aqui]
             if not all(map(cerca, suyo, hecho)):
                 return False

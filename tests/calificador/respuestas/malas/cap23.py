@@ -241,13 +241,22 @@ def quantize_groups(weight, group, *, bits=8):
     q = (g / s[..., None]).round().clamp(-n, n)
     return q.flatten(1).int(), s, (q * s[..., None]).flatten(1)
 
-# %% 23.7 | los enteros con decimales ⇒ no reconozco este error
+# %% 23.7 | los enteros con decimales ⇒ hay decimales donde se piden enteros
 def quantize_groups(weight, group, *, bits=8):
     g = weight.unflatten(1, (-1, group))
     s = g.abs().amax(-1) / (2 ** (bits - 1) - 1)
     s = s.masked_fill(s == 0, 1.0)
     q = g / s[..., None]
     return q.flatten(1), s, weight
+
+# %% 23.7 | reparte entre todos los niveles
+def quantize_groups(weight, group, *, bits=8):
+    g = weight.unflatten(1, (-1, group))
+    s = 2 * g.abs().amax(-1) / (2**bits - 1)
+    s = s.masked_fill(s == 0, 1.0)
+    n = 2 ** (bits - 1) - 1
+    q = (g / s[..., None]).round().clamp(-n, n)
+    return q.flatten(1).int(), s, (q * s[..., None]).flatten(1)
 
 # %% 23.7 | una escala para cada fila ⇒ hay una para toda la fila
 def quantize_groups(weight, group, *, bits=8):
