@@ -38,21 +38,43 @@ RECIPE_23: dict[str, Any] = {
         "performer": {"features": 128},
         "mean": {},
     },
-    "draws": 5,
-    "seeds": 5,
-    "adapt": {"steps": 200, "rate": 1e-3, "warmup": 20, "seeds": 3},
+    "adapt": {"steps": 200, "rate": 1e-3, "warmup": 20},
     "experts": {"n": 4, "steps": 200, "balance": 0.01, "factor": 1.25},
     "linformer": {"rank": 4},
     "held": 4000,  # tokens apartados con que se mide la prosa
 }
+DRAWS, SEEDS, COPY_SEEDS = 2, 2, 1
+CHANCE = 0.5  # lo que ve LSH con cuatro rondas, más o menos
 CACHE_23 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-23"
 
 
 class MeanAttention(e.LinearAttention):
-    """El control: los mismos pesos para todas las claves. No mira a nadie en particular."""
+    """Un control: los mismos pesos para todas las claves."""
 
     def features(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
         return torch.ones_like(query), torch.ones_like(key)
+
+
+class OffAttention(e.EfficientAttention):
+    """Otro: la atención apagada. De cada cabeza salen ceros."""
+
+    def mix(self, query, key, value, mask, bias) -> Tensor:
+        return torch.zeros_like(query)
+
+
+class ChanceAttention(e.EfficientAttention):
+    """Otro: la exacta, con la mitad de las parejas tapadas al azar; nadie se tapa a sí mismo."""
+
+    dice: torch.Generator
+
+    def mix(self, query, key, value, mask, bias) -> Tensor:
+        n = query.shape[-2]
+        seen = torch.rand(*query.shape[:-1], n, generator=self.dice) < CHANCE
+        seen = (seen | torch.eye(n, dtype=torch.bool)).tril()
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=seen)
+
+
+CONTROLS: dict[str, type[e.EfficientAttention]] = {"off": OffAttention, "chance": ChanceAttention}
 
 
 def substituted(model: nn.Module, kind: str, task: str, seed: int) -> nn.Module:
@@ -67,6 +89,12 @@ def substituted(model: nn.Module, kind: str, task: str, seed: int) -> nn.Module:
         "performer": (e.PerformerAttention, r["performer"] | {"generator": dice}),
         "mean": (MeanAttention, {}),
     }
+    if kind in CONTROLS:
+        twin = e.with_attention(model, CONTROLS[kind])
+        for part in twin.modules():
+            if isinstance(part, ChanceAttention):
+                part.dice = dice
+        return twin
     cls, options = kinds[kind]
     return e.with_attention(model, cls, **options)
 
@@ -336,32 +364,32 @@ def several(part: str, kinds: list[str], seeds: int) -> dict[str, Any]:
 
 def swaps() -> dict[str, Any]:
     """Los modelos guardados con cada atención; las que sortean, varios sorteos."""
-    drawn = {"lsh", "performer"}
+    drawn = {"lsh", "performer", "chance"}
     runs: dict[str, Any] = {}
-    for kind in RECIPE_23["kinds"]:
-        runs |= several("swapped", [kind], RECIPE_23["draws"] if kind in drawn else 1)
+    for kind in (*RECIPE_23["kinds"], *CONTROLS):
+        runs |= several("swapped", [kind], DRAWS if kind in drawn else 1)
     return {"runs": runs}
 
 
 def copies() -> dict[str, Any]:
     """Copiadores entrenados con cada atención. Los de la exacta son los del capítulo 16."""
-    return {"runs": several("scratch", ["window", "linear", "performer"], RECIPE_23["seeds"])}
+    return {"runs": several("scratch", ["window", "linear", "performer"], COPY_SEEDS)}
 
 
 def adaptations() -> dict[str, Any]:
     """La prosa con otra atención, o con menos claves, tras unos pasos más."""
     kinds = ["exact", "window", "linear", "performer", "mean", "kv2", "kv1"]
-    return {"runs": several("adapted", kinds, RECIPE_23["adapt"]["seeds"])}
+    return {"runs": several("adapted", kinds, SEEDS)}
 
 
 def vits() -> dict[str, Any]:
     """El ViT con Linformer y sin él."""
-    return {"runs": several("vit", ["exact", "linformer"], RECIPE_23["seeds"])}
+    return {"runs": several("vit", ["exact", "linformer"], SEEDS)}
 
 
 def mixtures() -> dict[str, Any]:
     """Los expertos con pérdida de equilibrio y sin ella, y la red densa."""
-    return {"runs": several("experts", ["dense", "free", "balanced"], RECIPE_23["seeds"])}
+    return {"runs": several("experts", ["dense", "free", "balanced"], SEEDS)}
 
 
 PARTES = {
