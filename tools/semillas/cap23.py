@@ -12,15 +12,16 @@ import json
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-
 import cap16
 import cap19
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
 from atento import efficient as e
 from atento import rng, trained
 from atento.attention import MultiHeadAttention, scaled_dot_product_attention
@@ -130,7 +131,10 @@ def swapped(kind: str, seed: int) -> dict[str, Any]:
     """Lo que miden los dos modelos guardados con otra atención y nada más."""
     model, _, held, size = prose()
     written = bits(substituted(model, kind, "prose", seed), held, size)
-    return {"bpc": written, "copied": cap16.copied(substituted(copier(), kind, "copy", seed).eval())}
+    return {
+        "bpc": written,
+        "copied": cap16.copied(substituted(copier(), kind, "copy", seed).eval()),
+    }
 
 
 def from_scratch(kind: str, seed: int) -> dict[str, Any]:
@@ -159,9 +163,7 @@ def shared_heads(model: LanguageModel, n_kv_heads: int) -> LanguageModel:
     """El mismo con menos cabezas de claves y valores: cada una, la media de las de su grupo."""
     for block in model.encoder.blocks:
         old: Any = block.attention
-        new = MultiHeadAttention(
-            old.d_model, old.n_heads, n_kv_heads=n_kv_heads, rotary=old.rotary
-        )
+        new = MultiHeadAttention(old.d_model, old.n_heads, n_kv_heads=n_kv_heads, rotary=old.rotary)
         with torch.no_grad():
             for name in ("project_key", "project_value"):
                 for part in ("weight", "bias"):
@@ -181,8 +183,13 @@ def shortened(kind: str, seed: int) -> dict[str, Any]:
     options = {"max_len": cap19.config().n_patches + 1, "rank": rank}
     net = cap19.build("cls", seed)
     short = e.with_attention(net, e.LinformerAttention, **options)
-    score = lambda m: digits.score(lambda x: m.eval()(x[:, None]), test)["accuracy"]
-    loss = lambda m, lot: F.cross_entropy(m(lot[0][:, None]), lot[1])
+
+    def score(m: nn.Module) -> float:
+        return digits.score(lambda x: m.eval()(x[:, None]), test)["accuracy"]
+
+    def loss(m: nn.Module, lot: tuple[Tensor, Tensor]) -> Tensor:
+        return F.cross_entropy(m(lot[0][:, None]), lot[1])
+
     chosen = short if kind == "linformer" else net
     lots = list(digits.batches(train, r["steps"], r["batch"], seed))
     _fit(chosen.train(), lots, loss, r["steps"], r["rate"], r["warmup"], r["weight_decay"])
@@ -268,7 +275,9 @@ def attentions(n: int) -> dict[str, Callable[[Tensor, Tensor, Tensor], Any]]:
     return {
         "exact": lambda q, k, v: scaled_dot_product_attention(q, k, v),
         "online": lambda q, k, v: e.online_attention(q, k, v, block=BLOCK),
-        "sdpa": lambda q, k, v: F.scaled_dot_product_attention(q[None, None], k[None, None], v[None, None]),
+        "sdpa": lambda q, k, v: F.scaled_dot_product_attention(
+            q[None, None], k[None, None], v[None, None]
+        ),
         "window": lambda q, k, v: e.window_attention(q, k, v, window=WINDOW),
         "lsh": lambda q, k, v: e.lsh_attention(q, k, v, rotations, chunk=CHUNK),
         "linformer": lambda q, k, v: e.linformer_attention(q, k, v, mixes, mixes),
@@ -302,8 +311,16 @@ def clocks() -> dict[str, Any]:
     for n in SIZES:
         q, k, v = torch.randn(3, n, D_HEAD, generator=rng.generator(n))
         for name, call in attentions(n).items():
-            times.setdefault(name, []).append(median(lambda: call(q, k, v)))
+            times.setdefault(name, []).append(median(partial(call, q, k, v)))
     return found | {"milliseconds": times, "parts": parts(), "writing": writing()}
+
+
+def _products(x: Tensor, weights: Tensor) -> list[Tensor]:
+    return [x @ w for w in weights]
+
+
+def _attend(x: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
+    return x @ x.T, a @ x
 
 
 def parts() -> dict[str, Any]:
@@ -314,9 +331,9 @@ def parts() -> dict[str, Any]:
     for n in sizes:
         x = torch.randn(n, d, generator=rng.generator(n))
         a = torch.randn(n, n, generator=rng.generator(n)).softmax(-1)
-        found["project"].append(median(lambda: [x @ w for w in weight]))
-        found["attend"].append(median(lambda: (x @ x.T, a @ x)))
-        found["softmax"].append(median(lambda: a.softmax(-1)))
+        found["project"].append(median(partial(_products, x, weight)))
+        found["attend"].append(median(partial(_attend, x, a)))
+        found["softmax"].append(median(partial(a.softmax, -1)))
     return found
 
 
@@ -326,7 +343,8 @@ def writing() -> dict[str, Any]:
     found: dict[str, Any] = {"lengths": (64, 128, 256), "cache": [], "none": []}
     for n in found["lengths"]:
         for name, cache in (("cache", True), ("none", False)):
-            call = lambda: model.generate(held[None, :1], eos_id=-1, max_length=n, cache=cache)
+            options = {"eos_id": -1, "max_length": n, "cache": cache}
+            call = partial(model.generate, held[None, :1], **options)
             found[name].append(sorted(_clock(call, 1) for _ in range(3))[1])
     return found
 
