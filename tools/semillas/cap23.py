@@ -45,6 +45,12 @@ RECIPE_23: dict[str, Any] = {
     "held": 4000,  # tokens apartados con que se mide la prosa
 }
 DRAWS, SEEDS, COPY_SEEDS = 2, 2, 1
+NARROW = 4  # una ventana que en dos capas no llega a nueve sitios
+RATES = {  # las tasas del copiador, además de la de la receta del 16
+    "linear": (1e-2, 3e-2),
+    "performer": (1e-2, 3e-2),
+    "exact": (1e-2,),
+}
 CHANCE = 0.5  # lo que ve LSH con cuatro rondas, más o menos
 CACHE_23 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-23"
 
@@ -138,10 +144,18 @@ def swapped(kind: str, seed: int) -> dict[str, Any]:
 
 
 def from_scratch(kind: str, seed: int) -> dict[str, Any]:
-    """El copiador entrenado desde el principio con otra atención, con la receta del 16."""
-    c = cap16.COPYING_16
+    """El copiador entrenado desde el principio con otra atención, con la receta del 16.
+
+    ``kind`` puede llevar otra tasa (``linear@0.01``); ``narrow`` es la ventana estrecha.
+    """
+    kind, _, rate = kind.partition("@")
+    c = cap16.COPYING_16 | ({"rate": float(rate)} if rate else {})
     rng.seed_all(seed)
-    model = substituted(cap16.copier(2), kind, "copy", seed).train()
+    model = cap16.copier(2)
+    if kind == "narrow":
+        model = e.with_attention(model, e.WindowAttention, window=NARROW).train()
+    else:
+        model = substituted(model, kind, "copy", seed).train()
     rows = list(cap16.repeated(c["steps"], c["batch"], seed, c["periods"]))
     history = _fit(model, rows, next_token_loss, c["steps"], c["rate"], c["warmup"])
     return {"copied": cap16.copied(model.eval()), "seconds": history}
@@ -391,7 +405,14 @@ def swaps() -> dict[str, Any]:
 
 def copies() -> dict[str, Any]:
     """Copiadores entrenados con cada atención. Los de la exacta son los del capítulo 16."""
-    return {"runs": several("scratch", ["window", "linear", "performer"], COPY_SEEDS)}
+    kinds = ["window", "narrow", "linear", "performer"]
+    other = [f"{kind}@{rate:g}" for kind, rates in RATES.items() for rate in rates]
+    return {
+        "narrow": NARROW,
+        "rates": RATES,
+        "runs": several("scratch", kinds, COPY_SEEDS),
+        "other_rate": several("scratch", other, COPY_SEEDS),
+    }
 
 
 def adaptations() -> dict[str, Any]:

@@ -376,7 +376,7 @@ _POR_TROZOS = Ejercicio(
     puntos=12,
     dificultad=2,
     minutos=40,
-    aprende="calcular la atención entera sin tener nunca la tabla de todas con todas",
+    aprende="calcular la atención exacta y lo que se lleva visto tras cada trozo de claves",
     bordes=(
         "block == 1",
         "block > len(key)",
