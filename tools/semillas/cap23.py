@@ -48,6 +48,7 @@ DRAWS, SEEDS, COPY_SEEDS = 2, 2, 1
 NARROW = 4  # una ventana que en dos capas no llega a nueve sitios
 RATES = {  # otras tasas del copiador; con 3e-2, Performer da gradientes que no son finitos
     "exact": (1e-2,),
+    "window": (1e-2,),
     "linear": (1e-2, 3e-2, 1e-1),
     "performer": (1e-2,),
 }

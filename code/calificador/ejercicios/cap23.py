@@ -565,7 +565,7 @@ _LINEAL = Ejercicio(
     pistas=(
         "Escribe la salida de la fila i como un cociente de dos sumas, y mira qué no depende de j.",
         "Las dos sumas, hasta cada fila, son sumas acumuladas: de productos de rasgo por valor, y"
-        " de rasgos.",
+        " de rasgos. Por trozos también se puede, si son de unos cientos de filas.",
         "El estado nuevo son las dos sumas en la última fila, con lo que traía el viejo.",
     ),
     mutantes=(
