@@ -92,6 +92,7 @@ CONSULTAS = {
     "que diferencia hay entre autoatención y atención cruzada": "#la-atencion-cruzada",
     "vision transformer": "#term-Vision-Transformer",  # y detrás, el capítulo
     "swin transformer": "19-vit.html#ventanas-y-piramide-swin",
+    "activation patching": "25-mirar-dentro.html#parches-por-donde-viaja-la-llevada",
     "cuantos parametros tiene el transformer": "#los-parametros-uno-a-uno",
     "como se entrena un transformer": "12-entrenarlo.html#",
     "coste de la atencion": "04-la-atencion-derivada.html#lo-que-cuesta",
