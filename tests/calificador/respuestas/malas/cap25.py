@@ -26,6 +26,12 @@ def induction_score(weights, ids):
     target = target.tril(-1)
     return (weights * target).sum(-1)[:, len(ids) // 2 :].mean(-1)
 
+# %% 25.1 | solo lo que siguió a la primera
+def induction_score(weights, ids):
+    first = (ids[:, None] == ids).long().argmax(1)
+    asks = (first + 1 < torch.arange(len(ids))).nonzero()[:, 0]
+    return weights[:, asks, first[asks] + 1].mean(1)
+
 # %% 25.1 | a la anterior aparición ⇒ se pide lo que la siguió
 def induction_score(weights, ids):
     rows = []
