@@ -26,6 +26,12 @@ def induction_score(weights, ids):
     target = target.tril(-1)
     return (weights * target).sum(-1)[:, len(ids) // 2 :].mean(-1)
 
+# %% 25.1 | solo lo que siguió a la primera
+def induction_score(weights, ids):
+    first = (ids[:, None] == ids).long().argmax(1)
+    asks = (first + 1 < torch.arange(len(ids))).nonzero()[:, 0]
+    return weights[:, asks, first[asks] + 1].mean(1)
+
 # %% 25.1 | a la anterior aparición ⇒ se pide lo que la siguió
 def induction_score(weights, ids):
     rows = []
@@ -59,13 +65,13 @@ ablation_by_hand = {"writes": 4, "zero": 3, "mean": 5, "score": 13, "hits": 2}
 # %% 25.2 | solo uno
 ablation_by_hand = {"writes": 4, "zero": 3, "mean": 5, "score": 0.2, "hits": 1}
 
-# %% 25.2 | B a cero y no en su media ⇒ falta la media de B
+# %% 25.2 | B a cero y no en su media ⇒ la media de B: aquí se ha puesto a cero
 ablation_by_hand = {"writes": 4, "zero": 3, "mean": 5, "score": -3, "hits": 2}
 
 # %% 25.2 | con el signo perdido ⇒ su producto es positivo
 ablation_by_hand = {"writes": 0, "zero": 3, "mean": 5, "score": 0.2, "hits": 2}
 
-# %% 25.3 | la sonda ⇒ la sonda lee los dos igual de bien
+# %% 25.3 | la sonda ⇒ lee los dos igual de bien
 tells_apart = "solo la sonda"
 
 # %% 25.3 | los tres ⇒ sale igual con los dos
@@ -220,47 +226,20 @@ def patch_map(clean, corrupted, mixes, weights, read):
     out = (torch.tensor(rows) - run(corrupted)) / (run(clean) - run(corrupted))
     return out
 
-# %% 25.7 | la mitad de cada uno
+# %% 25.7 | lo que se separan las entradas
 def patch_map(clean, corrupted, mixes, weights, read):
-    def run(x, first=0):
-        for m, w in zip(mixes[first:], weights[first:]):
-            x = x + torch.tanh(m @ x @ w)
-        return x[-1] @ read
-    a, b, rows = clean, corrupted, []
-    for i in range(len(mixes) + 1):
-        rows.append([run(torch.cat([b[:j], (a + b)[j : j + 1] / 2, b[j + 1 :]]), i) for j in range(len(a))])
-        if i < len(mixes):
-            a, b = (x + torch.tanh(mixes[i] @ x @ weights[i]) for x in (a, b))
-    out = (torch.tensor(rows) - run(corrupted)) / (run(clean) - run(corrupted))
+    gaps = (clean - corrupted).norm(dim=1)
+    return (gaps / gaps.sum()).repeat(len(mixes) + 1, 1)
+
+# %% 25.7 | solo cuenta la última casilla
+def patch_map(clean, corrupted, mixes, weights, read):
+    out = torch.zeros(len(mixes) + 1, len(clean))
+    out[-1, -1] = 1
     return out
 
-# %% 25.7 | cada fila, para que sume uno
+# %% 25.7 | a cualquier altura, la última posición
 def patch_map(clean, corrupted, mixes, weights, read):
-    def run(x, first=0):
-        for m, w in zip(mixes[first:], weights[first:]):
-            x = x + torch.tanh(m @ x @ w)
-        return x[-1] @ read
-    a, b, rows = clean, corrupted, []
-    for i in range(len(mixes) + 1):
-        rows.append([run(torch.cat([b[:j], a[j : j + 1], b[j + 1 :]]), i) for j in range(len(a))])
-        if i < len(mixes):
-            a, b = (x + torch.tanh(mixes[i] @ x @ weights[i]) for x in (a, b))
-    out = (torch.tensor(rows) - run(corrupted)) / (run(clean) - run(corrupted))
-    return out.abs() / out.abs().sum(1, keepdim=True)
-
-# %% 25.7 | el cuadrado
-def patch_map(clean, corrupted, mixes, weights, read):
-    def run(x, first=0):
-        for m, w in zip(mixes[first:], weights[first:]):
-            x = x + torch.tanh(m @ x @ w)
-        return x[-1] @ read
-    a, b, rows = clean, corrupted, []
-    for i in range(len(mixes) + 1):
-        rows.append([run(torch.cat([b[:j], a[j : j + 1], b[j + 1 :]]), i) for j in range(len(a))])
-        if i < len(mixes):
-            a, b = (x + torch.tanh(mixes[i] @ x @ weights[i]) for x in (a, b))
-    out = (torch.tensor(rows) - run(corrupted)) / (run(clean) - run(corrupted))
-    return out**2
+    return torch.eye(len(clean))[-1].repeat(len(mixes) + 1, 1)
 
 # %% 25.7 | lo estropeado en la buena ⇒ no lo estropeado en la buena
 def patch_map(clean, corrupted, mixes, weights, read):
