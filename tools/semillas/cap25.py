@@ -3,7 +3,8 @@
 La página mira modelos guardados. Aquí se entrenan otros con las mismas recetas y otras semillas, y
 a cada uno se le hacen las mismas preguntas: cinco que concuerdan (capítulo 15), cinco copiadores
 (16) y tres sumadores (14). Las predicciones de ``PREDICTIONS_25`` se escribieron después de mirar los
-modelos guardados y antes de entrenar ninguno de estos. MiniLM, con sus controles, se mide aparte.
+modelos guardados y antes de entrenar ninguno de estos. Las de ``LATER_25``, no: se añadieron cuando
+ya se había mirado la primera semilla, y no son predicciones. MiniLM, con sus controles, se mide aparte.
 
 Cada ejecución se guarda en ``.cache/semillas-25`` con su receta: si la orden se corta, sigue donde
 iba, y para repetirlo todo se borra esa carpeta.
@@ -62,19 +63,24 @@ RECIPE_25: dict[str, Any] = {
         **{"sentences": 800, "train": 500, "relatives": 400},
         **{"reserved_nouns": 20, "decay": 0.1},
     },
+    "traps": {"sentences": 100, "depths": [3, 6], "decays": [0.01, 0.1]},
 }
 PREDICTIONS_25 = {
     "first_map": "con el primer mapa repartido por igual concuerda en más del 97 %",
     "second_map": "con el segundo mapa permutado concuerda en menos del 75 %",
     "erased_below": "borrado el número tras el primer bloque, concuerda en más del 97 %",
     "erased_above": "borrado tras el segundo, el número se acierta en menos del 75 %",
-    "swapped": "con el estado de una frase igual de larga y del otro número tras el primer bloque, concuerda "
-    "con la suya en más del 90 %",
     "triples": "de las 56 ternas de cabezas, las dos que más daño hacen son las que más miran a la "
     "letra anterior y las que más puntúan en inducción",
     "carry": "la llevada vuelve en más del 90 % desde la columna de la izquierda",
 }
-COUNTS = (*("agreeing", "copiers", "adders"), "draws", "minilm")  # lo que no cambia una ejecución
+LATER_25 = {  # lo que se esperaba, escrito tarde
+    "swapped": "con el estado de una frase igual de larga y del otro número tras el primer bloque, "
+    "concuerda con la suya en más del 90 %; añadida al ver que erased_above fallaba en la primera semilla",
+    "pointed": "la palabra que más importa la señala más el segundo mapa que el primero, y el primero "
+    "más que el azar; escrita después de medirlo en el modelo guardado",
+}
+COUNTS = ("agreeing", "copiers", "adders", "draws", "minilm", "traps")  # no cambian una ejecución
 CACHE_25 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-25"
 
 
@@ -134,8 +140,10 @@ def agreeing(model: nn.Module, seed: int) -> dict[str, Any]:
         for kind, new in (("even", even), ("shuffled", permuted(seen, real, draws))):
             with mixing(model, {name: new}):
                 found[f"{kind}-{depth}"] = right()
-    found["erased"] = [erased(model, d, (ids, rows, last, own), (known, known_rows, known_last, known_own), seed)
-                       for d in (1, 2)]
+    found["erased"] = [
+        erased(model, d, (ids, rows, last, own), (known, known_rows, known_last, known_own), seed)
+        for d in (1, 2)
+    ]
     found["pointed"] = pointed(model, (ids, rows, last, own), maps, seed)
     return found
 
@@ -229,7 +237,9 @@ def copying(model: nn.Module, seed: int) -> dict[str, Any]:
     """Las 56 ternas de cabezas, quitadas, y a quién mira cada cabeza."""
     r = RECIPE_25
     size, length = r["rows"], r["length"]
-    rows, other = (repeated_sequences(size, length, 26, generator=rng.generator(seed + k)) for k in (0, 500))
+    rows, other = (
+        repeated_sequences(size, length, 26, generator=rng.generator(seed + k)) for k in (0, 500)
+    )
     means = head_means(model, other)
 
     def hits(reader: nn.Module) -> float:
@@ -240,7 +250,9 @@ def copying(model: nn.Module, seed: int) -> dict[str, Any]:
         whole = hits(model)
     names = list(maps)
     goals = {"before": previous_target(2 * length), "after": induction_target(rows)}
-    scores = {key: torch.stack([mass_on(maps[n], goal) for n in names]) for key, goal in goals.items()}
+    scores = {
+        key: torch.stack([mass_on(maps[n], goal) for n in names]) for key, goal in goals.items()
+    }
     heads = [(layer, head) for layer in (0, 1) for head in range(4)]
     falls = {}
     for triple in itertools.combinations(heads, 3):
@@ -288,8 +300,13 @@ def adding(model: nn.Module, seed: int) -> dict[str, Any]:
 
     groups = [[0, 4], [1, 5], [2, 6], [3], [7]]
     sites = [Site("encoder.blocks.0", before=True), Site("encoder.blocks.0")]
-    found = patch_effects(model, (lot.source, lot.inputs), (bad, lot.inputs), sites, edge, positions=groups)
-    return {"changed": (said[0] != said[1]).double().mean().item(), "restored": found.restored.tolist()}
+    found = patch_effects(
+        model, (lot.source, lot.inputs), (bad, lot.inputs), sites, edge, positions=groups
+    )
+    return {
+        "changed": (said[0] != said[1]).double().mean().item(),
+        "restored": found.restored.tolist(),
+    }
 
 
 # --- Guardar lo hecho -----------------------------------------------------------------------------
@@ -443,10 +460,95 @@ def read_minilm() -> dict[str, Any]:
     return {"examples": examples, "norms": norms, "nouns": len(NOUNS), "depths": found}
 
 
+# --- Lo que lee la sonda de «quién actúa» ---------------------------------------------------------
+
+GERUNDS = dict(
+    zip(
+        VERBS,
+        "chasing following watching helping pushing calling finding hitting".split(),
+        strict=True,
+    )
+)
+TRAPS = {
+    "was_acts": "the {a} was {g} the {b} {t}",  # lleva «was», y actúa
+    "by_acts": "the {a} walked by the river {t}",  # lleva «by», y actúa
+    "passive": "the {a} was {v} {t}",  # en pasiva, sin «by»
+    "neither": "the {a} was near the river {t}",  # lleva «was», y no hay pasiva
+}
+
+
+def trap(form: str, seed: int) -> list[str]:
+    """Frases de una forma, para ver qué dice de ellas una sonda que no las ha visto."""
+    source, found = rng.generator(seed), []
+    for _ in range(RECIPE_25["traps"]["sentences"]):
+        a, b = torch.randperm(len(NOUNS), generator=source)[:2].tolist()
+        verb = VERBS[int(torch.randint(len(VERBS), (1,), generator=source))]
+        tail = TAILS[
+            int(torch.randint(2, (1,), generator=source)) * 3
+        ]  # «yesterday», «after lunch»
+        words = {"a": NOUNS[a], "b": NOUNS[b], "v": verb, "g": GERUNDS[verb], "t": tail}
+        found.append(form.format(**words))
+    return found
+
+
+def with_traps() -> dict[str, Any]:
+    """Qué dice la sonda ante un «was» o un «by» sin pasiva, hecho ahora o en una llamada anterior."""
+    made = {key: RECIPE_25[key] for key in ("minilm", "traps")}
+    path = CACHE_25 / "trampas.json"
+    if path.exists():
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found["made"] == made:
+            return found["run"]
+    run = rounded(read_traps())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"made": made, "run": run}, ensure_ascii=False), encoding="utf-8")
+    return run
+
+
+def read_traps() -> dict[str, Any]:
+    """La sonda de «quién actúa» a dos alturas y con dos tasas, y lo que dice de cada trampa."""
+    r, reader = RECIPE_25["traps"], minilm()
+    size = RECIPE_25["minilm"]
+    data, other = english(size["sentences"], "main", 0), english(size["relatives"], "relatives", 1)
+    texts = {name: trap(form, 20 + k) for k, (name, form) in enumerate(TRAPS.items())}
+    seen, half = (
+        torch.arange(len(data[2])) < size["train"],
+        torch.arange(len(other[2])) < len(other[2]) // 2,
+    )
+    rng.seed_all(0)
+    blank = Bert(BertConfig.mini_lm()).eval()
+    found: dict[str, Any] = {"examples": {name: lot[0] for name, lot in texts.items()}}
+    for name, model in (("trained", reader.model), ("untrained", blank)):
+        states, far = (first_noun(reader, model, x[0]) for x in (data, other))
+        lots = {key: first_noun(reader, model, lot) for key, lot in texts.items()}
+        found[name] = []
+        for depth, decay in itertools.product(r["depths"], r["decays"]):
+            probe = fit_probe(states[depth][seen], data[2][seen], decay=decay)
+            there = fit_probe(far[depth][half], other[2][half], decay=decay)
+            says = {
+                key: (probe(lot[depth]).argmax(-1) == 1).double().mean().item()
+                for key, lot in lots.items()
+            }
+            row = {
+                "depth": depth,
+                "decay": decay,
+                "agent": probe.accuracy(states[depth][~seen], data[2][~seen]),
+            }
+            row["agent_far"] = probe.accuracy(far[depth], other[2])
+            row["agent_far_own"] = there.accuracy(far[depth][~half], other[2][~half])
+            found[name].append(row | {"says_acts": says})
+    order = reader.batch([f"the {noun}" for noun in NOUNS])[:, 2]  # las más frecuentes van primero
+    person = torch.arange(len(NOUNS)) < len(PEOPLE)
+    found["person_by_order"] = max(
+        ((order < t) == person).double().mean().item() for t in order.tolist()
+    )
+    return found
+
+
 def chapter() -> dict[str, Any]:
     """Las semillas y MiniLM."""
-    found = {"minilm": with_minilm(), "runs": runs()}
-    return {"recipe": RECIPE_25, "predictions": PREDICTIONS_25} | found
+    found = {"minilm": with_minilm(), "traps": with_traps(), "runs": runs()}
+    return {"recipe": RECIPE_25, "predictions": PREDICTIONS_25, "later": LATER_25} | found
 
 
-PARTES = {"runs": runs, "minilm": with_minilm}
+PARTES = {"runs": runs, "minilm": with_minilm, "traps": with_traps}
