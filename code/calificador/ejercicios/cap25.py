@@ -420,7 +420,11 @@ def _sonda(estados: Any, metas: Any, clases: int, quien: Any) -> Any:
 
 
 def _casos_sonda(rng: Any) -> list[Caso]:
-    def caso(propiedad: str, clases: int, d: int, apartadas: int, gana: str) -> Caso:
+    def caso(
+        propiedad: str, clases: int, d: int, apartadas: int, gana: str, salen: int = 0
+    ) -> Caso:
+        """``salen``: cuántas clases tiene el control, si no son todas."""
+        salen = salen or clases
         n, palabras = 3 * d + 8 + apartadas, d + 3 if gana == "verdad" else d
 
         def sortea() -> Any:
@@ -428,7 +432,7 @@ def _casos_sonda(rng: Any) -> list[Caso]:
             tipos = tensor([i % palabras for i in permutacion(rng, n)])
             contexto = normal(rng, n, d)
             etiquetas = (contexto @ normal(rng, d, clases)).argmax(-1)
-            control = (normal(rng, palabras, clases)).argmax(-1)
+            control = (normal(rng, palabras, salen)).argmax(-1)
             fuerza = 0.5 if gana == "verdad" else 2.5
             estados = contexto + fuerza * normal(rng, palabras, d)[tipos] + 2.0
             if gana != "verdad":
@@ -440,7 +444,8 @@ def _casos_sonda(rng: Any) -> list[Caso]:
         def vale(dado: Any) -> bool:
             estados, etiquetas, tipos, control, quien = dado
             metas = (etiquetas, control[tipos])
-            if any(len(meta[quien].unique()) < clases for meta in metas):
+            hay = (clases, salen)
+            if any(len(meta[quien].unique()) < k for meta, k in zip(metas, hay, strict=True)):
                 return False
             aciertos = []
             for meta in metas:
@@ -459,6 +464,7 @@ def _casos_sonda(rng: Any) -> list[Caso]:
         caso("dos clases", 2, 4, 10, "verdad"),
         caso("varias clases", 3, entero(rng, 3, 4), entero(rng, 10, 12), "verdad"),
         caso("varias clases", 4, 4, 12, "verdad"),
+        caso("varias clases", 3, 4, 12, "verdad", salen=2),
         caso("gana el control", 2, 3, entero(rng, 9, 12), "control"),
         caso("gana el control", 3, 4, 12, "control"),
         caso("una apartada", 2, entero(rng, 2, 3), 1, "verdad"),
@@ -525,6 +531,12 @@ _SONDA = Ejercicio(
             "El control da una etiqueta a cada palabra, y la misma siempre; esto va por filas.",
             "control[types]",
             "control[torch.arange(len(types)) % len(control)]",
+        ),
+        cambia(
+            "las clases, de cada una",
+            "Las clases son las de `labels`, también si al control le falta alguna.",
+            "one_hot(goal, classes)",
+            "one_hot(goal)",
         ),
         cuerpo(
             "una sola sonda",
