@@ -2,9 +2,9 @@
 
 La página mira modelos guardados. Aquí se entrenan otros con las mismas recetas y otras semillas, y
 a cada uno se le hacen las mismas preguntas: cinco que concuerdan (capítulo 15), cinco copiadores
-(16) y tres sumadores (14). Las predicciones de ``PREDICTIONS_25`` se escribieron después de mirar los
-modelos guardados y antes de entrenar ninguno de estos. Las de ``LATER_25``, no: se añadieron cuando
-ya se había mirado la primera semilla, y no son predicciones. MiniLM, con sus controles, se mide aparte.
+(16) y tres sumadores (14). Las predicciones de ``PREDICTIONS_25`` se escribieron después de mirar
+los modelos guardados y antes de entrenar ninguno de estos. Las de ``LATER_25``, no: llegaron tarde,
+y no son predicciones. MiniLM, con sus controles, se mide aparte.
 
 Cada ejecución se guarda en ``.cache/semillas-25`` con su receta: si la orden se corta, sigue donde
 iba, y para repetirlo todo se borra esa carpeta.
@@ -41,7 +41,7 @@ from atento.interpret import (
     repeated_sequences,
     without_heads,
 )
-from atento.models.bert import Bert, BertConfig, MaskedWords
+from atento.models.bert import Bert, BertConfig
 from atento.models.weights import MiniLM, minilm
 from atento.tasks import addition, agreement
 from atento.watching import watching
@@ -76,9 +76,10 @@ PREDICTIONS_25 = {
 }
 LATER_25 = {  # lo que se esperaba, escrito tarde
     "swapped": "con el estado de una frase igual de larga y del otro número tras el primer bloque, "
-    "concuerda con la suya en más del 90 %; añadida al ver que erased_above fallaba en la primera semilla",
-    "pointed": "la palabra que más importa la señala más el segundo mapa que el primero, y el primero "
-    "más que el azar; escrita después de medirlo en el modelo guardado",
+    "concuerda con la suya en más del 90 %; añadida al ver que erased_above fallaba en la primera "
+    "semilla",
+    "pointed": "la palabra que más importa la señala más el segundo mapa que el primero, y el "
+    "primero más que el azar; escrita después de medirlo en el modelo guardado",
 }
 COUNTS = ("agreeing", "copiers", "adders", "draws", "minilm", "traps")  # no cambian una ejecución
 CACHE_25 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-25"
@@ -277,7 +278,7 @@ def copying(model: nn.Module, seed: int) -> dict[str, Any]:
 
 
 def carrying(n: int) -> tuple[Any, Tensor]:
-    """Sumas reservadas y las mismas con la llevada de las decenas al revés: el lote y lo que lee."""
+    """Sumas reservadas y las mismas con la llevada de las decenas al revés."""
     lot = addition.batch(addition.generate(n, 999_999, split="test"))
     tens = (lot.source[:, [1, 5]] - addition.ZERO_ID).sum(1)
     lot, tens = type(lot)(*(x[tens != 9] for x in lot)), tens[tens != 9]
@@ -361,8 +362,8 @@ PEOPLE = (
     "mayor"
 ).split()
 ANIMALS = (
-    "dog cat wolf lion horse sheep bear tiger monkey rabbit cow pig duck goose eagle fox deer mouse "
-    "rat snake frog goat camel whale shark dolphin parrot turtle donkey bull"
+    "dog cat wolf lion horse sheep bear tiger monkey rabbit cow pig duck goose eagle fox deer "
+    "mouse rat snake frog goat camel whale shark dolphin parrot turtle donkey bull"
 ).split()
 NOUNS = [*PEOPLE, *ANIMALS]
 VERBS = "chased followed watched helped pushed called found hit".split()
@@ -492,7 +493,7 @@ def trap(form: str, seed: int) -> list[str]:
 
 
 def with_traps() -> dict[str, Any]:
-    """Qué dice la sonda ante un «was» o un «by» sin pasiva, hecho ahora o en una llamada anterior."""
+    """Qué dice la sonda de las trampas, hecho ahora o en una llamada anterior."""
     made = {key: RECIPE_25[key] for key in ("minilm", "traps")}
     path = CACHE_25 / "trampas.json"
     if path.exists():
