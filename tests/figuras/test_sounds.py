@@ -30,8 +30,25 @@ def test_each_sound_has_its_player_with_its_title():
     assert base64.b64decode(first) == sounds.encode(TONE, 8000)
 
 
-def test_outside_a_notebook_nothing_is_shown():
+def test_outside_a_notebook_nothing_is_shown(capsys):
     sounds.show({"grave": TONE}, 8000, alt=ALT)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_in_a_notebook_the_text_says_what_is_heard(monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.get_ipython", lambda: object())
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append((data, raw)))
+    sounds.show({"grave": TONE}, 8000, alt=f"  {ALT}\n")
+    assert shown == [
+        (
+            {
+                "text/html": sounds.render({"grave": TONE}, 8000, alt=ALT),
+                "text/plain": f"Sonidos: grave, 0.10 s. {ALT}",
+            },
+            True,
+        )
+    ]
 
 
 @pytest.mark.parametrize(

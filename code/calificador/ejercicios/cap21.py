@@ -974,6 +974,12 @@ _ERRORES = Ejercicio(
             "sum(map(len, written))",
         ),
         cambia(
+            "entre lo más largo",
+            "La CER se divide entre las letras dichas, aunque haya más escritas: puede pasar de 1.",
+            "sum(map(len, wanted))",
+            "max(sum(map(len, wanted)), sum(map(len, written)))",
+        ),
+        cambia(
             "la media de las frases",
             "La CER es el total de errores entre el total de letras, no la media de las frases.",
             "totals = [0, 0, 0, 0]",
