@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -81,6 +82,37 @@ def _termina_de_uno_en_uno(proceso: subprocess.Popen) -> None:
 
 
 @contextlib.contextmanager
+def _avisos_en_espera() -> Iterator[Callable[[], None]]:
+    """Guarda Ctrl+C y SIGTERM, si alguien los atiende, hasta que se llama a lo que da.
+
+    Si llegaran después de nacer un proceso y antes de que nadie pueda acabar con él, quedaría
+    suelto.
+    """
+    if threading.current_thread() is not threading.main_thread():  # ahí no llegan
+        yield lambda: None
+        return
+    llegados: list[int] = []
+    antes = {
+        aviso: quien
+        for aviso in (signal.SIGINT, signal.SIGTERM)
+        if callable(quien := signal.getsignal(aviso))
+    }
+    for aviso in antes:
+        signal.signal(aviso, lambda numero, _: llegados.append(numero))
+
+    def suelta() -> None:
+        while antes:
+            signal.signal(*antes.popitem())
+        while llegados:
+            signal.raise_signal(llegados.pop())
+
+    try:
+        yield suelta
+    finally:
+        suelta()
+
+
+@contextlib.contextmanager
 def en_marcha(
     orden: Sequence[str | Path], plazo: float, **opciones: Any
 ) -> Iterator[Callable[[], int]]:
@@ -90,7 +122,11 @@ def en_marcha(
     ``PLAZO_VENCIDO``. Al salir del bloque, también por una interrupción, no queda nadie.
     """
     fin = time.monotonic() + plazo
-    with subprocess.Popen(list(map(str, orden)), start_new_session=True, **opciones) as proceso:
+    orden = list(map(str, orden))
+    with (
+        _avisos_en_espera() as atiende,
+        subprocess.Popen(orden, start_new_session=True, **opciones) as proceso,
+    ):
 
         def espera() -> int:
             try:
@@ -104,6 +140,7 @@ def en_marcha(
                 return PLAZO_VENCIDO
 
         try:
+            atiende()
             yield espera
         except BaseException:
             termina(proceso)

@@ -46,7 +46,8 @@ def test_al_vencer_el_plazo_no_queda_nadie(tmp_path, capfd):
 def test_sin_grupos_de_procesos_tampoco_queda_nadie(tmp_path, monkeypatch):
     """Como en Windows, donde no hay ``killpg`` ni SIGKILL."""
     monkeypatch.delattr(os, "killpg")
-    monkeypatch.setattr(procesos, "signal", SimpleNamespace(SIGTERM=signal.SIGTERM))
+    sin_sigkill = {k: v for k, v in vars(signal).items() if k != "SIGKILL"}
+    monkeypatch.setattr(procesos, "signal", SimpleNamespace(**sin_sigkill))
     with (tmp_path / "pid").open("w") as salida:
         assert corre([sys.executable, "-c", CON_HIJO], 2, stdout=salida) == PLAZO_VENCIDO
     _espera_que_muera(int((tmp_path / "pid").read_text()))
@@ -140,6 +141,36 @@ def test_ctrl_c_acaba_con_una_linea(sin_atender):
         _, error = proceso.communicate(timeout=30)
     assert proceso.returncode == INTERRUMPIDO
     assert error.strip().startswith("Interrumpido") and "Traceback" not in error
+
+
+RECIEN_NACIDO = f"""
+import os, signal, subprocess, sys
+from procesos import corre, principal
+
+class Nace(subprocess.Popen):
+    def __init__(self, *args, **opciones):
+        super().__init__(*args, **opciones)
+        print(self.pid, flush=True)
+        os.kill(os.getpid(), signal.{{aviso}})
+
+subprocess.Popen = Nace
+principal(lambda: corre([sys.executable, "-c", "import time; time.sleep(60)"], 50))
+"""
+
+
+@pytest.mark.parametrize("aviso, estado", [("SIGINT", INTERRUMPIDO), ("SIGTERM", 143)])
+def test_un_aviso_al_nacer_no_deja_suelto_a_nadie(aviso, estado):
+    """El aviso llega con el proceso lanzado y antes de que nadie lo tenga en la mano."""
+    visto = subprocess.run(
+        [sys.executable, "-c", RECIEN_NACIDO.format(aviso=aviso)],
+        capture_output=True,
+        text=True,
+        timeout=40,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert visto.returncode == estado, visto.stderr
+    assert "Traceback" not in visto.stderr
+    _espera_que_muera(int(visto.stdout.split()[0]))
 
 
 def test_al_salir_del_bloque_no_queda_lo_que_estaba_en_marcha(tmp_path):
