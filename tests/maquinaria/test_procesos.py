@@ -143,7 +143,7 @@ def test_ctrl_c_acaba_con_una_linea(sin_atender):
     assert error.strip().startswith("Interrumpido") and "Traceback" not in error
 
 
-RECIEN_NACIDO = f"""
+RECIEN_NACIDO = """
 import os, signal, subprocess, sys
 from procesos import corre, principal
 
@@ -151,7 +151,7 @@ class Nace(subprocess.Popen):
     def __init__(self, *args, **opciones):
         super().__init__(*args, **opciones)
         print(self.pid, flush=True)
-        os.kill(os.getpid(), signal.{{aviso}})
+        os.kill(os.getpid(), signal.{aviso})
 
 subprocess.Popen = Nace
 principal(lambda: corre([sys.executable, "-c", "import time; time.sleep(60)"], 50))

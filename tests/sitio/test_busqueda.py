@@ -94,6 +94,8 @@ CONSULTAS = {
     "swin transformer": "19-vit.html#ventanas-y-piramide-swin",
     "whisper": "21-oir.html#whisper-linea-a-linea",
     "separar voces": "21-oir.html#sepformer-separar-dos-voces",
+    "flash attention": "23-eficiencia.html#flashattention-la-softmax-por-trozos",
+    "mixture of experts": "23-eficiencia.html#mezcla-de-expertos",
     "cuantos parametros tiene el transformer": "#los-parametros-uno-a-uno",
     "como se entrena un transformer": "12-entrenarlo.html#",
     "coste de la atencion": "04-la-atencion-derivada.html#lo-que-cuesta",
