@@ -134,6 +134,46 @@ def test_who_looks_where(copier, ids):
     assert it.mass_on(maps[SECOND], before)[1] < 0.2
 
 
+# --- Cambiar el mapa ------------------------------------------------------------------------------
+
+
+def test_the_same_map_changes_nothing_and_another_does(copier, ids):
+    whole = copier(ids)
+    with watching(copier) as maps:
+        copier(ids)
+    with it.mixing(copier, maps):
+        close(copier(ids), whole)
+    first = maps[SECOND].clone()
+    first[..., 0], first[..., 1:] = 1, 0  # todas miran a la primera posición
+    with it.mixing(copier, {SECOND: first}):
+        assert hits(copier, ids) < 0.3
+    assert torch.equal(copier(ids), whole)  # no queda nada
+
+
+def test_mixing_by_hand_with_shared_values_and_a_memory():
+    attention = MultiHeadAttention(12, 4, n_kv_heads=2).double()
+    model = nn.ModuleDict({"a": attention})
+    x, memory = draw(2, 3, 12), draw(2, 5, 12, seed=1)
+    weights = draw(2, 4, 3, 5, seed=2).softmax(-1)
+    with it.mixing(model, {"a": weights}):
+        got = attention(x, memory)[0]
+    v = attention.project_value(memory).view(2, 5, 2, 3)
+    heads = [weights[:, h] @ v[:, :, h // 2] for h in range(4)]  # dos cabezas por cada una de V
+    close(got, attention.project_output(torch.cat(heads, -1)))
+
+
+def test_mixing_needs_its_maps(copier, ids):
+    with pytest.raises(ValueError, match="^weights: se esperaba una atención de "):
+        it.mixing(copier, {"otra": draw(1, 2, 3, 3)}).__enter__()
+    with pytest.raises(TypeError, match="^weights: "):
+        it.mixing(copier, [1]).__enter__()
+    with (
+        it.mixing(copier, {FIRST: draw(1, 2, 3, 3)}),
+        pytest.raises(ValueError, match="se esperaba en «encoder.blocks.0.attention»"),
+    ):
+        copier(ids)
+
+
 def test_targets_by_brute_force():
     ids = torch.randint(4, (3, 9), generator=rng.generator(1))
     target = it.induction_target(ids)

@@ -90,6 +90,25 @@ def heads(heads: Any, found: Mapping[str, Any], means: Any) -> None:
                 )
 
 
+def maps(weights: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+    """Lanza si los nombres no son de atenciones o sus mapas no son tensores de reales."""
+    require_kind(weights, Mapping, name="weights", wanted="un diccionario de nombre a mapa")
+    for name, given in weights.items():
+        if name not in found:
+            known = ", ".join(f"«{n}»" for n in found)
+            raise ValueError(f"weights: se esperaba una atención de {known}; llegó «{name}».")
+        require_floating(given, name="weights")
+
+
+def map_fits(name: str, given: Tensor, goal: tuple[int, ...]) -> None:
+    """Lanza si el mapa no es el de esa atención, (…, head, query, key)."""
+    if tuple(given.shape) != goal:
+        raise ValueError(
+            f"weights: se esperaba en «{name}» la forma (…, head, query, key), {goal}; llegó "
+            f"{tuple(given.shape)}."
+        )
+
+
 def stack(model: nn.Module, stack: str) -> None:
     """Lanza si ``model`` no es un módulo o ``stack`` no es una pila suya."""
     require_module(model)

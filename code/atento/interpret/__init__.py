@@ -6,7 +6,8 @@ o se cambia dice si se usa.
 
 - ``sites``: un sitio es la salida de un módulo, con su nombre, o la de una cabeza; apuntar lo que
   pasa, y ponerlo en otra entrada.
-- ``heads``: quitar cabezas, y cuánto miran adonde miraría una cabeza de inducción.
+- ``heads``: quitar cabezas, cambiarles el mapa, y cuánto miran adonde miraría una cabeza de
+  inducción.
 - ``lens``: la lente de puntuaciones (``logit lens``).
 - ``probes``: sondas lineales, con su tarea de control.
 """
@@ -16,6 +17,7 @@ from atento.interpret.heads import (
     head_means,
     induction_target,
     mass_on,
+    mixing,
     previous_target,
     repeated_sequences,
     without_heads,
@@ -43,6 +45,7 @@ __all__ = [
     "induction_target",
     "logit_lens",
     "mass_on",
+    "mixing",
     "patch_effects",
     "patching",
     "previous_target",

@@ -1,7 +1,8 @@
-"""Las cabezas: quitarlas, y medir a quién miran."""
+"""Las cabezas: quitarlas, cambiarles el mapa, y medir a quién miran."""
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -77,6 +78,50 @@ def _add_bias(linear: nn.Linear, extra: Tensor) -> None:
     if linear.bias is None:
         linear.bias = nn.Parameter(torch.zeros_like(extra))
     linear.bias.add_(extra)
+
+
+@contextmanager
+def mixing(
+    model: nn.Module, weights: Mapping[str, Float[Tensor, "*batch head query key"]]
+) -> Iterator[None]:
+    """Dentro de un ``with``, esas atenciones mezclan sus valores con ``weights``, no con los suyos.
+
+    ``weights`` lleva el mapa de cada atención con su nombre, como los deja
+    :func:`atento.watching.watching`: con los mismos, nada cambia. Los valores son los de cada
+    llamada, y el modelo queda como estaba.
+
+    Errores: ``TypeError`` o ``ValueError`` si ``model`` no es un módulo con atenciones o el nombre
+    no es el de una suya; ``ValueError``, al llamar al modelo, si un mapa no es (…, head, query,
+    key).
+    Fuente: Jain y Wallace (2019), § 4.2 (mapas cambiados con los mismos valores).
+    """
+    found = _attentions(model)
+    checks.maps(weights, found)
+    hooks: list[Any] = []
+    for name, given in weights.items():
+        keep, mix = _mixer(name, found[name], given)
+        hooks.append(found[name].project_value.register_forward_hook(keep))
+        hooks.append(found[name].project_output.register_forward_pre_hook(mix))
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _mixer(name: str, part: MultiHeadAttention, given: Tensor) -> tuple[Callable, Callable]:
+    """Los dos ganchos: el que guarda los valores y el que los mezcla con ``given``."""
+    values: list[Tensor] = []
+
+    def keep(_: nn.Module, args: tuple, output: Tensor) -> None:
+        values[:] = [output.unflatten(-1, (part.n_kv_heads, -1)).transpose(-3, -2)]
+
+    def mix(_: nn.Module, args: tuple) -> tuple:
+        v = values[0].repeat_interleave(part.n_heads // part.n_kv_heads, dim=-3)
+        checks.map_fits(name, given, (*v.shape[:-2], args[0].shape[-2], v.shape[-2]))
+        return ((given @ v).transpose(-3, -2).flatten(-2),)
+
+    return keep, mix
 
 
 # --- A quién miran --------------------------------------------------------------------------------
