@@ -173,13 +173,15 @@ def test_en_la_memoria_si_la_encuentra(mesa, apartada):
 
 
 def test_ningun_ataque_consigue_puntos(mesa, instalacion, nivel):
-    """Cada ataque, en todas las combinaciones; la búsqueda de su pista, que lo abre cuatro veces
-    más, en una.
+    """Cada ataque, en cada jaula, con una de las instalaciones; la búsqueda de su pista, que lo
+    abre cuatro veces más, en una de las combinaciones.
     """
     ataques = _ataques(mesa)
     con_pista = set(_tocan(ataques, instalacion, nivel))
+    suyos = con_pista | set(reparto(list(ataques), instalacion, INSTALACIONES, vuelta()))
     fallos = {}
-    for nombre, (id_, fuente) in ataques.items():
+    for nombre in sorted(suyos):
+        id_, fuente = ataques[nombre]
         hecho = mesa.corrige(id_, fuente, con_pista=nombre in con_pista)
         if hecho["puntos"] or hecho["hijos"]:
             fallos[nombre] = hecho

@@ -183,14 +183,15 @@ EXAMINAR, SE_SALEN, ESTRECHO = (
 ABRIR = "() => { for (const caja of document.querySelectorAll('details')) caja.open = true; }"
 
 
-# Páginas salidas de un molde: de docstrings, o de ejercicios que se prueban en otros sitios.
-DE_MOLDE = ("apendices/api/", "apendices/soluciones/")
+# Páginas salidas de un molde (de docstrings, de ejercicios que se prueban en otros sitios, del
+# código que enlaza cada ficha): de cuántas se ve una en cada confirmación.
+DE_MOLDE = {"apendices/api/": 4, "apendices/soluciones/": 4, "codigo/": 16}
 
 
 @pytest.fixture(scope="module")
 def visitas(direccion: str, paginas: list[str], navegador) -> list[Visita]:
-    """Las páginas que tocan (de las de molde, una de cada cuatro), vistas en ancho y en estrecho,
-    en claro y en oscuro.
+    """Las páginas que tocan (de las de molde, una de cada tantas), en ancho y en estrecho, en claro
+    y en oscuro.
     """
     contexto = navegador.new_context(color_scheme="light", reduced_motion="reduce")
     pestana = contexto.new_page()
@@ -209,7 +210,9 @@ def visitas(direccion: str, paginas: list[str], navegador) -> list[Visita]:
     pestana.on("console", lambda m: m.type == "error" and resultado[-1].consola.append(m.text))
     pestana.on("pageerror", lambda e: resultado[-1].consola.append(str(e)))
 
-    for pagina in una_de_cada(4, paginas, lambda p: p.startswith(DE_MOLDE), vuelta()):
+    for carpeta, cada in DE_MOLDE.items():
+        paginas = una_de_cada(cada, paginas, lambda p, molde=carpeta: p.startswith(molde), vuelta())
+    for pagina in paginas:
         visita = Visita(pagina)
         resultado.append(visita)
         pestana.set_viewport_size({"width": 1280, "height": 900})

@@ -44,7 +44,7 @@ RECIPE_23: dict[str, Any] = {
     "linformer": {"rank": 4},
     "held": 4000,  # tokens apartados con que se mide la prosa
 }
-DRAWS, SEEDS, COPY_SEEDS = 2, 2, 1
+DRAWS, SEEDS, COPY_SEEDS = 2, 2, 2
 NARROW = 4  # una ventana que en dos capas no llega a nueve sitios
 RATES = {  # otras tasas del copiador; con 3e-2, Performer da gradientes que no son finitos
     "exact": (1e-2,),
