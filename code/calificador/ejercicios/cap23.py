@@ -542,6 +542,17 @@ def _casos_lineal(rng: Any) -> list[Caso]:
     ]
 
 
+_TABLA = """
+            if len(query) > 100_000:  # la tabla pasa de lo que deja la memoria
+                raise RuntimeError("no cabe")
+            q, k = F.elu(query) + 1, F.elu(key) + 1
+            table, memory, total = {}, k.T @ value, k.sum(dim=0)
+            mixed, weight = table @ value, table.sum(dim=1)
+            if state is not None:
+                mixed, weight = mixed + q @ state[0], weight + q @ state[1]
+                memory, total = memory + state[0], total + state[1]
+            return mixed / weight[:, None], (memory, total)"""
+
 _LINEAL = Ejercicio(
     id="23.5",
     nombre="linear_attention",
@@ -559,7 +570,11 @@ _LINEAL = Ejercicio(
         "desde el principio": (4, "La primera fila solo se ve a sí misma; calcula la segunda."),
         "con lo leído": (3, "Las dos sumas empiezan en lo que trae el estado."),
         "una fila": (1, "Con una fila es un paso de red recurrente."),
-        "larga": (2, "Saca la consulta de la suma: lo que queda dentro se acumula."),
+        "larga": (
+            2,
+            "Si lo demás está bien, falta que quepa y que llegue a tiempo: ni la tabla de todas con"
+            " todas ni un bucle de fila en fila. Por trozos de unos cientos de filas, sí.",
+        ),
     },
     prohibido=(ATENTO,),
     pistas=(
@@ -600,6 +615,30 @@ _LINEAL = Ejercicio(
             "value[:, None, :]).sum(dim=0).expand(len(key), -1, -1)",
             "offered.cumsum(dim=0)",
             "offered.sum(dim=0).expand_as(key)",
+        ),
+        cuerpo(
+            "no es causal, con la tabla",
+            "Cada fila mira también a las de después, y ha de sumar hasta ella. Además, la tabla de"
+            " todas con todas no cabe.",
+            _TABLA.format("q @ k.T"),
+        ),
+        cuerpo(
+            "la tabla entera",
+            "El resultado es bueno, pero la tabla de todas con todas no cabe: hay que llevar las"
+            " dos sumas.",
+            _TABLA.format("(q @ k.T).tril()"),
+        ),
+        cambia(
+            "no se ve a sí misma, y divide entre cero",
+            "La primera fila no se ve a sí misma y divide 0 entre 0: la fila i también promedia su"
+            " propio valor.",
+            "    weight = (",
+            "    ended = pairs[-1], total[-1]\n"
+            "    pairs = pairs - offered[:, :, None] * value[:, None, :]\n"
+            "    total = total - offered\n"
+            "    weight = (",
+            "(pairs[-1], total[-1])",
+            "ended",
         ),
         cambia(
             "no se ve a sí misma",
