@@ -269,6 +269,29 @@ _JUNTAR = Ejercicio(
             "(other_top - base).exp()",
             "other_top.exp() * (-base).exp()",
         ),
+        cambia(
+            "sin las sumas",
+            "Falta ℓ: cada parte pesa lo que su suma, pasada al mayor.",
+            "left = total * (top - base).exp()",
+            "left = (top - base).exp()",
+            "right = other_total * (other_top - base).exp()",
+            "right = (other_top - base).exp()",
+        ),
+        cambia(
+            "las sumas, sin pasar",
+            "La media está bien, pero las dos sumas van respecto a máximos distintos: antes de"
+            " sumarlas se pasan al mayor.",
+            "return new_top, new_total,",
+            "return new_top, total + other_total,",
+        ),
+        cambia(
+            "exponenciales enteras",
+            "La suma que sale va respecto al mayor; con la exponencial entera, además, desborda.",
+            "(top - base).exp()",
+            "top.exp()",
+            "(other_top - base).exp()",
+            "other_top.exp()",
+        ),
         cuerpo(
             "se queda con una",
             "La parte del máximo menor también cuenta, aunque pese menos.",
@@ -947,9 +970,13 @@ _ENTEROS = Ejercicio(
         ),
         cambia(
             "sin valor absoluto",
-            "El mayor se busca sin mirar el signo.",
+            "El mayor se busca sin mirar el signo: puede ser un negativo.",
             "pieces.abs().amax(dim=-1)",
-            "pieces.amax(dim=-1).abs()",
+            "pieces.amax(dim=-1)",
+            "torch.where(largest > 0,",
+            "torch.where(largest != 0,",
+            ".to(torch.int8)",
+            ".to(torch.int32)",
         ),
         cambia(
             "cero entre cero",

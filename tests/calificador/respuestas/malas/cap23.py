@@ -59,6 +59,20 @@ def join_blocks(first, second):
     a, b = a * (m - base).exp(), b * (n - base).exp()
     return top, a + b, a * o + b * p
 
+# %% 23.2 | olvida las dos sumas ⇒ Falta ℓ
+def join_blocks(first, second):
+    (m, _, o), (n, _, p) = first, second
+    top = torch.maximum(m, n)
+    base = torch.where(top.isinf(), torch.zeros_like(top), top)
+    a, b = (m - base).exp(), (n - base).exp()
+    return top, a + b, (a * o + b * p) / torch.where(a + b > 0, a + b, torch.ones_like(a))
+
+# %% 23.2 | las sumas tal cual, y la media bien ⇒ las dos sumas van respecto a máximos distintos
+def join_blocks(first, second):
+    (m, a, o), (n, b, p) = first, second
+    shares = torch.cat([m + a.log(), n + b.log()], 1).softmax(1).nan_to_num()
+    return torch.maximum(m, n), a + b, shares[:, :1] * o + shares[:, 1:] * p
+
 # %% 23.3 | ninguna
 same_answer = "ninguna"
 
@@ -242,6 +256,14 @@ def sparse_mask(n, window, global_at, *, dilation=1, causal=False):
     out = (gap <= window * dilation) & (gap % dilation == 0)
     out[:, global_at] = True
     return out.tril() if causal else out
+
+# %% 23.7 | olvida el valor absoluto ⇒ El mayor se busca sin mirar el signo
+def quantize_groups(weight, group, *, bits=8):
+    g = weight.reshape(len(weight), -1, group)
+    s = g.max(-1).values / (2 ** (bits - 1) - 1)
+    s[s == 0] = 1.0
+    q = torch.round(g / s.unsqueeze(-1))
+    return q.long().reshape(weight.shape), s, (q * s.unsqueeze(-1)).reshape(weight.shape)
 
 # %% 23.7 | una escala por columna
 def quantize_groups(weight, group, *, bits=8):
