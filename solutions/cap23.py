@@ -85,7 +85,7 @@ def join_blocks(
 #
 # Con todas las claves iguales, cada consulta puntúa lo mismo a todas: los pesos son $1/n$, y la
 # salida, la media de los valores. Por trozos sale lo mismo porque siempre sale lo mismo. En la
-# lineal, $\varphi(\q) \cdot \varphi(\k)$ también es igual para todas, y al normalizar quedan los
+# lineal, $\phi(\q) \cdot \phi(\k)$ también es igual para todas, y al normalizar quedan los
 # mismos pesos, aunque los rasgos no se parezcan a la exponencial. La ventana promedia tres vecinas:
 # los mismos pesos entre sí, pero sobre otros valores.
 
