@@ -166,12 +166,6 @@ _A_MANO = Ejercicio(
     ),
     mutantes=(
         cambia(
-            "sin el signo",
-            "Las dos segundas componentes son negativas: su producto es positivo.",
-            "2 * 1 + -1 * -2",
-            "2 * 1 + -1 * 2",
-        ),
-        cambia(
             "suma sin pesos",
             "Lo que da la cabeza pasa por la matriz de salida antes de sumarse.",
             '"writes": first',
@@ -236,6 +230,13 @@ _A_MANO = Ejercicio(
             "B es lo único que distingue unos ejemplos de otros.",
             '"hits": hits(first, [average] * len(second))',
             '"hits": hits(first, second)',
+        ),
+        # La última: si «hits» vale 3, también lo explica «siempre no», que es lo que se ve más.
+        cambia(
+            "sin el signo",
+            "Las dos segundas componentes son negativas: su producto es positivo.",
+            "2 * 1 + -1 * -2",
+            "2 * 1 + -1 * 2",
         ),
     ),
 )
@@ -356,6 +357,12 @@ _LENTE = Ejercicio(
             "Falta la norma final: los estados de en medio tienen otro tamaño.",
             "scaled = centred / (variance + eps).sqrt()",
             "scaled = states",
+        ),
+        cambia(
+            "ni norma ni ganancia",
+            "A cada altura falta la norma final, con su ganancia y su sesgo.",
+            "(scaled * gain + bias) @ table.T",
+            "states @ table.T",
         ),
         cambia(
             "sin ganancia ni sesgo",
@@ -509,8 +516,8 @@ _SONDA = Ejercicio(
         cambia(
             "sin sesgo",
             "Falta la columna de unos: sin ella, la sonda pasa por el origen.",
-            "torch.ones_like(states[:, :1])",
-            "torch.zeros_like(states[:, :1])",
+            "torch.cat([states, torch.ones_like(states[:, :1])], dim=1)",
+            "states",
         ),
         cambia(
             "mide en las suyas",
@@ -624,7 +631,11 @@ _BORRAR = Ejercicio(
         Borde("una", {0: 0}),
     ),
     casos=_casos_borrar,
-    ejemplo=lambda: Caso("ejemplo", (tensor([[3.0, 1.0], [1.0, 5.0]]), tensor([[2.0, 0.0]])), {}),
+    ejemplo=lambda: Caso(
+        "ejemplo",
+        (tensor([[3.0, 1.0], [1.0, 5.0]]), tensor([[2.0, 0.0]])),
+        {"mean": tensor([4.0, 9.0])},
+    ),
     propiedades={
         "una": (2, "Lo que queda es perpendicular a la dirección, mida lo que mida."),
         "varias": (2, "Lo que queda es perpendicular a todas a la vez."),
@@ -805,6 +816,12 @@ _PARCHES = Ejercicio(
             "La medida estropeada es el cero: falta restarla.",
             "(effects - worst)",
             "effects",
+        ),
+        cambia(
+            "lo que falta",
+            "Te sale al revés: 0 es no devolver nada, y 1, devolverlo todo.",
+            "(effects - worst)",
+            "(best - effects)",
         ),
         cambia(
             "se acumulan",
