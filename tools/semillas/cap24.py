@@ -32,7 +32,7 @@ RECIPE_24: dict[str, Any] = {
     "d_ff": 64,
     "letters": 16,
     "length": 8,
-    "steps": 400,
+    "steps": 300,
     "batch": 64,
     "rate": 0.002,
     "warmup": 40,
