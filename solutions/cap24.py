@@ -77,8 +77,8 @@ def entropy_by_hand() -> dict[str, float]:
 # ## 24.3 Teorema, medida o analogía
 #
 # La primera es un teorema: una media pesada de unos vectores no sale de lo que abarcan, y por eso
-# no hay dos medias más separadas que los dos vectores más separados. Ninguna de las doscientas
-# pruebas lo desmiente. La segunda es una medida: dice lo que se ha visto en veinte frases, y con otra matriz
+# no hay dos medias más separadas que los dos vectores más separados. Doscientas pruebas no lo
+# desmienten. La segunda es una medida: dice lo que se ha visto en veinte frases, y con otra matriz
 # de valores pasa lo contrario. A la tercera no se le puede buscar ni siquiera un contraejemplo.
 
 
@@ -149,6 +149,8 @@ def settle(
         states[moving] = target[moving]
         steps[moving] += 1
         moving = moving & (moved >= tolerance)
+        if not moving.any():
+            break
     return states, steps
 
 

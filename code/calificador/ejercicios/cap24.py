@@ -411,8 +411,6 @@ _ENERGIA = Ejercicio(
             "La norma es la del patrón mayor, no la media.",
             "sum(dim=-1).max()",
             "sum(dim=-1).mean()",
-            "energy = states",
-            "largest = largest * (1 + 0 * beta)\n    energy = states",
         ),
         cambia(
             "lo contrario",
