@@ -7,6 +7,7 @@ from typing import Any
 
 from calificador.generadores import (
     Borde,
+    elige,
     entero,
     normal,
     permutacion,
@@ -500,11 +501,17 @@ def _casos_parar(rng: Any) -> list[Caso]:
 
     return [
         caso("en pocos", 2, pocos),
-        caso("en pocos", 2, pocos, tolerance=real(rng, 2e-3, 8e-3)),
+        caso("en pocos", 2, pocos, tolerance=elige(rng, (2e-3, 4e-3, 8e-3))),
         caso("cada uno lo suyo", 3, distintos),
-        caso("cada uno lo suyo", 3, distintos, tolerance=real(rng, 1e-4, 5e-4)),
+        caso("cada uno lo suyo", 3, distintos, tolerance=elige(rng, (2e-4, 4e-4))),
         caso("no da tiempo", 3, cortados, most=entero(rng, 6, 8)),
-        caso("no da tiempo", 3, cortados, tolerance=real(rng, 2e-3, 8e-3), most=entero(rng, 4, 6)),
+        caso(
+            "no da tiempo",
+            3,
+            cortados,
+            tolerance=elige(rng, (2e-3, 4e-3, 8e-3)),
+            most=entero(rng, 4, 6),
+        ),
         caso("uno solo", 1, lambda tope, cuantos, *otras: cuantos[0] > 4),
         caso("uno solo", 1, lambda tope, cuantos, *otras: cuantos[0] > 3, most=1),
     ]
@@ -620,7 +627,7 @@ def _casos_fuera(rng: Any) -> list[Caso]:
         caso("con residuo", entero(rng, 1, 3), entero(rng, 3, 4), skip=True),
         caso("con residuo", 3, 4, 0.5, skip=True),
         caso("otra escala", 2, entero(rng, 3, 4), real(rng, 20, 40)),
-        caso("otra escala", 2, entero(rng, 3, 4), real(rng, 0.02, 0.04)),
+        caso("otra escala", 2, entero(rng, 3, 4), 1 / entero(rng, 25, 50)),
         caso("en el borde", 0, entero(rng, 2, 3)),
         caso("en el borde", 0, entero(rng, 3, 4), skip=True),
         caso("en el borde", 2, 1),
