@@ -6,6 +6,11 @@ cosa de los tamaños; y sin ella, con las mismas matrices ortogonales y un empuj
 hacia sí misma, que evita el colapso al empezar. Las predicciones de ``PREDICTIONS_24`` se
 escribieron antes de ejecutar nada de este fichero.
 
+Vistas esas cuatro, se añadieron dos más, sin predicción (``AFTER_24``): el empujón sin las matrices
+ortogonales, porque «empujón» cambia dos cosas a la vez, y el empujón hacia la posición siguiente,
+que no abre un camino de cada posición a sí misma. Lo de ``AFTER_24`` se repite solo con
+``python tools/semillas 24 --parte after``.
+
 Cada ejecución se guarda en ``.cache/semillas-24`` con su receta: si la orden se corta, sigue donde
 iba, y para repetirlo todo se borra esa carpeta.
 """
@@ -46,16 +51,23 @@ PREDICTIONS_24 = {
     "ortogonal": "sin ella y con matrices ortogonales, menos del 25 % en las cinco",
     "empujón": "sin ella, con las ortogonales y el empujón, más del 50 % en las cinco",
 }
+# Añadidas después de ver las otras, sin predicción: cuántas semillas se han ejecutado de cada una.
+AFTER_24 = {"empujón sin ortogonales": 1, "empujón al vecino": 0}
 CACHE_24 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-24"
 
 
 class Pushed(MultiHeadAttention):
-    """La atención, con una constante sumada a la puntuación de cada posición consigo misma."""
+    """La atención, con una constante sumada a la puntuación de cada posición con otra.
+
+    ``toward`` dice cuál: 0, ella misma; 1, la siguiente (la última empuja a la primera).
+    """
 
     push = 0.0
+    toward = 0
 
     def scores(self, query: Tensor, key: Tensor) -> Tensor:
-        return super().scores(query, key) + self.push * torch.eye(key.shape[-2])
+        pushed = torch.eye(key.shape[-2]).roll(self.toward, -1)
+        return super().scores(query, key) + self.push * pushed
 
 
 class Pile(nn.Module):
@@ -70,9 +82,10 @@ class Pile(nn.Module):
         steps: list[nn.Module] = []
         for _ in range(r["blocks"]):
             attention = Pushed(r["d_model"], r["n_heads"])
-            attention.push = r["push"] if way == "empujón" else 0.0
+            attention.push = r["push"] if way.startswith("empujón") else 0.0
+            attention.toward = 1 if way == "empujón al vecino" else 0
             steps += [attention, FeedForward(r["d_model"], r["d_ff"])]
-            if way in ("ortogonal", "empujón"):
+            if way in ("ortogonal", "empujón", "empujón al vecino"):
                 for linear in (attention.project_value, attention.project_output):
                     nn.init.orthogonal_(linear.weight)
         self.steps = nn.ModuleList(steps)
@@ -166,9 +179,15 @@ def runs() -> dict[str, Any]:
     return {way: [once(way, s) for s in range(RECIPE_24["seeds"])] for way in PREDICTIONS_24}
 
 
+def after() -> dict[str, Any]:
+    """Las que se añadieron después de ver las otras, con las semillas que se han ejecutado."""
+    return {way: [once(way, s) for s in range(seeds)] for way, seeds in AFTER_24.items()}
+
+
 def chapter() -> dict[str, Any]:
-    """La receta, lo que se predijo y lo que salió."""
-    return {"recipe": RECIPE_24, "predictions": PREDICTIONS_24, "runs": runs()}
+    """La receta, lo que se predijo, lo que salió y lo que se añadió después."""
+    made = {"recipe": RECIPE_24, "predictions": PREDICTIONS_24}
+    return made | {"runs": runs(), "after": after()}
 
 
-PARTES = {"runs": runs}
+PARTES = {"runs": runs, "after": after}
