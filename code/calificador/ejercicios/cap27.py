@@ -640,7 +640,7 @@ _REPETIDOS = Ejercicio(
     pistas=(
         "Haz el conjunto de n-gramas de cada texto, y mira lo que comparten los del ejemplo.",
         "El parecido es lo que comparten entre lo que reúnen los dos.",
-        "Lo parecido se encadena: recorre las parejas juntando grupos; de cada uno queda el primero.",
+        "Lo parecido se encadena: recorre las parejas, juntando grupos; queda el primero.",
     ),
     mutantes=(
         cambia(
