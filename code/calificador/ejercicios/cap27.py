@@ -238,8 +238,8 @@ _A_MANO = Ejercicio(
 def _casos_repartos(rng: Any) -> list[Caso]:
     def caso(propiedad: str, n: int, m: int, vale: Callable[[Any], bool]) -> Caso:
         def sortea() -> Any:
-            numeros = distintos(rng, -40, 40, n + m)
-            return tensor([x / 8 for x in numeros[:n]]), tensor([x / 8 for x in numeros[n:]])
+            numeros = distintos(rng, 1, 80, n + m)
+            return tensor([x / 4 for x in numeros[:n]]), tensor([x / 4 for x in numeros[n:]])
 
         return Caso(propiedad, _hasta(sortea, vale))
 
@@ -254,13 +254,13 @@ def _casos_repartos(rng: Any) -> list[Caso]:
 
     separa = lambda x: (x[0].mean() - x[1].mean()).item()  # noqa: E731
     return [
-        caso("a la derecha", 3, 3, lambda x: 0.5 < separa(x) and x[0].min() < x[1].max()),
-        caso("a la derecha", 4, 4, lambda x: 0.5 < separa(x) and x[0].min() < x[1].max()),
-        caso("a la izquierda", 3, 3, lambda x: separa(x) < -0.5 and x[0].max() > x[1].min()),
-        caso("a la izquierda", 4, 3, lambda x: separa(x) < -0.5 and x[0].max() > x[1].min()),
-        caso("distinto tamaño", 2, 5, lambda x: separa(x) > 0.4 and x[0].sum() < x[1].sum()),
-        caso("distinto tamaño", 5, 2, lambda x: separa(x) > 0.4),
-        caso("distinto tamaño", 1, 4, lambda x: separa(x) > 0.4),
+        caso("a la derecha", 3, 3, lambda x: 0.2 < separa(x) and x[0].min() < x[1].max()),
+        caso("a la derecha", 4, 4, lambda x: 0.2 < separa(x) and x[0].min() < x[1].max()),
+        caso("a la izquierda", 3, 3, lambda x: separa(x) < -0.2 and x[0].max() > x[1].min()),
+        caso("a la izquierda", 4, 3, lambda x: separa(x) < -0.2 and x[0].max() > x[1].min()),
+        caso("distinto tamaño", 2, 5, lambda x: separa(x) > 0.2 and x[0].sum() < x[1].sum()),
+        caso("distinto tamaño", 5, 2, lambda x: separa(x) > 0.2),
+        caso("distinto tamaño", 1, 4, lambda x: separa(x) > 0.2),
         empates(3, 3),
         empates(2, 4),
     ]
@@ -586,32 +586,44 @@ _QUITAR = Ejercicio(
 
 
 def _casos_repetidos(rng: Any) -> list[Caso]:
-    def fichas(cuantas: int) -> list[int]:
-        return distintos(rng, 10, 90, cuantas)
+    def caso(
+        propiedad: str,
+        n: int,
+        umbral: float,
+        *textos: list[int],
+        sueltos: int = 0,
+        vale: Callable[[list[int]], bool] = lambda orden: True,
+    ) -> Caso:
+        """Los textos, barajados con otros que no se parecen a ninguno."""
+        otros = [[200 + 10 * i + k for k in range(entero(rng, 2, 5))] for i in range(sueltos)]
+        todos = [*map(list, textos), *otros]
+        orden = _hasta(lambda: permutacion(rng, len(todos)), vale)
+        return Caso(propiedad, ([todos[i] for i in orden], n, umbral))
 
-    def caso(propiedad: str, n: int, umbral: float, *textos: list[int]) -> Caso:
-        return Caso(propiedad, ([list(t) for t in textos], n, umbral))
+    def medio_tras(orden: list[int]) -> bool:
+        """El de en medio de la cadena, que es el texto 1, no va antes que sus dos extremos."""
+        return orden.index(1) > min(orden.index(0), orden.index(2))
 
-    def cadena() -> Caso:
-        """A se parece a B y B a C, pero A no a C; el primero no es siempre el de en medio."""
-        f = fichas(13)
-        uno, dos, tres = f[:8], f[2:10], f[4:12]  # comparten 5 de 9 bigramas, y 3 de 11
-        return caso("en cadena", 2, 0.5, uno, [f[12]] * 3, tres, dos)
+    def primero(orden: list[int]) -> bool:
+        """El texto 0, el que repite un trozo, va antes que el 1."""
+        return orden.index(0) < orden.index(1)
 
-    f, g = fichas(12), fichas(10)
-    otra = [*f[:6], f[11]]
+    f, g = distintos(rng, 10, 90, 12), distintos(rng, 100, 180, 10)
+    otra, doble = [*f[:6], f[11]], [*f[:2] * 3, f[2]]
     return [
-        caso("iguales", 2, 0.9, f[:5], f[5:9], f[:5], f[5:9], f[:5]),
-        caso("iguales", 3, 0.9, g[:6], g[4:], g[:6]),
-        caso("casi iguales", 2, 0.6, f[:7], f[7:11], otra, [f[7], f[9], f[8], f[10]]),
-        caso("casi iguales", 2, 0.4, g[:6], [*reversed(g[:6])], g[1:7]),
-        caso("casi iguales", 2, 0.5, [*f[:2] * 3, f[2]], [*f[:2], f[3]]),
-        cadena(),
-        caso("en cadena", 1, 0.5, f[:3], f[1:4], f[2:5], f[3:6], f[8:11]),
-        caso("justo el umbral", 2, 0.5, f[:4], [*f[:3], f[6]], g[:4]),
-        caso("justo el umbral", 1, 0.25, f[:4], [f[3], *f[4:5]], [f[10]]),
-        caso("cortos", 3, 0.5, f[:2], f[:2], f[:1], f[1:2], f[:3]),
-        caso("cortos", 4, 0.5, g[:3], g[:4], g[:3], g[1:4]),
+        caso("iguales", 2, 0.9, f[:5], f[5:9], f[:5], f[5:9], f[:5], sueltos=2),
+        caso("iguales", 3, 0.9, g[:6], g[4:], g[:6], sueltos=3),
+        caso("casi iguales", 2, 0.6, f[:7], f[7:11], otra, [f[7], f[9], f[8], f[10]], sueltos=1),
+        caso("casi iguales", 2, 0.4, g[:6], [*reversed(g[:6])], g[1:7], sueltos=3),
+        caso("casi iguales", 2, 0.5, doble, [*f[:2], f[3]], g[:4], g[:4], vale=primero),
+        caso("casi iguales", 2, 0.55, g[:4], [*g[:3], g[7]], f[:4], f[:4], sueltos=2),
+        caso("en cadena", 2, 0.5, f[:8], f[2:10], f[4:12], sueltos=3, vale=medio_tras),
+        caso("en cadena", 1, 0.5, f[:3], f[1:4], f[2:5], f[3:6], sueltos=3),
+        caso("justo el umbral", 2, 0.5, f[:4], [*f[:3], f[6]], g[:4], sueltos=3),
+        caso("justo el umbral", 1, 0.25, f[:4], [f[3], f[4]], [f[10]], sueltos=3),
+        caso("justo el umbral", 1, 0.2, g[:3], g[2:5], g[6:8], g[7:10], sueltos=1),
+        caso("cortos", 3, 0.5, f[:2], f[:2], f[:1], f[1:2], f[:3], sueltos=2),
+        caso("cortos", 4, 0.5, g[:3], g[:4], g[:3], g[1:4], sueltos=2),
     ]
 
 
@@ -623,7 +635,7 @@ _REPETIDOS = Ejercicio(
     dificultad=3,
     minutos=40,
     aprende="encontrar los textos que se repiten con alguna palabra cambiada",
-    bordes=("n == 1", "len(texts[0]) < n"),
+    bordes=("n == 1", "any(len(t) < n for t in texts)"),
     casos=_casos_repetidos,
     ejemplo=lambda: Caso("ejemplo", ([[1, 2, 3, 4], [7, 8, 9], [1, 2, 3, 5]], 2, 0.5)),
     propiedades={

@@ -80,7 +80,7 @@ def _(caso, valor, funcion):
             ]
         )
     tabla = np.array(filas)
-    return cerca(valor[0], torch.tensor(filas)) and cerca(
+    return cerca(valor[0], torch.tensor(tabla)) and cerca(
         valor[1], torch.tensor(tabla.max(0) - tabla.min(0))
     )
 

@@ -266,3 +266,36 @@ def near_duplicates(texts, n, threshold):
             kept.append(i)
             seen.add(tuple(t))
     return kept
+
+# %% 27.7 | con Dice y no con Jaccard
+def near_duplicates(texts, n, threshold):
+    grams = [{tuple(t[i : i + n]) for i in range(max(len(t) - n, 0) + 1)} for t in texts]
+    group = list(range(len(texts)))
+    for i in range(len(texts)):
+        for j in range(i):
+            if 2 * len(grams[i] & grams[j]) / (len(grams[i]) + len(grams[j])) >= threshold - 1e-9:
+                low, high = sorted((group[i], group[j]))
+                group = [low if g == high else g for g in group]
+    return sorted(set(group))
+
+# %% 27.7 | sitio a sitio
+def near_duplicates(texts, n, threshold):
+    group = list(range(len(texts)))
+    for i in range(len(texts)):
+        for j in range(i):
+            same = sum(a == b for a, b in zip(texts[i], texts[j]))
+            if same / max(len(texts[i]), len(texts[j])) >= threshold - 1e-9:
+                low, high = sorted((group[i], group[j]))
+                group = [low if g == high else g for g in group]
+    return sorted(set(group))
+
+# %% 27.7 | el más corto de cada grupo
+def near_duplicates(texts, n, threshold):
+    grams = [{tuple(t[i : i + n]) for i in range(max(len(t) - n, 0) + 1)} for t in texts]
+    group = list(range(len(texts)))
+    for i in range(len(texts)):
+        for j in range(i):
+            if len(grams[i] & grams[j]) / len(grams[i] | grams[j]) >= threshold - 1e-9:
+                low, high = sorted((group[i], group[j]))
+                group = [low if g == high else g for g in group]
+    return sorted(min((len(texts[i]), -i) for i, h in enumerate(group) if h == g)[1] * -1 for g in set(group))
