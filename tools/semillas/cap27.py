@@ -182,12 +182,17 @@ def seen_groups(vectors: Tensor) -> float:
 PARTS = [[ID[w] for w in ("ella", *HERS)], [ID[w] for w in ("él", *HIS)]]
 NAMES = [[ID[w] for w in WOMEN], [ID[w] for w in MEN]]
 CUTS = ("whole", "names", "pairs", "random")
+CENTERS_27 = {"dose": 0.8, "seeds": 1, "first_seed": BIAS_27["first_seed"]}
 
 
 def direction(whole: Tensor, kind: str, seed: int) -> Tensor:
-    """La dirección que se quita: la que mide la prueba, la de «ella» y «él», o una al azar."""
+    """La dirección que se quita: la que mide la prueba, la de «ella» y «él», una al azar o, de
+    control, la que va de una mitad de los oficios a la otra."""
     if kind == "random":
         line = torch.randn(whole.shape[1], generator=rng.generator(seed))
+    elif kind == "centers":
+        halved = (whole[[ID[w] for w in jobs]].mean(0) for jobs in halves(seed))
+        line = next(halved) - next(halved)
     else:
         parts = (whole[ids] for ids in (NAMES if kind == "names" else PARTS))
         female, male = ((v / v.norm(dim=-1, keepdim=True)).mean(0) for v in parts)
@@ -196,13 +201,13 @@ def direction(whole: Tensor, kind: str, seed: int) -> Tensor:
 
 
 @torch.no_grad()
-def inspect(model: LanguageModel, seed: int) -> dict[str, Any]:
+def inspect(model: LanguageModel, seed: int, cuts: tuple[str, ...] = CUTS) -> dict[str, Any]:
     """Lo que dice y lo que se lee en sus vectores, entero y sin cada dirección."""
     hers, his = halves(seed)
     weights, n = table(model), len(hers)
     whole, found = weights.clone(), {}
     rows = torch.tensor([ID[w] for w in (*hers, *his)])
-    for kind in CUTS:
+    for kind in cuts:
         weights.copy_(whole)
         if kind != "whole":
             unit = direction(whole, kind, seed)
@@ -228,6 +233,16 @@ def biased(dose: float, seed: int, balanced: bool = False) -> dict[str, Any]:
     sentences = twins(sentences) if balanced else sentences
     model = learn(sentences, seed)
     return {"dose": dose, "seed": seed, "balanced": balanced} | inspect(model, seed)
+
+
+def by_centers(seed: int) -> dict[str, Any]:
+    """El mismo modelo, entero, sin la dirección que va de una mitad a la otra y sin las demás, y
+    lo que se parece cada una a esa."""
+    model = learn(twisted(CENTERS_27["dose"], seed), seed)
+    whole = table(model).detach().clone()
+    line = direction(whole, "centers", seed)
+    near = {k: (line @ direction(whole, k, seed)).item() for k in ("names", "pairs", "random")}
+    return {"seed": seed, "cosines": near} | inspect(model, seed, (*CUTS, "centers"))
 
 
 # --- El secreto que se planta ---------------------------------------------------------------------
@@ -312,10 +327,11 @@ def rank_of(model: LanguageModel, cut: BPE, secret: dict[str, Any]) -> tuple[int
     return rank, greedy[0, -4:].tolist() == digits[secret["code"]].tolist()
 
 
-def remembers(seed: int, dedup: bool) -> dict[str, Any]:
-    """Entrena uno y busca en él todos los códigos."""
+def remembers(seed: int, dedup: bool, *, plant: bool = True) -> dict[str, Any]:
+    """Entrena uno y busca en él todos los códigos; sin ``plant``, no se le ha plantado ninguno."""
     r = SECRETS_27
     text, hidden = planted(seed, dedup)
+    text = text if plant else prose.load().text(r["chapters"])
     digits = "0 1 2 3 4 5 6 7 8 9 " * 2000  # solo para el tokenizador: cada cifra, un token
     known = prose.load().text(r["chapters"])
     cut = BPE.train(f"{known}\n{digits}", r["vocab"], byte_level=True, unk=None)
@@ -340,7 +356,7 @@ def remembers(seed: int, dedup: bool) -> dict[str, Any]:
         progress=False,
     )
     unseen = prose.load().text(r["held_out"])
-    held = torch.tensor(cut.encode("\n" + unseen))
+    held, read = (torch.tensor(cut.encode("\n" + t)) for t in (unseen, known))
     found = []
     for secret in hidden:
         rank, out = rank_of(model.eval(), cut, secret)
@@ -353,6 +369,7 @@ def remembers(seed: int, dedup: bool) -> dict[str, Any]:
         "tokens": len(ids),
         "epochs": r["steps"] * r["batch"] * r["context"] / len(ids),
         "bpc": text_nats(model, held, window=r["context"]) / math.log(2) / len(unseen),
+        "bpc_known": text_nats(model, read, window=r["context"]) / math.log(2) / len(known),
         "secrets": found,
         "seconds": history.seconds,
     }
@@ -412,6 +429,23 @@ def memory() -> dict[str, Any]:
         for dedup in (False, True)
     ]
     return {"recipe": r, "prose": prose.load().date, "runs": runs}
+
+
+def centers() -> dict[str, Any]:
+    """El control de quitar una dirección: la que va de una mitad de los oficios a la otra."""
+    r = CENTERS_27
+    seeds = range(r["first_seed"], r["first_seed"] + r["seeds"])
+    recipe = BIAS_27 | {"dose": r["dose"]}
+    runs = [once(f"centros-{seed}", recipe, lambda s=seed: by_centers(s)) for seed in seeds]
+    return {"recipe": r, "runs": runs}
+
+
+def plain() -> dict[str, Any]:
+    """El control de los códigos: los mismos modelos sin ninguno, y lo que les cuesta lo leído."""
+    r = SECRETS_27 | {"planted": False}
+    seeds = range(r["first_seed"], r["first_seed"] + r["seeds"])
+    work = lambda s: remembers(s, dedup=False, plant=False)  # noqa: E731
+    return {"runs": [once(f"sin-codigos-{s}", r, lambda s=s: work(s)) for s in seeds]}
 
 
 # --- MiniLM ---------------------------------------------------------------------------------------
@@ -484,34 +518,57 @@ def with_minilm() -> dict[str, Any]:
     return rounded(found)
 
 
+def nonsense() -> dict[str, Any]:
+    """El control de las fichas: los mismos moldes con palabras que no son ningún oficio."""
+    reader, found = minilm(), {}
+    for tongue, lists in LISTS.items():
+        names = [*lists["women"].split(), *lists["men"].split()]
+        query, card, _ = OFFERS[tongue]
+        found[tongue] = {}
+        for word in lists["other"].split():
+            cards = reader.vectors([card.format(name, word) for name in names])
+            found[tongue][word] = (cards @ reader.vectors([query.format(word)])[0]).tolist()
+    return rounded(found)
+
+
 # --- La energía de este libro ---------------------------------------------------------------------
 
 
 def seconds_in(found: Any) -> float:
-    """La suma de todo lo que se guardó como segundos de entrenamiento."""
+    """La suma de todo lo que se guardó como segundos de procesador, con un nombre o con otro."""
     if isinstance(found, dict):
-        own = found.get("seconds", 0)
+        own = found.get("cpu_seconds", found.get("seconds", 0))
         own = own if isinstance(own, int | float) else 0
-        return own + sum(seconds_in(v) for k, v in found.items() if k != "seconds")
+        names = ("cpu_seconds", "seconds")
+        return own + sum(seconds_in(v) for k, v in found.items() if k not in names)
     return sum(map(seconds_in, found)) if isinstance(found, list) else 0.0
 
 
 def clocks() -> dict[str, Any]:
-    """Los segundos de procesador que el libro tiene apuntados el día en que se hace esto."""
+    """Los segundos que el libro tiene apuntados el día en que se hace esto: los de las páginas, de
+    reloj y en dos núcleos; los de lo guardado, de procesador."""
     pages = json.loads((ROOT / "book" / "tiempos.json").read_text(encoding="utf-8"))
     stored = {}
     for path in sorted((ROOT / "code" / "figuras" / "datos").glob("semillas-*.json")):
         total = seconds_in(json.loads(path.read_text(encoding="utf-8")))
-        if total and path.stem != "semillas-27":
+        if total:
             stored[path.stem[-2:]] = round(total)
-    return {"pages": {key: value for key, value in pages.items() if key != "27"}, "stored": stored}
+    return {"pages": pages, "stored": stored}
 
 
 def chapter() -> dict[str, Any]:
-    """Las tres medidas y los relojes."""
-    found = {"minilm": with_minilm(), "clocks": clocks(), "memory": memory(), "bias": bias()}
+    """Las tres medidas, sus controles y los relojes."""
+    found = {name: work() for name, work in PARTES.items()}
     examples = twisted(0.8, BIAS_27["first_seed"])[:4]
     return {"predictions": PREDICTIONS_27, "examples": examples} | found
 
 
-PARTES = {"minilm": with_minilm, "clocks": clocks, "bias": bias, "memory": memory}
+PARTES = {
+    "minilm": with_minilm,
+    "nonsense": nonsense,
+    "clocks": clocks,
+    "bias": bias,
+    "centers": centers,
+    "memory": memory,
+    "plain": plain,
+}

@@ -404,6 +404,7 @@ _TASAS = Ejercicio(
         "un grupo": (1, "Con un solo grupo no hay diferencias."),
     },
     prohibido=(ATENTO,),
+    tolerancia=1e-6,  # una tasa se cuenta también en 32 bits, y son de menos de 50 personas
     pistas=(
         "De cada grupo, cuatro cuentas: merecen y sí, merecen y no, no y sí, no y no.",
         "VPP se divide entre los síes; FN, entre los que lo merecían.",
@@ -601,8 +602,8 @@ def _casos_repetidos(rng: Any) -> list[Caso]:
         return Caso(propiedad, ([todos[i] for i in orden], n, umbral))
 
     def medio_tras(orden: list[int]) -> bool:
-        """El de en medio de la cadena, que es el texto 1, no va antes que sus dos extremos."""
-        return orden.index(1) > min(orden.index(0), orden.index(2))
+        """El de en medio de la cadena, que es el texto 1, va tras sus dos extremos."""
+        return orden.index(1) > max(orden.index(0), orden.index(2))
 
     def primero(orden: list[int]) -> bool:
         """El texto 0, el que repite un trozo, va antes que el 1."""
@@ -619,6 +620,8 @@ def _casos_repetidos(rng: Any) -> list[Caso]:
         caso("casi iguales", 2, 0.55, g[:4], [*g[:3], g[7]], f[:4], f[:4], sueltos=2),
         caso("en cadena", 2, 0.5, f[:8], f[2:10], f[4:12], sueltos=3, vale=medio_tras),
         caso("en cadena", 1, 0.5, f[:3], f[1:4], f[2:5], f[3:6], sueltos=3),
+        # en este orden, una sola pasada que copia la menor etiqueta vecina deja dos grupos
+        Caso("en cadena", ([f[i : i + 2] for i in (0, 4, 3, 1, 2)], 1, 0.3)),
         caso("justo el umbral", 2, 0.5, f[:4], [*f[:3], f[6]], g[:4], sueltos=3),
         caso("justo el umbral", 1, 0.25, f[:4], [f[3], f[4]], [f[10]], sueltos=3),
         caso("justo el umbral", 1, 0.2, g[:3], g[2:5], g[6:8], g[7:10], sueltos=1),

@@ -258,6 +258,34 @@ def near_duplicates(texts, n, threshold):
     near = lambda a, b: len(a & b) / len(a | b) >= threshold - 1e-9
     return [i for i in range(len(texts)) if not any(near(grams[i], grams[j]) for j in range(len(texts)) if j != i)]
 
+# %% 27.7 | la menor etiqueta vecina, en una sola pasada
+def near_duplicates(texts, n, threshold):
+    grams = [{tuple(t[i : i + n]) for i in range(max(len(t) - n, 0) + 1)} for t in texts]
+    label = list(range(len(texts)))
+    for i in range(len(texts)):
+        near = [j for j in range(len(texts)) if len(grams[i] & grams[j]) / len(grams[i] | grams[j]) >= threshold - 1e-9]
+        least = min(label[j] for j in near)
+        for j in near:
+            label[j] = least
+    return [i for i in range(len(texts)) if label[i] == i]
+
+# %% 27.7 | el grupo del primer parecido anterior, sin unir
+def near_duplicates(texts, n, threshold):
+    grams = [{tuple(t[i : i + n]) for i in range(max(len(t) - n, 0) + 1)} for t in texts]
+    group = list(range(len(texts)))
+    for i in range(len(texts)):
+        for j in range(i):
+            if len(grams[i] & grams[j]) / len(grams[i] | grams[j]) >= threshold - 1e-9:
+                group[i] = group[j]
+                break
+    return sorted(set(group))
+
+# %% 27.7 | el menor de los vecinos de cada uno
+def near_duplicates(texts, n, threshold):
+    grams = [{tuple(t[i : i + n]) for i in range(max(len(t) - n, 0) + 1)} for t in texts]
+    near = lambda a, b: len(a & b) / len(a | b) >= threshold - 1e-9
+    return sorted({min(j for j in range(len(texts)) if near(grams[i], grams[j])) for i in range(len(texts))})
+
 # %% 27.7 | solo los iguales ⇒ También sobran los que cambian alguna palabra
 def near_duplicates(texts, n, threshold):
     seen, kept = set(), []
