@@ -404,7 +404,7 @@ _TASAS = Ejercicio(
         "un grupo": (1, "Con un solo grupo no hay diferencias."),
     },
     prohibido=(ATENTO,),
-    tolerancia=1e-6,  # una tasa se cuenta también en 32 bits, y son de menos de 50 personas
+    tolerancia=1e-6,  # se puede contar en 32 bits y pasar a 64 al final; son menos de 50 personas
     pistas=(
         "De cada grupo, cuatro cuentas: merecen y sí, merecen y no, no y sí, no y no.",
         "VPP se divide entre los síes; FN, entre los que lo merecían.",

@@ -112,13 +112,13 @@ def group_rates(deserves, said, group):
     rates = torch.stack([share(s, torch.ones_like(s)), share(d * s, s), share(d * (1 - s), d), share((1 - d) * s, 1 - d)], 1)
     return rates, rates.amax(0) - rates.amin(0)
 
-# %% 27.5 | en 32 bits
+# %% 27.5 | contada en 32 bits
 def group_rates(deserves, said, group):
     rows = []
     for g in range(int(group.max()) + 1):
         d, s = deserves[group == g], said[group == g]
         rows.append(torch.stack([s.float().mean(), d[s].float().mean(), 1 - s[d].float().mean(), s[~d].float().mean()]))
-    rates = torch.stack(rows)
+    rates = torch.stack(rows).double()
     return rates, rates.amax(0) - rates.amin(0)
 
 # %% 27.6 | con autovectores
