@@ -110,7 +110,7 @@ def exact_p(first: Float[Tensor, " n"], second: Float[Tensor, " m"]) -> tuple[fl
 def group_rates(
     deserves: Bool[Tensor, " n"], said: Bool[Tensor, " n"], group: Int[Tensor, " n"]
 ) -> tuple[Float[Tensor, "group 4"], Float[Tensor, " 4"]]:
-    """Elegidos, VPP, FN y FP de cada grupo, y la mayor diferencia de cada tasa."""
+    """Elegidos, VPP, FN y FP de cada grupo, y la mayor diferencia de cada tasa; en float64."""
     rows = []
     for g in range(int(group.max()) + 1):
         good, yes = deserves[group == g], said[group == g]
