@@ -452,6 +452,15 @@ def test_el_esqueleto_junto_al_cuaderno_resuelto_no_se_corrige(tmp_path, curso, 
     assert corrector.califica(curso.ejercicios["91.3"], entrega.fuentes[91]).estado == "superado"
 
 
+@pytest.mark.parametrize("otro", ["bien.py", "zeta.py"])
+def test_si_empatan_vale_el_que_se_llama_como_el_esqueleto(tmp_path, curso, otro):
+    for nombre in ("cap91.py", otro):
+        (tmp_path / nombre).write_text(curso.solucion(91) + f"# {nombre}\n")
+    entrega = lee_ruta(tmp_path, curso)
+    assert entrega.fuentes[91].origen == "cap91.py"
+    assert entrega.incidencias == [f"{otro}: hay otro fichero del capítulo 91; se usa cap91.py"]
+
+
 def test_de_dos_trabajados_vale_el_que_lleva_mas_ejercicios(tmp_path, curso):
     uno = curso.esqueleto(91).replace(
         '    raise NotImplementedError("Ejercicio 91.3")', "    return 1"

@@ -177,12 +177,15 @@ def trabajo(fuente: Fuente, ejercicios: list[Ejercicio], esqueleto: str) -> tupl
 
 
 def _vale(candidatas: list[Fuente], capitulo: int, curso: Curso) -> tuple[Fuente, list[str]]:
-    """La más trabajada (si empatan, la primera) y qué se dice de las otras."""
+    """La más trabajada (si empatan, la que se llama como el esqueleto o, si no, la primera) y qué
+    se dice de las otras.
+    """
     if len(candidatas) == 1:
         return candidatas[0], []
     esqueleto, ejercicios = curso.esqueleto(capitulo), curso.de_capitulo(capitulo)
     hecho = [trabajo(f, ejercicios, esqueleto) for f in candidatas]
-    mejor = max(range(len(candidatas)), key=lambda i: (hecho[i], -i))
+    suyo = [PurePosixPath(f.origen).name == f"cap{capitulo:02d}.py" for f in candidatas]
+    mejor = max(range(len(candidatas)), key=lambda i: (hecho[i], suyo[i], -i))
     usada = visible(candidatas[mejor].origen, 60)
     avisos = [
         f"{visible(f.origen)}: "
