@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import psutil
@@ -171,6 +172,15 @@ def test_un_aviso_al_nacer_no_deja_suelto_a_nadie(aviso, estado):
     assert visto.returncode == estado, visto.stderr
     assert "Traceback" not in visto.stderr
     _espera_que_muera(int(visto.stdout.split()[0]))
+
+
+def test_despues_se_atiende_como_antes_y_desde_un_hilo_tambien_se_lanza():
+    antes = [signal.getsignal(aviso) for aviso in (signal.SIGINT, signal.SIGTERM)]
+    with ThreadPoolExecutor() as hilos:  # a un hilo no le llegan avisos, ni puede cambiarlos
+        assert hilos.submit(corre, [sys.executable, "-c", "raise SystemExit(3)"], 30).result() == 3
+    with pytest.raises(FileNotFoundError):
+        corre([sys.executable + "-que-no-esta"], 30)
+    assert [signal.getsignal(aviso) for aviso in (signal.SIGINT, signal.SIGTERM)] == antes
 
 
 def test_al_salir_del_bloque_no_queda_lo_que_estaba_en_marcha(tmp_path):
