@@ -2,10 +2,11 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from atento import efficient as ef
 from atento import rng
-from atento.attention import scaled_dot_product_attention
+from atento.attention import MultiHeadAttention, scaled_dot_product_attention
 
 F64 = torch.float64
 CAUSAL = pytest.mark.parametrize("causal", [False, True])
@@ -66,6 +67,21 @@ def test_those_without_a_mask(n):
     pool = ef.mean_pooling(n + 3, 2).double()
     short = ef.count(ef.linformer_attention, q, k, v, pool, pool)
     assert short.flops == ef.linformer_cost(n, 8, rank=2, keys=n + 3).flops
+
+
+@pytest.mark.parametrize("n_kv_heads", [4, 2, 1])
+def test_the_fused_one_is_counted_too(n_kv_heads):
+    """El contador de PyTorch no ve dentro de la fusionada del procesador."""
+    layer, x = MultiHeadAttention(16, 4, n_kv_heads=n_kv_heads), torch.randn(2, 7, 16)
+    memory = torch.randn(2, 9, 16)
+    inside = 2 * ef.exact_cost(7, 16, keys=9).flops
+    projections = 2 * 2 * 2 * 16 * (7 * 16 + 9 * 4 * n_kv_heads)
+    for explicit in (False, True):
+        counted = ef.count(layer, x, memory, need_weights=explicit)
+        assert counted.flops == inside + projections
+    q, k = torch.randn(2, 4, 7, 8), torch.randn(2, n_kv_heads, 9, 8)
+    alone = ef.count(F.scaled_dot_product_attention, q, k, k, enable_gqa=True)
+    assert alone.flops == 2 * 4 * ef.exact_cost(7, 8, keys=9).flops
 
 
 def test_the_whole_performer():

@@ -8,10 +8,11 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
 from atento.checks import efficient as checks
 from atento.efficient.online import blocks
@@ -140,16 +141,28 @@ class Counted(NamedTuple):
 def count(function: Callable, *args: Any, **options: Any) -> Counted:
     """Llama a ``function(*args, **options)`` y cuenta lo que cuesta; lo que llega no cuenta.
 
-    Los FLOP son los de ``torch.utils.flop_counter``: los de los productos de matrices.
+    Los FLOP son los de ``torch.utils.flop_counter``, los de los productos de matrices; también los
+    de la atención fusionada del procesador, que ese contador no ve. Su memoria no se ve por dentro.
 
     Errores: ``TypeError`` si ``function`` no se puede llamar.
     """
     checks.counted(function)
     given = [x for x in tree_leaves((args, options)) if isinstance(x, Tensor)]
-    flops, memory = FlopCounterMode(display=False), _Memory(given)
+    flops, memory = FlopCounterMode(display=False, custom_mapping=_FUSED), _Memory(given)
     with flops, memory:
         function(*args, **options)
     return Counted(flops.get_total_flops(), memory.largest, memory.peak)
+
+
+def _fused(
+    query: Sequence[int], key: Sequence[int], value: Sequence[int], *_: Any, **__: Any
+) -> int:
+    """Los FLOP de la fusionada, con las formas de lo que entra: puntuar y promediar."""
+    heads = tuple(query[:-2])  # las claves pueden tener menos: se comparten
+    return sdpa_flop_count(tuple(query), heads + tuple(key[-2:]), heads + tuple(value[-2:]))
+
+
+_FUSED = {torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _fused}
 
 
 class _Memory(TorchDispatchMode):
