@@ -331,21 +331,26 @@ KINDS: dict[str, tuple[Callable[[int], nn.Module], Callable[[nn.Module, int], di
 }
 
 
-def once(kind: str, seed: int) -> dict[str, Any]:
-    """Lo de una ejecución, hecho ahora o en una llamada anterior."""
-    path = CACHE_25 / f"{kind}-{seed}.json"
-    made = {key: value for key, value in RECIPE_25.items() if key not in COUNTS}
-    if kind != "agreeing":
-        del made["least_effect"]  # solo se usa ahí
+def remembered(name: str, made: dict[str, Any], read: Callable[[], Any]) -> dict[str, Any]:
+    """Lo que da ``read``, hecho ahora o, con la misma receta ``made``, en una llamada anterior."""
+    path = CACHE_25 / f"{name}.json"
     if path.exists():
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["made"] == made:
             return found["run"]
-    train, look = KINDS[kind]
-    run = {"seed": seed} | rounded(look(train(seed), seed))
+    run = rounded(read())
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"made": made, "run": run}), encoding="utf-8")
+    path.write_text(json.dumps({"made": made, "run": run}, ensure_ascii=False), encoding="utf-8")
     return run
+
+
+def once(kind: str, seed: int) -> dict[str, Any]:
+    """Lo de una ejecución."""
+    made = {key: value for key, value in RECIPE_25.items() if key not in COUNTS}
+    if kind != "agreeing":
+        del made["least_effect"]  # solo se usa ahí
+    train, look = KINDS[kind]
+    return remembered(f"{kind}-{seed}", made, lambda: {"seed": seed} | look(train(seed), seed))
 
 
 def rounded(found: Any) -> Any:
@@ -447,17 +452,9 @@ def probing(states: Tensor, far: Tensor, data: Any, other: Any, *, full: bool) -
 
 
 def with_minilm() -> dict[str, Any]:
-    """Lo que se lee en MiniLM y en el mismo sin entrenar, hecho ahora o en una llamada anterior."""
+    """Lo que se lee en MiniLM y en el mismo sin entrenar."""
     made = {key: RECIPE_25[key] for key in ("minilm", "draws")}
-    path = CACHE_25 / "minilm.json"
-    if path.exists():
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["made"] == made:
-            return found["run"]
-    run = read_minilm()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"made": made, "run": run}, ensure_ascii=False), encoding="utf-8")
-    return run
+    return remembered("minilm", made, read_minilm)
 
 
 def read_minilm() -> dict[str, Any]:
@@ -507,17 +504,9 @@ def trap(form: str, seed: int) -> list[str]:
 
 
 def with_traps() -> dict[str, Any]:
-    """Qué dice la sonda de las trampas, hecho ahora o en una llamada anterior."""
+    """Qué dice la sonda de las trampas."""
     made = {key: RECIPE_25[key] for key in ("minilm", "traps")}
-    path = CACHE_25 / "trampas.json"
-    if path.exists():
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["made"] == made:
-            return found["run"]
-    run = rounded(read_traps())
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"made": made, "run": run}, ensure_ascii=False), encoding="utf-8")
-    return run
+    return remembered("trampas", made, read_traps)
 
 
 def read_traps() -> dict[str, Any]:
@@ -576,17 +565,9 @@ VOICES = {  # todas en activa
 
 
 def with_voices() -> dict[str, Any]:
-    """Qué dice la sonda de esos verbos, hecho ahora o en una llamada anterior."""
+    """Qué dice la sonda de esos verbos."""
     made = {key: RECIPE_25[key] for key in ("minilm", "traps")} | {"forms": VOICES}
-    path = CACHE_25 / "voces.json"
-    if path.exists():
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["made"] == made:
-            return found["run"]
-    run = rounded(read_voices())
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"made": made, "run": run}, ensure_ascii=False), encoding="utf-8")
-    return run
+    return remembered("voces", made, read_voices)
 
 
 def read_voices() -> dict[str, Any]:
