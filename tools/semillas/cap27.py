@@ -182,7 +182,7 @@ def seen_groups(vectors: Tensor) -> float:
 PARTS = [[ID[w] for w in ("ella", *HERS)], [ID[w] for w in ("él", *HIS)]]
 NAMES = [[ID[w] for w in WOMEN], [ID[w] for w in MEN]]
 CUTS = ("whole", "names", "pairs", "random")
-CENTERS_27 = {"dose": 0.8, "seeds": 1, "first_seed": BIAS_27["first_seed"]}
+CENTERS_27 = {"dose": 0.8, "seeds": 5, "first_seed": BIAS_27["first_seed"]}
 
 
 def direction(whole: Tensor, kind: str, seed: int) -> Tensor:
@@ -441,10 +441,10 @@ def centers() -> dict[str, Any]:
 
 
 def plain() -> dict[str, Any]:
-    """El control de los códigos: los mismos modelos sin ninguno, y lo que les cuesta lo leído. Aún
-    no se ha hecho: al hacerlo se añade a ``PARTES``."""
+    """El control de los códigos: dos de los mismos modelos sin ninguno, y lo que les cuesta lo
+    leído."""
     r = SECRETS_27 | {"planted": False}
-    seeds = range(r["first_seed"], r["first_seed"] + r["seeds"])
+    seeds = range(r["first_seed"], r["first_seed"] + 2)
     work = lambda s: remembers(s, dedup=False, plant=False)  # noqa: E731
     return {"runs": [once(f"sin-codigos-{s}", r, lambda s=s: work(s)) for s in seeds]}
 
@@ -571,4 +571,5 @@ PARTES = {
     "bias": bias,
     "centers": centers,
     "memory": memory,
+    "plain": plain,
 }
