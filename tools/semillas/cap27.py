@@ -187,11 +187,17 @@ CENTERS_27 = {"dose": 0.8, "seeds": 5, "first_seed": BIAS_27["first_seed"]}
 
 def direction(whole: Tensor, kind: str, seed: int) -> Tensor:
     """La dirección que se quita: la que mide la prueba, la de «ella» y «él», una al azar o, de
-    control, la que va de una mitad de los oficios a la otra."""
+    control, la que va de una mitad de los oficios a la otra y la que va entre otras dos mitades,
+    con tantos oficios de cada una."""
     if kind == "random":
         line = torch.randn(whole.shape[1], generator=rng.generator(seed))
     elif kind == "centers":
         halved = (whole[[ID[w] for w in jobs]].mean(0) for jobs in halves(seed))
+        line = next(halved) - next(halved)
+    elif kind == "mixed":
+        hers, his = halves(seed)
+        mixed = (hers[:6] + his[:6], hers[6:] + his[6:])
+        halved = (whole[[ID[w] for w in jobs]].mean(0) for jobs in mixed)
         line = next(halved) - next(halved)
     else:
         parts = (whole[ids] for ids in (NAMES if kind == "names" else PARTS))
@@ -236,13 +242,14 @@ def biased(dose: float, seed: int, balanced: bool = False) -> dict[str, Any]:
 
 
 def by_centers(seed: int) -> dict[str, Any]:
-    """El mismo modelo, entero, sin la dirección que va de una mitad a la otra y sin las demás, y
-    lo que se parece cada una a esa."""
+    """El mismo modelo, entero, sin la dirección que va de una mitad a la otra, sin la de otras dos
+    mitades y sin las demás, y lo que se parece cada una a esa."""
     model = learn(twisted(CENTERS_27["dose"], seed), seed)
     whole = table(model).detach().clone()
     line = direction(whole, "centers", seed)
-    near = {k: (line @ direction(whole, k, seed)).item() for k in ("names", "pairs", "random")}
-    return {"seed": seed, "cosines": near} | inspect(model, seed, (*CUTS, "centers"))
+    others = ("names", "pairs", "random", "mixed")
+    near = {k: (line @ direction(whole, k, seed)).item() for k in others}
+    return {"seed": seed, "cosines": near} | inspect(model, seed, (*CUTS, "centers", "mixed"))
 
 
 # --- El secreto que se planta ---------------------------------------------------------------------
@@ -435,7 +442,7 @@ def centers() -> dict[str, Any]:
     """El control de quitar una dirección: la que va de una mitad de los oficios a la otra."""
     r = CENTERS_27
     seeds = range(r["first_seed"], r["first_seed"] + r["seeds"])
-    recipe = BIAS_27 | {"dose": r["dose"]}
+    recipe = BIAS_27 | {"dose": r["dose"], "mixed": True}
     runs = [once(f"centros-{seed}", recipe, lambda s=seed: by_centers(s)) for seed in seeds]
     return {"recipe": r, "runs": runs}
 
