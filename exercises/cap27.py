@@ -59,7 +59,8 @@ exposure_by_hand = {
     "middle": None,  # exposición del que está en el puesto 32
     "rank": None,  # puesto del que tiene exposición 9
     "luck": None,  # parte de los no plantados con exposición de 8 o más
-    "kwh": None,  # energía, en kWh
+    "low": None,  # energía, en kWh, con lo menos que puede ser
+    "high": None,  # y con lo más
 }
 
 

@@ -60,7 +60,7 @@ def shrunk() -> str:
 #
 # 4096 es 2 elevado a 12. El primero tiene 12 bits, y el 32, 12 − 5. Con exposición 9 el puesto es 2
 # elevado a 3. Exposición de 8 o más tienen los 16 primeros puestos, de 4096. Y la energía son horas
-# por máquinas por kilovatios, por 1.2.
+# por máquinas por kilovatios. La mayor, además, por 1.2.
 
 
 # %%
@@ -73,7 +73,8 @@ def exposure_by_hand() -> dict[str, float]:
         "middle": bits - math.log2(32),
         "rank": 2 ** (bits - 9),
         "luck": 2 ** (bits - 8) / codes,
-        "kwh": 5 * 4 * 300 / 1000 * 1.2,
+        "low": 5 * 4 * 200 / 1000,
+        "high": 5 * 4 * 300 / 1000 * 1.2,
     }
 
 

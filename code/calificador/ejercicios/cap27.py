@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any
 
 from calificador.generadores import (
@@ -129,6 +130,13 @@ _EFECTO = Ejercicio(
             "(s[:n].std() if n > 1 else s.std())",
         ),
         cambia(
+            "dentro de cada grupo",
+            "La desviación es la de todas juntas, no la de dentro de cada grupo.",
+            "s.std()",
+            "(((s[:n] - s[:n].mean()).square().sum() + (s[n:] - s[n:].mean()).square().sum())"
+            " / max(len(s) - 2, 1)).sqrt()",
+        ),
+        cambia(
             "al revés",
             "El signo está cambiado.",
             "(s[:n].mean() - s[n:].mean())",
@@ -178,16 +186,17 @@ _A_MANO = Ejercicio(
     id="27.3",
     nombre="exposure_by_hand",
     tipo="lapiz",
-    puntos=5,
+    puntos=6,
     dificultad=1,
-    minutos=10,
-    aprende="pasar de un puesto a una exposición, y saber cuándo la da el azar",
+    minutos=12,
+    aprende="pasar de un puesto a una exposición, y dar una energía con un intervalo",
     propiedades={
         "first": (1, "El logaritmo en base 2 de los códigos, menos el de su puesto."),
         "middle": (1, "¿A qué potencia de 2 es igual 32?"),
         "rank": (1, "Despeja el puesto."),
         "luck": (1, "¿Qué puestos tienen esa exposición o más? Todos son igual de probables."),
-        "kwh": (1, "Potencia por tiempo, en kilovatios y horas."),
+        "low": (1, "Potencia por tiempo, en kilovatios y horas, con la menor."),
+        "high": (1, "Lo mismo, con la mayor y el edificio que más añade."),
     },
     pistas=(
         "4096 es una potencia de 2.",
@@ -226,9 +235,29 @@ _A_MANO = Ejercicio(
             "2 ** (bits - 8) / codes",
             "8 / bits",
         ),
-        cambia("vatios hora", "Eso son vatios hora.", "300 / 1000", "300"),
-        cambia("sin enfriar", "Falta el 20 % de enfriar.", " * 1.2", ""),
-        cambia("una máquina", "Son cuatro máquinas.", "5 * 4 *", "5 *"),
+        cambia(
+            "vatios hora",
+            "Eso son vatios hora.",
+            "200 / 1000",
+            "200",
+            "300 / 1000",
+            "300",
+        ),
+        cambia("sin enfriar", "Falta el 20 % de enfriar, en el mayor.", " * 1.2", ""),
+        cambia(
+            "enfriar los dos",
+            "En el menor, el edificio no añade nada.",
+            "200 / 1000",
+            "200 / 1000 * 1.2",
+        ),
+        cambia(
+            "una máquina",
+            "Son cuatro máquinas.",
+            "5 * 4 * 200",
+            "5 * 200",
+            "5 * 4 * 300",
+            "5 * 300",
+        ),
     ),
 )
 
@@ -242,6 +271,14 @@ def _casos_repartos(rng: Any) -> list[Caso]:
             return tensor([x / 4 for x in numeros[:n]]), tensor([x / 4 for x in numeros[n:]])
 
         return Caso(propiedad, _hasta(sortea, vale))
+
+    def no_es_el_doble(x: Any) -> bool:
+        """El doble del lado que menos da no es la parte de los dos lados."""
+        juntos, n, visto = [*x[0].tolist(), *x[1].tolist()], len(x[0]), separa(x)
+        m, total = len(juntos) - n, sum(juntos)
+        dan = [sum(c) / n - (total - sum(c)) / m for c in combinations(juntos, n)]
+        lados = sum(d >= visto - 1e-9 for d in dan), sum(d <= visto + 1e-9 for d in dan)
+        return 2 * min(lados) != sum(abs(d) >= abs(visto) - 1e-9 for d in dan)
 
     def empates(n: int, m: int) -> Caso:
         valores = tensor([-1.0, 0.0, 0.0, 1.0, 1.0, 2.0])
@@ -258,8 +295,14 @@ def _casos_repartos(rng: Any) -> list[Caso]:
         caso("a la derecha", 4, 4, lambda x: 0.2 < separa(x) and x[0].min() < x[1].max()),
         caso("a la izquierda", 3, 3, lambda x: separa(x) < -0.2 and x[0].max() > x[1].min()),
         caso("a la izquierda", 4, 3, lambda x: separa(x) < -0.2 and x[0].max() > x[1].min()),
-        caso("distinto tamaño", 2, 5, lambda x: separa(x) > 0.2 and x[0].sum() < x[1].sum()),
-        caso("distinto tamaño", 5, 2, lambda x: separa(x) > 0.2),
+        caso(
+            "distinto tamaño",
+            2,
+            5,
+            lambda x: separa(x) > 0.2 and x[0].sum() < x[1].sum() and no_es_el_doble(x),
+        ),
+        caso("distinto tamaño", 5, 2, lambda x: separa(x) > 0.2 and no_es_el_doble(x)),
+        caso("distinto tamaño", 2, 4, lambda x: separa(x) < -0.2 and no_es_el_doble(x)),
         caso("distinto tamaño", 1, 4, lambda x: separa(x) > 0.2),
         empates(3, 3),
         empates(2, 4),
@@ -310,6 +353,16 @@ _REPARTOS = Ejercicio(
             "Doblar solo vale si la distribución es simétrica, y no pasa de 1.",
             "both / total",
             "2 * one / total",
+        ),
+        cambia(
+            "el doble del menor",
+            "Doblar el menor solo vale con grupos iguales: compara valores absolutos.",
+            "one = both = total = 0",
+            "one = less = both = total = 0",
+            "one += found >= seen - 1e-9",
+            "one, less = one + (found >= seen - 1e-9), less + (found <= seen + 1e-9)",
+            "both / total",
+            "2 * min(one, less) / total",
         ),
         cambia(
             "hacia un lado",

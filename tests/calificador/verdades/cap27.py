@@ -43,7 +43,8 @@ def _(caso, valor, funcion):
             "middle": bits[31],
             "rank": 1 + bits.index(9.0),
             "luck": sum(x >= 8 for x in bits) / len(bits),
-            "kwh": sum(0.3 * 1.2 for _ in range(4 * 5)),
+            "low": sum(0.2 for _ in range(4 * 5)),
+            "high": sum(0.3 * 1.2 for _ in range(4 * 5)),
         },
     )
 

@@ -29,10 +29,10 @@ def association_effect(x, y, a, b):
 shrunk = "no cambia"
 
 # %% 27.3 | escrita
-exposure_by_hand = {"first": 12, "middle": 7, "rank": 8, "luck": 0.00390625, "kwh": 7.2}
+exposure_by_hand = {"first": 12, "middle": 7, "rank": 8, "luck": 0.00390625, "low": 4, "high": 7.2}
 
 # %% 27.3 | con cuentas
-exposure_by_hand = {"first": 12.0, "middle": 12 - 5, "rank": 2**3, "luck": 1 / 256, "kwh": 20 * 0.3 * 1.2}
+exposure_by_hand = {"first": 12.0, "middle": 12 - 5, "rank": 2**3, "luck": 1 / 256, "low": 20 * 0.2, "high": 20 * 0.3 * 1.2}
 
 # %% 27.4 | con números en binario
 def exact_p(first, second):

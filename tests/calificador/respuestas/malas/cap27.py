@@ -40,6 +40,13 @@ def association_effect(x, y, a, b):
     s = torch.einsum("wd,ad->wa", words, a).mean(1) - torch.einsum("wd,bd->wb", words, b).mean(1)
     return s, (s[: len(x)].mean() - s[len(x) :].mean()) / s.std()
 
+# %% 27.1 | la d de Cohen ⇒ no la de dentro de cada grupo
+def association_effect(x, y, a, b):
+    unit = [nn.functional.normalize(v, dim=-1) for v in (x, y, a, b)]
+    one, two = ((v @ unit[2].T).mean(1) - (v @ unit[3].T).mean(1) for v in unit[:2])
+    inside = sum(((s - s.mean()) ** 2).sum() for s in (one, two)) / max(len(one) + len(two) - 2, 1)
+    return torch.cat([one, two]), (one.mean() - two.mean()) / inside**0.5
+
 # %% 27.2 | sin las comillas de la opción
 shrunk = "se multiplica por diez"
 
@@ -59,22 +66,32 @@ shrunk = "se divide entre cien"
 shrunk = "depende"
 
 # %% 27.3 | logaritmo natural
-exposure_by_hand = {"first": 8.3178, "middle": 7, "rank": 8, "luck": 0.00390625, "kwh": 7.2}
+exposure_by_hand = {"first": 8.3178, "middle": 7, "rank": 8, "luck": 0.00390625, "low": 4, "high": 7.2}
 
 # %% 27.3 | en base diez
-exposure_by_hand = {"first": 12, "middle": 2.107, "rank": 8, "luck": 0.00390625, "kwh": 7.2}
+exposure_by_hand = {"first": 12, "middle": 2.107, "rank": 8, "luck": 0.00390625, "low": 4, "high": 7.2}
 
 # %% 27.3 | el puesto 512
-exposure_by_hand = {"first": 12, "middle": 7, "rank": 512, "luck": 0.00390625, "kwh": 7.2}
+exposure_by_hand = {"first": 12, "middle": 7, "rank": 512, "luck": 0.00390625, "low": 4, "high": 7.2}
 
 # %% 27.3 | en tanto por ciento
-exposure_by_hand = {"first": 12, "middle": 7, "rank": 8, "luck": 0.390625, "kwh": 7.2}
+exposure_by_hand = {"first": 12, "middle": 7, "rank": 8, "luck": 0.390625, "low": 4, "high": 7.2}
 
 # %% 27.3 | cuatro quintos
-exposure_by_hand = {"first": 12, "middle": 7, "rank": 8, "luck": 0.00390625, "kwh": 5.0}
+exposure_by_hand = {"first": 12, "middle": 7, "rank": 8, "luck": 0.00390625, "low": 4, "high": 5.0}
 
 # %% 27.3 | sin el 20 % ⇒ Falta el 20 % de enfriar
-exposure_by_hand = {"first": 12, "middle": 7, "rank": 8, "luck": 0.00390625, "kwh": 6.0}
+exposure_by_hand = {"first": 12, "middle": 7, "rank": 8, "luck": 0.00390625, "low": 4, "high": 6.0}
+
+# %% 27.4 | dos veces el lado menor ⇒ compara valores absolutos
+def exact_p(first, second):
+    whole, n = torch.cat([first, second]), len(first)
+    chosen = torch.combinations(torch.arange(len(whole)), n)
+    sums = whole[chosen].sum(1)
+    gaps = sums / n - (whole.sum() - sums) / (len(whole) - n)
+    seen = first.mean() - second.mean()
+    sides = (gaps >= seen - 1e-9).double().mean(), (gaps <= seen + 1e-9).double().mean()
+    return sides[0].item(), 2 * min(sides).item()
 
 # %% 27.4 | con la normal
 def exact_p(first, second):
