@@ -265,9 +265,11 @@ _A_MANO = Ejercicio(
 
 
 def _casos_repartos(rng: Any) -> list[Caso]:
-    def caso(propiedad: str, n: int, m: int, vale: Callable[[Any], bool]) -> Caso:
+    def caso(
+        propiedad: str, n: int, m: int, vale: Callable[[Any], bool], potencia: int = 1
+    ) -> Caso:
         def sortea() -> Any:
-            numeros = distintos(rng, 1, 80, n + m)
+            numeros = [x**potencia for x in distintos(rng, 1, 80 // potencia, n + m)]
             return tensor([x / 4 for x in numeros[:n]]), tensor([x / 4 for x in numeros[n:]])
 
         return Caso(propiedad, _hasta(sortea, vale))
@@ -300,9 +302,10 @@ def _casos_repartos(rng: Any) -> list[Caso]:
             2,
             5,
             lambda x: separa(x) > 0.2 and x[0].sum() < x[1].sum() and no_es_el_doble(x),
+            2,  # cuadrados: con números a la misma distancia los dos lados dan lo mismo
         ),
-        caso("distinto tamaño", 5, 2, lambda x: separa(x) > 0.2 and no_es_el_doble(x)),
-        caso("distinto tamaño", 2, 4, lambda x: separa(x) < -0.2 and no_es_el_doble(x)),
+        caso("distinto tamaño", 5, 2, lambda x: separa(x) > 0.2 and no_es_el_doble(x), 2),
+        caso("distinto tamaño", 2, 4, lambda x: separa(x) < -0.2 and no_es_el_doble(x), 2),
         caso("distinto tamaño", 1, 4, lambda x: separa(x) > 0.2),
         empates(3, 3),
         empates(2, 4),
