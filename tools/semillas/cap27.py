@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from recuerdo import Memory
 from torch import Tensor
 
 from atento import rng
@@ -29,7 +30,7 @@ from atento.tokenizers import BPE
 from atento.training import fit, warmup_cosine
 
 ROOT = Path(__file__).resolve().parents[2]
-CACHE_27 = ROOT / ".cache" / "semillas-27"
+MEMORY_27 = Memory(27)
 PREDICTIONS_27 = {
     "dose": "lo que dice el modelo se aparta de la mitad lo mismo que sus datos, con 5 puntos",
     "greedy": "eligiendo siempre lo más probable, con una dosis del 60 % ya dice más del 90 %",
@@ -399,17 +400,9 @@ COUNTS = ("doses", "seeds", "first_seed", "balanced")  # no cambian una ejecuci�
 
 def once(name: str, recipe: dict[str, Any], work: Callable[[], Any]) -> Any:
     """Lo de una ejecución, hecho ahora o en una llamada anterior."""
-    path = CACHE_27 / f"{name}.json"
     same = {key: value for key, value in recipe.items() if key not in COUNTS}
-    made = {"recipe": same, "torch": str(torch.__version__), "prose": prose.load().digest}
-    if path.exists():
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["made"] == made:
-            return found["run"]
-    run = rounded(work())
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"made": made, "run": run}, ensure_ascii=False), encoding="utf-8")
-    return run
+    made = {"recipe": same, "prose": prose.load().digest}
+    return MEMORY_27.once(name, made, lambda: rounded(work()))
 
 
 def bias() -> dict[str, Any]:
