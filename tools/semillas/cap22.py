@@ -50,14 +50,14 @@ RECIPES_22: dict[str, dict[str, Any]] = {
         "exam": 2000,
     },
     "clip": {
-        "patch_size": 4,
+        "patch_size": 8,  # medio dígito
         "width": 48,
         "layers": 2,
         "init_std": 0.1,
         "position_std": 0.5,
         "token_std": 0.5,
         "place_std": 0.2,
-        "steps": 400,
+        "steps": 460,
         "batch": 64,
         "rate": 3e-3,
         "warmup": 60,
@@ -73,9 +73,9 @@ RECIPES_22: dict[str, dict[str, Any]] = {
         "n_heads": 4,
         "d_ff": 128,
         "n_layers": 3,
-        "steps": 300,  # de cada tarea
-        "batch": {"control": 64, "text": 16},
-        "window": 4,  # los pasos que lee de cada episodio, y los que recuerda al actuar
+        "steps": 240,  # de cada tarea
+        "batch": {"control": 128, "text": 16},
+        "window": 1,  # los pasos que lee de cada episodio, y los que recuerda al actuar
         "episodes": 400,
         "reports": 2000,
         "rate": 3e-3,
