@@ -1,0 +1,398 @@
+"""Capítulo 22: las fusiones, un CLIP de números y un Gato que escribe y sostiene un palo.
+
+Todas las fusiones se entrenan con la misma receta. Cada ejecución se guarda en
+``.cache/semillas-22`` con su receta: si la orden se corta, sigue donde iba, y para repetirlo todo
+se borra esa carpeta.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from atento import rng
+from atento.models.clip import Clip, ClipConfig, clip_loss
+from atento.models.fusion import FUSIONS, FusionConfig, TwoSenses
+from atento.models.gato import Gato, GatoConfig, Packed, Step, gato_loss, pack, pack_episodes
+from atento.models.vit import VitConfig
+from atento.tasks import captions, control, digits, multimodal, reports
+from atento.tasks.translation.vocabulary import EOS_ID
+from atento.training import evaluate, fit, parameter_groups, warmup_cosine
+
+RECIPES_22: dict[str, dict[str, Any]] = {
+    "fusion": {
+        "patch_size": 4,
+        "d_model": 64,
+        "n_heads": 4,
+        "d_ff": 128,
+        "n_layers": 4,
+        "init_std": 0.125,
+        "position_std": 1.0,
+        "word_std": 1.0,
+        "place_std": 0.3,
+        "steps": 600,
+        "first": 60,  # los primeros pasos, solo de qué cifra se ve y qué cifra se dice
+        "double": ["cuánto suman", "es par la suma"],  # las que más cuestan salen el doble
+        "batch": 64,
+        "rate": 3e-3,
+        "warmup": 60,
+        "beta2": 0.98,
+        "weight_decay": 0.05,
+        "every": 100,
+        "exam": 2000,
+    },
+    "clip": {
+        "patch_size": 8,  # medio dígito
+        "width": 48,
+        "layers": 2,
+        "init_std": 0.1,
+        "position_std": 0.5,
+        "token_std": 0.5,
+        "place_std": 0.2,
+        "steps": 460,
+        "batch": 64,
+        "rate": 3e-3,
+        "warmup": 60,
+        "beta2": 0.98,
+        "weight_decay": 0.05,
+        "every": 100,
+        "exam": 1000,
+    },
+    "gato": {
+        "bins": 64,
+        "limit": 4.0,
+        "d_model": 64,
+        "n_heads": 4,
+        "d_ff": 128,
+        "n_layers": 3,
+        "steps": 240,  # de cada tarea
+        "batch": {"control": 128, "text": 16},
+        "window": 1,  # los pasos que lee de cada episodio, y los que recuerda al actuar
+        "episodes": 400,
+        "reports": 2000,
+        "rate": 3e-3,
+        "warmup": 60,
+        "beta2": 0.98,
+        "weight_decay": 0.05,
+        "every": 100,
+        "carts": 200,
+        "exam": 300,
+    },
+}
+SENSES: dict[str, tuple[str, ...]] = {"only_seen": ("seen",), "only_told": ("told",), "none": ()}
+"""Los controles de las fusiones: al entrenar y en el examen, un sentido solo o ninguno."""
+
+CONTROLLED = "early_concat"
+"""La fusión con que se hacen los controles."""
+
+SEEDS, SOME = 5, 3
+CACHE_22 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-22"
+
+
+def learn(
+    model: nn.Module, batches: Any, loss: Callable, r: dict[str, Any], steps: int, watch: Callable
+) -> dict[str, Any]:
+    """Entrena; devuelve los segundos de procesador, los parámetros y la curva de lo vigilado."""
+    groups = parameter_groups(model, weight_decay=r["weight_decay"])
+    optimizer = torch.optim.AdamW(groups, lr=r["rate"], betas=(0.9, r["beta2"]), fused=True)
+    looking = 0.0
+
+    def look(net: nn.Module) -> dict[str, float]:
+        nonlocal looking
+        clock = time.process_time()
+        found = watch(net)
+        looking += time.process_time() - clock
+        return found
+
+    clock = time.process_time()
+    history = fit(
+        model,
+        batches,
+        loss,
+        steps=steps,
+        optimizer=optimizer,
+        schedule=warmup_cosine(steps, warmup=r["warmup"]),
+        callbacks=[evaluate(look, every=r["every"])],
+        progress=False,
+    )
+    seconds = time.process_time() - clock - looking
+    curves = {k: [round(x, 4) for _, x in values] for k, values in history.metrics.items()}
+    count = sum(p.numel() for p in model.parameters())
+    return {"seconds": round(seconds, 2), "parameters": count, "curves": curves}
+
+
+# --- Las fusiones ---------------------------------------------------------------------------------
+
+
+def reader(fusion: str) -> TwoSenses:
+    """Un lector sin entrenar."""
+    r = RECIPES_22["fusion"]
+    same = ("d_model", "n_heads", "d_ff", "n_layers", "init_std")
+    sizes: dict[str, Any] = {k: r[k] for k in (*same, "position_std", "word_std", "place_std")}
+    image = VitConfig(digits.SIDE, r["patch_size"], d_model=r["d_model"], pooling="mean")
+    m = multimodal
+    return TwoSenses(
+        FusionConfig(fusion, **sizes), image, len(m.VOCABULARY), m.LENGTH, len(m.ANSWERS)
+    )
+
+
+def answer_loss(model: nn.Module, lot: multimodal.Batch) -> Tensor:
+    return F.cross_entropy(model(lot.images, lot.text), lot.answers)
+
+
+def asked_of(seed: int, senses: tuple[str, ...]) -> Iterator[multimodal.Batch]:
+    """Lotes sin fin; los primeros, solo de las dos preguntas de un sentido."""
+    r, source = RECIPES_22["fusion"], rng.generator(seed)
+    every = list(multimodal.QUESTIONS)
+    step = 0
+    while True:
+        asked = every[:2] if step < r["first"] else every + r["double"]
+        some = multimodal.generate(r["batch"], source, questions=asked)
+        yield multimodal.batch(some, senses=senses)
+        step += 1
+
+
+@cache
+def pairs(kind: str) -> list[multimodal.Example]:
+    """El examen de las parejas vistas o de las reservadas, con letra nueva."""
+    n, seed = RECIPES_22["fusion"]["exam"], 10_000 + multimodal.PAIRS.index(kind)
+    return multimodal.generate(n, seed, split="test", pairs=kind)
+
+
+def fuse(name: str, seed: int) -> tuple[nn.Module, dict[str, Any]]:
+    """Entrena una fusión, o el control de ese nombre, y la examina."""
+    senses = SENSES.get(name, multimodal.SENSES)
+    rng.seed_all(seed)
+    model = reader(CONTROLLED if name in SENSES else name)
+
+    def watch(net: Any) -> dict[str, float]:
+        return {"seen": multimodal.score(net, pairs("seen")[:400], senses=senses)["accuracy"]}
+
+    r = RECIPES_22["fusion"]
+    run = learn(model, asked_of(seed, senses), answer_loss, r, r["steps"], watch)
+    marks = {k: multimodal.score(model, pairs(k), senses=senses) for k in ("seen", "unseen")}
+    found = {k: round(m["accuracy"], 4) for k, m in marks.items()}
+    by = {k: {q: round(x, 3) for q, x in m["by_question"].items()} for k, m in marks.items()}
+    return model, {"seed": seed, **run, **found, "by_question": by}
+
+
+# --- CLIP -----------------------------------------------------------------------------------------
+
+
+def towers() -> Clip:
+    """Un CLIP sin entrenar, con las letras por encima de sus sitios."""
+    r = RECIPES_22["clip"]
+    sizes: dict[str, Any] = {f"{k}_layers": r["layers"] for k in ("image", "text")}
+    sizes |= {f"d_{k}": r["width"] for k in ("image", "text", "embed")}
+    sizes |= {k: r[k] for k in ("init_std", "position_std")}
+    vocab = len(captions.VOCABULARY)
+    config = ClipConfig(captions.SIDE, r["patch_size"], vocab, captions.LENGTH, EOS_ID, **sizes)
+    model = Clip(config)
+    nn.init.normal_(model.text.tokens.weight, std=r["token_std"])
+    nn.init.normal_(model.text.positions.table, std=r["place_std"])
+    return model
+
+
+def match_loss(model: nn.Module, lot: captions.Batch) -> Tensor:
+    return clip_loss(model(lot.images, lot.text))
+
+
+def named(seed: int, shuffled: bool) -> Iterator[captions.Batch]:
+    """Lotes de números distintos; ``shuffled``, con los nombres cambiados de imagen."""
+    r, source = RECIPES_22["clip"], rng.generator(seed)
+    while True:
+        lot = captions.batch(captions.generate(r["batch"], source, distinct=True))
+        if shuffled:
+            order = torch.randperm(len(lot.text), generator=source)
+            lot = lot._replace(text=lot.text[order])
+        yield lot
+
+
+def found_among(model: nn.Module, n: int) -> dict[str, dict[str, float]]:
+    """Cuántas veces se encuentra la pareja, entre los cien nombres o entre los reservados."""
+    found = {}
+    for numbers, among in (("seen", "any"), ("unseen", "any"), ("unseen", "unseen")):
+        some = captions.generate(n, 10_001, split="test", numbers=numbers)
+        marks = captions.score(model, some, among=among)
+        found[f"{numbers}-{among}"] = {k: round(float(x), 4) for k, x in marks.items()}
+    return found
+
+
+def pair_up(name: str, seed: int) -> tuple[nn.Module, dict[str, Any]]:
+    """Entrena un CLIP, o el control con los nombres barajados, y lo examina."""
+    r = RECIPES_22["clip"]
+    rng.seed_all(seed)
+    model = towers()
+
+    def watch(net: nn.Module) -> dict[str, float]:
+        return {k: x["text_of_image"] for k, x in found_among(net, 200).items()}
+
+    batches = named(seed, shuffled=name == "clip_shuffled")
+    run = learn(model, batches, match_loss, r, r["steps"], watch)
+    scale = round(model.scale.item(), 2)
+    return model, {"seed": seed, **run, "scale": scale, "found": found_among(model, r["exam"])}
+
+
+# --- Gato -----------------------------------------------------------------------------------------
+
+
+@cache
+def gato_config() -> GatoConfig:
+    r = RECIPES_22["gato"]
+    sizes: dict[str, Any] = {k: r[k] for k in ("d_model", "n_heads", "d_ff", "n_layers")}
+    return GatoConfig(len(reports.vocabulary()), bins=r["bins"], limit=r["limit"], **sizes)
+
+
+@cache
+def written(n: int, seed: int, split: str) -> Packed:
+    """Partes, cada uno en una fila."""
+    encode = reports.vocabulary().encode
+    texts = [torch.tensor(encode(x.words)) for x in reports.generate(n, seed, split=split)]
+    return pack([[Step(text=text)] for text in texts], gato_config())
+
+
+def lots(task: str, seed: int) -> Iterator[Packed]:
+    """Lotes sin fin de una tarea."""
+    r, source = RECIPES_22["gato"], rng.generator(seed)
+    size, window = r["batch"][task], r["window"]
+    if task == "text":
+        whole = written(r["reports"], seed, "train")
+        while True:
+            rows = torch.randint(len(whole.ids), (size,), generator=source)
+            yield Packed(*(x[rows] for x in whole))
+    episodes = control.generate(r["episodes"], seed)
+    n, steps = episodes.actions.shape
+    while True:
+        rows = torch.randint(n, (size, 1), generator=source)
+        first = torch.randint(steps - window + 1, (size, 1), generator=source)
+        when = first + torch.arange(window)  # (batch, window)
+        states, actions = episodes.states[rows, when], episodes.actions[rows, when]
+        yield pack_episodes(states, actions[..., None], gato_config())
+
+
+def taken_in_turns(tasks: tuple[str, ...], seed: int) -> Iterator[Packed]:
+    sources = [lots(task, seed) for task in tasks]
+    while True:
+        yield from map(next, sources)
+
+
+class Driver:
+    """Conduce con un Gato, que solo recuerda los últimos pasos."""
+
+    def __init__(self, model: Gato) -> None:
+        self.model = model
+
+    def __call__(self, states: Tensor, actions: Tensor) -> Tensor:
+        last = RECIPES_22["gato"]["window"]
+        done = actions[:, max(0, states.shape[1] - last) :]
+        return self.model.act(states[:, -last:], done[..., None])[:, 0]
+
+
+@torch.no_grad()
+def nats(model: Gato) -> float:
+    """Lo que cuesta cada palabra de partes con parejas reservadas."""
+    return gato_loss(model.eval(), written(RECIPES_22["gato"]["exam"], 10_000, "test")).item()
+
+
+def act_and_write(name: str, seed: int) -> tuple[nn.Module, dict[str, Any]]:
+    """Entrena un Gato en las dos tareas o en una, con los mismos lotes de cada una."""
+    r = RECIPES_22["gato"]
+    tasks = {"gato": ("control", "text"), "gato_control": ("control",), "gato_text": ("text",)}[
+        name
+    ]
+    rng.seed_all(seed)
+    model = Gato(gato_config())
+
+    def watch(net: Any) -> dict[str, float]:
+        found = {"text": nats(net)} if "text" in tasks else {}
+        if "control" in tasks:
+            found["control"] = control.score(Driver(net), 20, 10_001, steps=100)["steps"]
+        net.train()
+        return found
+
+    steps = r["steps"] * len(tasks)
+    run = learn(model, taken_in_turns(tasks, seed), gato_loss, r, steps, watch)
+    found = control.score(Driver(model), r["carts"], 10_000)
+    marks = {k: round(found[k], 4) for k in ("survived", "steps")} | {"text": round(nats(model), 4)}
+    return model, {"seed": seed, **run, **marks}
+
+
+def policies(seed: int) -> dict[str, Any]:
+    """Quien sabe, quien no empuja y quien empuja al azar; y las palabras, por lo que abundan."""
+    source, r = rng.generator(seed), RECIPES_22["gato"]
+
+    def random(states: Tensor, actions: Tensor) -> Tensor:
+        return 2 * torch.rand(len(states), generator=source) - 1
+
+    kinds: dict[str, Callable] = {
+        "expert": lambda states, actions: control.expert(states[:, -1]),
+        "still": lambda states, actions: torch.zeros(len(states)),
+        "random": random,
+    }
+    found = {k: control.score(policy, r["carts"], 10_000) for k, policy in kinds.items()}
+    marks = {k: {x: round(f[x], 4) for x in ("survived", "steps")} for k, f in found.items()}
+    learned, exam = written(r["reports"], seed, "train"), written(r["exam"], 10_000, "test")
+    counts = 1 + torch.bincount(learned.ids[learned.learned], minlength=gato_config().vocab)
+    wanted = exam.ids[:, 1:][exam.learned[:, 1:]]
+    alone = -(counts / counts.sum()).log()[wanted].mean().item()
+    return {"seed": seed, **marks, "unigram": round(alone, 4)}
+
+
+# --- Guardar lo hecho -----------------------------------------------------------------------------
+
+SIX = FUSIONS[:6]
+"""Las de la panorámica; el cuello de botella es la séptima."""
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "fusions": FUSIONS,
+    "senses": tuple(SENSES),
+    "clip": ("clip", "clip_shuffled"),
+    "gato": ("gato", "gato_control", "gato_text"),
+}
+
+
+def trainer(name: str) -> tuple[str, Callable[[str, int], tuple[nn.Module, dict[str, Any]]]]:
+    """De qué receta sale una ejecución, y quién la entrena."""
+    if name in (*FUSIONS, *SENSES):
+        return "fusion", fuse
+    return ("clip", pair_up) if name in GROUPS["clip"] else ("gato", act_and_write)
+
+
+def once(name: str, seed: int) -> dict[str, Any]:
+    """Lo de una ejecución, hecho ahora o en una llamada anterior; los pesos quedan al lado."""
+    recipe, train = trainer(name)
+    path = CACHE_22 / f"{name}-{seed}.json"
+    made = {"torch": str(torch.__version__), "recipe": RECIPES_22[recipe], "kind": name}
+    if path.exists():
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found["made"] == made:
+            return found["run"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    model, run = train(name, seed)
+    torch.save(model.state_dict(), path.with_suffix(".pt"))
+    print(name, run, flush=True)
+    path.write_text(json.dumps({"made": made, "run": run}), encoding="utf-8")
+    return run
+
+
+def group(name: str) -> dict[str, Any]:
+    """Las ejecuciones de un grupo, semilla a semilla; los controles, con menos."""
+    n = SEEDS if name != "senses" else SOME
+    return {kind: [once(kind, seed) for seed in range(n)] for kind in GROUPS[name]}
+
+
+def chapter() -> dict[str, Any]:
+    """Todos los entrenamientos y sus controles."""
+    runs = {name: group(name) for name in GROUPS}
+    return {"recipes": RECIPES_22, "runs": runs, "policies": policies(0)}
+
+
+PARTES: dict[str, Callable] = {name: lambda name=name: group(name) for name in GROUPS}
