@@ -7,14 +7,13 @@ se borra esa carpeta.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
 from typing import Any
 
 import torch
+from recuerdo import Memory
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -94,7 +93,7 @@ CONTROLLED = "early_concat"
 """La fusión con que se hacen los controles."""
 
 SEEDS, SOME = 5, 3
-CACHE_22 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-22"
+MEMORY_22 = Memory(22)
 
 
 def learn(
@@ -369,18 +368,8 @@ def trainer(name: str) -> tuple[str, Callable[[str, int], tuple[nn.Module, dict[
 def once(name: str, seed: int) -> dict[str, Any]:
     """Lo de una ejecución, hecho ahora o en una llamada anterior; los pesos quedan al lado."""
     recipe, train = trainer(name)
-    path = CACHE_22 / f"{name}-{seed}.json"
-    made = {"torch": str(torch.__version__), "recipe": RECIPES_22[recipe], "kind": name}
-    if path.exists():
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["made"] == made:
-            return found["run"]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    model, run = train(name, seed)
-    torch.save(model.state_dict(), path.with_suffix(".pt"))
-    print(name, run, flush=True)
-    path.write_text(json.dumps({"made": made, "run": run}), encoding="utf-8")
-    return run
+    made = {"recipe": RECIPES_22[recipe], "kind": name}
+    return MEMORY_22.once(f"{name}-{seed}", made, partial(train, name, seed))
 
 
 def group(name: str) -> dict[str, Any]:
