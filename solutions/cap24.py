@@ -76,10 +76,11 @@ def entropy_by_hand() -> dict[str, float]:
 # %% [markdown]
 # ## 24.3 Teorema, medida o analogía
 #
-# La primera es un teorema: una media pesada de unos vectores no sale de lo que abarcan, y por eso
-# no hay dos medias más separadas que los dos vectores más separados. Doscientas pruebas no lo
-# desmienten. La segunda es una medida: dice lo que se ha visto en veinte frases, y con otra matriz
-# de valores pasa lo contrario. A la tercera no se le puede buscar ni siquiera un contraejemplo.
+# La primera es un teorema. Si la salida de la capa es la media pesada de los estados, sin más
+# matrices, no sale de lo que abarcan, y por eso no hay dos medias más separadas que los dos estados
+# más separados. Doscientas pruebas no lo desmienten. Con una matriz detrás ya no vale. La segunda
+# es una medida: dice lo que se ha visto en veinte frases, y con otra matriz de valores pasa lo
+# contrario. A la tercera no se le puede buscar ni siquiera un contraejemplo.
 
 
 # %%
@@ -207,6 +208,8 @@ def frequency_gains(
 # no se sale. Los derechos dicen con qué probabilidad se acaba en cada grupo, y los izquierdos, cómo
 # se reparte el tiempo dentro. Los da la SVD de A − I, que los devuelve en cualquier base; el
 # producto de en medio los empareja. Una potencia grande no sirve: si se va por turnos, no se para.
+# La media de los repartos sí se para, pero muy despacio: su error se divide entre diez cuando se
+# dan diez veces más pasos, y se piden ocho cifras decimales.
 
 
 # %%
