@@ -61,7 +61,7 @@ entropy_by_hand = {
 # %% [markdown]
 # ## 24.3 Teorema, medida o analogía (★)
 #
-# Ejercicio 24.3: tres palabras separadas por comas, como están en las opciones del enunciado.
+# Ejercicio 24.3: cuatro palabras separadas por comas, como están en las opciones del enunciado.
 
 # %%
 kinds_of_claim = None

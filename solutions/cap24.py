@@ -78,9 +78,10 @@ def entropy_by_hand() -> dict[str, float]:
 #
 # La primera es un teorema. Si la salida de la capa es la media pesada de los estados, sin más
 # matrices, no sale de lo que abarcan, y por eso no hay dos medias más separadas que los dos estados
-# más separados. Doscientas pruebas no lo desmienten. Con una matriz detrás ya no vale. La segunda
-# es una medida: dice lo que se ha visto en veinte frases, y con otra matriz de valores pasa lo
-# contrario. A la tercera no se le puede buscar ni siquiera un contraejemplo.
+# más separados. Doscientas pruebas no lo desmienten. La segunda quita esa hipótesis y es falsa: con
+# una matriz de valores sorteada aparece enseguida un contraejemplo. La tercera es una medida: dice
+# lo que se ha visto en veinte frases, con una matriz. A la cuarta no se le puede buscar ni siquiera
+# un contraejemplo.
 
 
 # %%
@@ -97,8 +98,9 @@ def kinds_of_claim() -> str:
         x, matrix = torch.randn(5, 3, generator=rng), torch.randn(3, 3, generator=rng)
         for name, values in (("valores iguales", x), ("otros valores", x @ matrix)):
             grows[name] |= farthest(weights @ values) > farthest(x) * (1 + 1e-5)
-    said = ["medida" if broken else "teorema" for broken in grows.values()]
-    return ", ".join([*said, "analogía"])  # de la tercera no hay nada que contar
+    said = ["falsa" if broken else "teorema" for broken in grows.values()]
+    seen = "medida"  # veinte frases y una matriz: se ha visto, y de las demás no se sabe
+    return ", ".join([*said, seen, "analogía"])  # de la cuarta no hay nada que contar
 
 
 # %% [markdown]

@@ -176,7 +176,7 @@ _A_MANO = Ejercicio(
         "frozen": (1, "Cerca de 0 solo pesan las que empatan en lo más alto."),
         "hot": (1, "Si la temperatura es enorme, todas las puntuaciones son casi 0."),
     },
-    tolerancias={"choices": 1e-3, "cold": 1e-3, "frozen": 1e-3},
+    tolerancias={"bits": 1e-3, "choices": 1e-3, "cold": 1e-3, "frozen": 1e-3, "hot": 1e-3},
     pistas=(
         "La exponencial de ln 4 es 4: los pesos salen sin calculadora.",
         "La entropía es la media de −log₂ de cada peso, con los propios pesos.",
@@ -188,6 +188,12 @@ _A_MANO = Ejercicio(
             "Eso está en nats: en bits el logaritmo es en base 2.",
             "w * math.log2(w)",
             "w * math.log(w)",
+            "2 ** bits(weights(sizes))",
+            "math.exp(bits(weights(sizes)))",
+            "math.log2([4, 4, 4, 1].count(4))",
+            "math.log([4, 4, 4, 1].count(4))",
+            "math.log2(len(sizes))",
+            "math.log(len(sizes))",
         ),
         cambia(
             "sin pesar",
@@ -279,34 +285,41 @@ _CLASES = Ejercicio(
     puntos=2,
     dificultad=1,
     minutos=5,
-    aprende="decir si una afirmación es un teorema, una medida o una analogía",
-    propiedades={"respuesta": (2, "De cada frase, ¿qué la desmentiría?")},
+    aprende="decir si una frase es un teorema, una medida o una analogía, y si le falta una hipótesis",
+    propiedades={"respuesta": (2, "De cada frase, ¿qué la desmentiría? ¿Se puede encontrar?")},
     opciones=(
-        "teorema, medida, analogía",
-        "teorema, teorema, analogía",
-        "medida, medida, analogía",
-        "teorema, medida, medida",
+        "teorema, falsa, medida, analogía",
+        "teorema, teorema, medida, analogía",
+        "falsa, falsa, medida, analogía",
+        "teorema, falsa, teorema, analogía",
+        "teorema, falsa, medida, medida",
     ),
     pistas=(
         "Busca en cada frase qué se supone y de cuántos casos habla.",
         "Un teorema vale para cualquier caso que cumpla sus hipótesis; una medida, para los que se"
         " han mirado.",
+        "Dos frases solo se diferencian en una hipótesis. Prueba con el mapa que no mezcla nada.",
     ),
     mutantes=(
         cuerpo(
             "dos teoremas",
-            "Con otra matriz de valores puede pasar lo contrario: veinte frases no son todas.",
-            "return 'teorema, teorema, analogía'",
+            "A la segunda le falta una hipótesis: prueba con una matriz que doble lo que recibe.",
+            "return 'teorema, teorema, medida, analogía'",
         ),
         cuerpo(
-            "dos medidas",
-            "La primera no depende del modelo: una media pesada no sale de lo que promedia.",
-            "return 'medida, medida, analogía'",
+            "dos falsas",
+            "La primera no tiene contraejemplo: una media pesada no sale de lo que promedia.",
+            "return 'falsa, falsa, medida, analogía'",
         ),
         cuerpo(
-            "la tercera se mide",
-            "¿Qué número de una capa haría falsa la tercera? Mientras no se diga, no se mide.",
-            "return 'teorema, medida, medida'",
+            "la tercera, para todas",
+            "La tercera habla de una matriz y de veinte frases, y veinte no son todas.",
+            "return 'teorema, falsa, teorema, analogía'",
+        ),
+        cuerpo(
+            "la cuarta se mide",
+            "¿Qué número de una capa haría falsa la cuarta? Mientras no se diga, no se mide.",
+            "return 'teorema, falsa, medida, medida'",
         ),
     ),
 )
@@ -667,7 +680,7 @@ _FUERA = Ejercicio(
     mutantes=(
         cambia(
             "la media de cada fila",
-            "La media es de las filas, posición a posición; esa es la de cada vector.",
+            "La tuya se hace dentro de cada vector. Haz la media entre posiciones: da un solo vector.",
             "stack.mean(dim=1, keepdim=True)",
             "stack.mean(dim=2, keepdim=True)",
         ),

@@ -49,7 +49,7 @@ def _(caso, valor, funcion):
 def _(caso, valor, funcion):
     """La primera, por convexidad: dos medias se separan como mucho lo que dos vectores, sumando
     sobre las parejas. La segunda, con un contraejemplo a mano: una matriz que dobla y un mapa que
-    no mezcla.
+    casi no mezcla. La tercera vale con una matriz y no con otra: de todas no dice nada.
     """
     x = torch.randn(6, 3, generator=GEN).double()
     a = torch.randn(6, 6, generator=GEN).double().softmax(-1)
@@ -59,7 +59,9 @@ def _(caso, valor, funcion):
         (cota <= torch.cdist(x, x).max() + 1e-9).all()
     )
     contra = torch.pdist(0.99 * (2 * x) + 0.01 * (2 * x).mean(0)).max() > torch.pdist(x).max()
-    casillas = ["teorema" if primera else "", "medida" if contra else "", "analogía"]
+    encoge = torch.pdist(a @ x / 2).max() < torch.pdist(x).max()
+    vistas = "medida" if encoge and contra else ""
+    casillas = ["teorema" if primera else "", "falsa" if contra else "", vistas, "analogía"]
     return valor == ", ".join(casillas)
 
 

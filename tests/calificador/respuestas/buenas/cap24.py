@@ -44,7 +44,7 @@ entropy_by_hand = {
 }
 
 # %% 24.3 | escrita
-kinds_of_claim = "teorema, medida, analogía"
+kinds_of_claim = "teorema, falsa, medida, analogía"
 
 # %% 24.4 | con log_softmax
 def hopfield_energy(states, patterns, *, beta):

@@ -29,7 +29,7 @@ def kernel_average(query, keys, values, counts, *, beta=1.0):
     kernel = counts * torch.exp(beta * keys @ query)
     return kernel @ values / kernel.sum()
 
-# %% 24.2 | todo en nats
+# %% 24.2 | todo en nats ⇒ en bits el logaritmo es en base 2
 entropy_by_hand = {"bits": 1.213, "choices": 3.364, "cold": 0.727, "frozen": 1.099, "hot": 1.386}
 
 # %% 24.2 | la temperatura multiplica los pesos
@@ -47,20 +47,26 @@ entropy_by_hand = {"bits": 1.75, "choices": 3.364, "cold": 0.727, "frozen": 2.58
 # %% 24.2 | con temperatura 2 ⇒ las puntuaciones se doblan
 entropy_by_hand = {"bits": 1.75, "choices": 3.364, "cold": 0.369, "frozen": 1.585, "hot": 2}
 
-# %% 24.3 | dos teoremas ⇒ veinte frases no son todas
-kinds_of_claim = "teorema, teorema, analogía"
+# %% 24.2 | los límites, en nats ⇒ en bits el logaritmo es en base 2
+entropy_by_hand = {"bits": 1.75, "choices": 3.364, "cold": 0.727, "frozen": 1.0986, "hot": 1.3863}
 
-# %% 24.3 | dos medidas ⇒ una media pesada no sale
-kinds_of_claim = "medida, medida, analogía"
+# %% 24.3 | dos teoremas ⇒ le falta una hipótesis
+kinds_of_claim = "teorema, teorema, medida, analogía"
 
-# %% 24.3 | la tercera se mide ⇒ Mientras no se diga
-kinds_of_claim = "teorema, medida, medida"
+# %% 24.3 | dos falsas ⇒ una media pesada no sale
+kinds_of_claim = "falsa, falsa, medida, analogía"
+
+# %% 24.3 | la tercera, para todas ⇒ veinte no son todas
+kinds_of_claim = "teorema, falsa, teorema, analogía"
+
+# %% 24.3 | la cuarta se mide ⇒ Mientras no se diga
+kinds_of_claim = "teorema, falsa, medida, medida"
 
 # %% 24.3 | fuera de las opciones
 kinds_of_claim = "teorema"
 
 # %% 24.3 | al revés
-kinds_of_claim = "analogía, medida, teorema"
+kinds_of_claim = "analogía, medida, falsa, teorema"
 
 # %% 24.4 | la distancia al patrón más cercano
 def hopfield_energy(states, patterns, *, beta):
