@@ -285,7 +285,7 @@ _CLASES = Ejercicio(
     puntos=2,
     dificultad=1,
     minutos=5,
-    aprende="decir si una frase es un teorema, una medida o una analogía, y si le falta una hipótesis",
+    aprende="decir si una frase es teorema, medida o analogía, y si le falta una hipótesis",
     propiedades={"respuesta": (2, "De cada frase, ¿qué la desmentiría? ¿Se puede encontrar?")},
     opciones=(
         "teorema, falsa, medida, analogía",
@@ -680,7 +680,7 @@ _FUERA = Ejercicio(
     mutantes=(
         cambia(
             "la media de cada fila",
-            "La tuya se hace dentro de cada vector. Haz la media entre posiciones: da un solo vector.",
+            "La tuya se hace dentro de cada vector. Haz la media entre posiciones: da un vector.",
             "stack.mean(dim=1, keepdim=True)",
             "stack.mean(dim=2, keepdim=True)",
         ),
