@@ -17,12 +17,11 @@ iba, y para repetirlo todo se borra esa carpeta.
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F
+from recuerdo import Memory
 from torch import Tensor, nn
 
 from atento import rng
@@ -53,7 +52,7 @@ PREDICTIONS_24 = {
 }
 # Añadidas después de ver las otras, sin predicción: cuántas semillas se han ejecutado de cada una.
 AFTER_24 = {"empujón sin ortogonales": 5, "empujón al vecino": 5}
-CACHE_24 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-24"
+MEMORY_24 = Memory(24)
 
 
 class Pushed(MultiHeadAttention):
@@ -153,16 +152,9 @@ def one(way: str, seed: int) -> dict[str, Any]:
 
 def once(way: str, seed: int) -> dict[str, Any]:
     """Lo de una ejecución, hecho ahora o en una llamada anterior."""
-    path = CACHE_24 / f"{way.replace(' ', '-')}-{seed}.json"
     made = {key: value for key, value in RECIPE_24.items() if key != "seeds"}
-    if path.exists():
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["made"] == made:
-            return found["run"]
-    run = {"seed": seed} | rounded(one(way, seed))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"made": made, "run": run}), encoding="utf-8")
-    return run
+    name = f"{way.replace(' ', '-')}-{seed}"
+    return MEMORY_24.once(name, made, lambda: {"seed": seed} | rounded(one(way, seed)))
 
 
 def rounded(found: Any) -> Any:
