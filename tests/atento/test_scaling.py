@@ -149,8 +149,10 @@ def test_one_that_fails_stops_all():
     with pytest.raises(scaling.ProcessError, match=r"proceso 1 .*ArithmeticError: no sale"):
         run_processes(team.fails, 2, 1, seconds=1000)
     assert time.monotonic() - start < 250 and not children()
-    with pytest.raises(scaling.ProcessError, match="proceso 0 ha fallado"):
-        run_processes(team.dies, 1)
+    with pytest.raises(
+        scaling.ProcessError, match="proceso 0 ha fallado: se ha parado sin decir nada"
+    ):
+        run_processes(team.dies, 2)
 
 
 def test_the_ring_sums(two, three):

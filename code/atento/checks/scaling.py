@@ -81,7 +81,7 @@ def _team(name: str) -> tuple[int, int]:
             f"{name}: se esperaba que hubiera procesos que se hablan; se llama dentro de "
             "run_processes o de torchrun."
         )
-    return distributed.get_rank(), distributed.get_worldrequire_size()
+    return distributed.get_rank(), distributed.get_world_size()
 
 
 def ring(pieces: list[Tensor]) -> tuple[int, int]:

@@ -92,8 +92,8 @@ def training_memory(
     """Los bytes que pide entrenar con AdamW en cada uno de los ``processes`` procesos.
 
     ``precision`` es «float32» o «mixed». ``stage`` es la etapa de ZeRO: con 1 se reparte entre los
-    procesos el optimizador; con 2, también los gradientes; con 3, también los pesos. ``activations``
-    se suma tal cual: son las del lote de cada uno, que ZeRO no reparte.
+    procesos el optimizador; con 2, también los gradientes; con 3, también los pesos.
+    ``activations`` se suma tal cual: son las del lote de cada uno, que ZeRO no reparte.
 
     Errores: ``TypeError`` o ``ValueError`` si no son lo que se dice.
     Fuente: Rajbhandari et al. (2020), § 3 y fig. 1.

@@ -67,7 +67,7 @@ def split_linear(linear: nn.Linear, rank: int, size: int, *, by: str) -> nn.Line
     """El trozo ``rank`` de ``size`` de una capa lineal que calcula x W + b.
 
     ``by="columns"`` da unas columnas de W y su parte del sesgo: salen menos números. Con «rows»,
-    unas filas: entran menos números, y el sesgo, que se suma una sola vez, se lo queda el proceso 0.
+    unas filas: entran menos números, y el sesgo, que se suma una sola vez, es del proceso 0.
 
     Errores: ``TypeError`` o ``ValueError`` si no se puede partir así.
     """
@@ -128,7 +128,7 @@ class SplitAttention(nn.Module):
 
 
 class Shard:
-    """Los parámetros de un modelo repartidos entre los procesos: ZeRO-3, o FSDP con una sola unidad.
+    """Los parámetros de un modelo repartidos entre procesos: ZeRO-3, o FSDP con una sola unidad.
 
     ``own`` es lo que guarda este proceso, un vector con la enésima parte de todos los parámetros, y
     lo único que ve el optimizador. Los del modelo están vacíos salvo dentro de :meth:`gathered`.

@@ -11,8 +11,8 @@ from atento.checks import scaling as checks
 def gpipe(stages: int, micro_batches: int) -> Tensor:
     """El calendario de GPipe, (stages, slots): qué hace cada etapa en cada turno.
 
-    ``j`` es el microlote ``j`` hacia delante, ``-j``, hacia atrás, y 0, esperar. Se cuentan desde 1.
-    Cada ida y cada vuelta dura un turno, y las vueltas empiezan cuando han acabado las idas.
+    ``j`` es el microlote ``j`` hacia delante, ``-j``, hacia atrás, y 0, esperar; se cuentan desde
+    1. Cada ida y cada vuelta dura un turno, y las vueltas empiezan cuando han acabado las idas.
 
     Errores: ``TypeError`` o ``ValueError`` si no son enteros positivos.
     Fuente: Huang et al. (2019), § 2.3 y fig. 2c.

@@ -2,19 +2,25 @@
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import cloudpickle
+import torch
+from torch import distributed
 
 from atento.checks import scaling as checks
 
 _PROGRAM = "from atento.scaling.processes import _child; _child()"
+_FORKS = sys.platform == "linux"  # un intérprete importa y se divide: se importa una vez
 
 
 class ProcessError(RuntimeError):
@@ -25,8 +31,8 @@ def run_processes(function: Callable, size: int, *args: Any, seconds: float = 30
     """Llama a ``function(rank, *args)`` en ``size`` procesos y devuelve lo que dice cada uno.
 
     Son procesos nuevos de esta máquina, con un hilo cada uno, que se hablan por ``gloo`` sin salir
-    de ella ni usar puertos fijos: dentro ya vale ``torch.distributed``. ``function`` puede ser de un
-    cuaderno. Cuando se vuelve, no queda ninguno.
+    de ella ni usar puertos fijos: dentro ya vale ``torch.distributed``. ``function`` puede ser de
+    un cuaderno. Cuando se vuelve, no queda ninguno.
 
     Errores: ``TypeError`` o ``ValueError`` si los argumentos no son lo que se dice;
     :class:`ProcessError` si uno falla; ``TimeoutError`` si pasan ``seconds`` segundos.
@@ -35,71 +41,103 @@ def run_processes(function: Callable, size: int, *args: Any, seconds: float = 30
     with TemporaryDirectory(prefix="atento-") as name:
         folder = Path(name)
         (folder / "task").write_bytes(cloudpickle.dumps((function, size, args, seconds)))
-        started = [_start(folder, rank) for rank in range(size)]
+        launched = [range(size)] if _FORKS else [range(k, k + 1) for k in range(size)]
+        started = [_start(folder, ranks) for ranks in launched]
         try:
-            _wait(started, folder, time.monotonic() + seconds)
+            _wait(started, folder, size, time.monotonic() + seconds)
         finally:
             for process in started:
-                process.kill()
-                process.wait()
+                _stop(process)
         return [pickle.loads((folder / f"{rank}.out").read_bytes()) for rank in range(size)]
 
 
-def _start(folder: Path, rank: int) -> subprocess.Popen:
+def _start(folder: Path, ranks: range) -> subprocess.Popen:
+    """Lanza un intérprete que será esos procesos: si son varios, se divide tras importar."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    if sys.platform != "win32":
+    if os.name == "posix":
         environment["GLOO_SOCKET_IFNAME"] = "lo0" if sys.platform == "darwin" else "lo"
-    with (folder / f"{rank}.log").open("wb") as log:
-        order = [sys.executable, "-c", _PROGRAM, str(folder), str(rank)]
-        return subprocess.Popen(order, env=environment, stdout=log, stderr=log)
+    with (folder / f"{ranks.start}.log").open("wb") as log:
+        order = [sys.executable, "-c", _PROGRAM, str(folder), str(ranks.start), str(ranks.stop)]
+        return subprocess.Popen(
+            order, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
 
 
-def _wait(started: list[subprocess.Popen], folder: Path, limit: float) -> None:
+def _stop(process: subprocess.Popen) -> None:
+    """Para un intérprete y los procesos en que se haya dividido."""
+    if os.name == "posix":
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
+
+
+def _wait(started: list[subprocess.Popen], folder: Path, size: int, limit: float) -> None:
     """Espera a todos; lanza en cuanto uno falla, o si se acaba el plazo."""
-    while any(running := [process.poll() is None for process in started]):
-        _raise_if_failed(started, folder)
+    while True:
+        codes = [process.poll() for process in started]
+        if any(codes):
+            raise ProcessError(_what_happened(folder, size))
+        if None not in codes:
+            return
         if time.monotonic() > limit:
-            late = ", ".join(str(rank) for rank, alive in enumerate(running) if alive)
-            raise TimeoutError(
-                f"seconds: se acabó el plazo y no han terminado los procesos {late}."
-            )
+            late = [rank for rank in range(size) if not (folder / f"{rank}.out").exists()]
+            names = ", ".join(map(str, late))
+            raise TimeoutError(f"seconds: se acabó el plazo sin que terminen los procesos {names}.")
         time.sleep(0.02)
-    _raise_if_failed(started, folder)
 
 
-def _raise_if_failed(started: list[subprocess.Popen], folder: Path) -> None:
-    failed = [rank for rank, process in enumerate(started) if process.poll()]
-    if not failed:
-        return
-    said = [(folder / f"{rank}.err").exists() for rank in failed]
-    rank = failed[said.index(True)] if any(said) else failed[0]
-    path = folder / (f"{rank}.err" if any(said) else f"{rank}.log")
-    lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    raise ProcessError(f"el proceso {rank} ha fallado: {lines[-1] if lines else 'sin mensaje'}")
+def _what_happened(folder: Path, size: int) -> str:
+    for rank in range(size):
+        if (path := folder / f"{rank}.err").exists():
+            return f"el proceso {rank} ha fallado: {path.read_text(encoding='utf-8')}"
+    logs = sorted(folder.glob("*.log"))
+    lines = "\n".join(path.read_text("utf-8", "replace") for path in logs).strip().splitlines()
+    return f"un proceso ha fallado: {lines[-1] if lines else 'no ha dicho nada'}"
+
+
+# --- Dentro de cada proceso -----------------------------------------------------------------------
 
 
 def _child() -> None:
-    """Lo que hace cada proceso: hablarse con los demás, llamar a la función y guardar lo que da."""
-    from datetime import timedelta
-
-    import torch
-    from torch import distributed
-
-    folder, rank = Path(sys.argv[1]), int(sys.argv[2])
+    """Lee la tarea, con lo que ya está importado lo que usa, y se divide si hace falta."""
+    folder, first, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     torch.set_num_threads(1)
+    task = pickle.loads((folder / "task").read_bytes())
+    if last - first == 1:
+        sys.exit(_work(folder, first, task))
+    pids = {}
+    for rank in range(first, last):
+        if (pid := os.fork()) == 0:
+            os._exit(_work(folder, rank, task))
+        pids[pid] = rank
+    while pids:
+        pid, status = os.wait()
+        rank = pids.pop(pid)
+        if status:
+            _tell(folder / f"{rank}.err", "se ha parado sin decir nada", again=False)
+            sys.exit(1)
+
+
+def _work(folder: Path, rank: int, task: tuple) -> int:
+    """Se habla con los demás, llama a la función y guarda lo que da; 0 si ha ido bien."""
+    function, size, args, seconds = task
     try:
-        function, size, args, seconds = pickle.loads((folder / "task").read_bytes())
         store = distributed.FileStore(str(folder / "store"), size)
-        limit = timedelta(seconds=seconds)
-        distributed.init_process_group(
-            "gloo", store=store, rank=rank, world_size=size, timeout=limit
-        )
+        options = {"store": store, "timeout": timedelta(seconds=seconds)}
+        distributed.init_process_group("gloo", rank=rank, world_size=size, **options)
         found = cloudpickle.dumps(function(rank, *args))
         distributed.barrier()  # nadie se va mientras otro le espera
         (folder / f"{rank}.out").write_bytes(found)
         distributed.destroy_process_group()
     except Exception as error:
-        partial = folder / f"{rank}.part"
-        partial.write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
-        partial.rename(folder / f"{rank}.err")
-        raise
+        _tell(folder / f"{rank}.err", f"{type(error).__name__}: {error}")
+        return 1
+    return 0
+
+
+def _tell(path: Path, text: str, *, again: bool = True) -> None:
+    """Escribe un fichero de una vez, para que nadie lo lea a medias."""
+    if again or not path.exists():
+        path.with_suffix(".part").write_text(text, encoding="utf-8")
+        path.with_suffix(".part").rename(path)

@@ -36,8 +36,8 @@ def ring_reduce_scatter(pieces: list[Tensor]) -> int:
 def ring_all_gather(pieces: list[Tensor]) -> int:
     """Reparte lo de cada uno: al acabar, ``pieces[k]`` es, en todos, el trozo del proceso ``k``.
 
-    Entra con ``pieces[rank]`` escrito; todos son tensores de la misma forma, (…). Devuelve los bytes
-    que ha dado este proceso.
+    Entra con ``pieces[rank]`` escrito; todos son tensores de la misma forma, (…). Devuelve los
+    bytes que ha dado este proceso.
 
     Errores: los de :func:`ring_reduce_scatter`.
     """
