@@ -397,8 +397,8 @@ def _casos_anillo(rng: Any) -> list[Caso]:
         caso("trozos iguales", 3, 3 * entero(rng, 1, 2)),
         caso("trozos iguales", entero(rng, 4, 5), 20),
         caso("trozos iguales", 1, 3),
-        caso("trozos desiguales", 3, entero(rng, 4, 5)),
-        caso("trozos desiguales", 4, entero(rng, 9, 11)),
+        caso("trozos desiguales", 3, elige(rng, (4, 7))),
+        caso("trozos desiguales", 4, entero(rng, 9, 10)),
         caso("trozos desiguales", 4, entero(rng, 2, 3)),
         caso("trozos desiguales", 5, elige(rng, (7, 8))),
     ]
@@ -533,8 +533,8 @@ def _casos_red(rng: Any) -> list[Caso]:
         caso("con sesgos", 3, 3 * entero(rng, 1, 2)),
         caso("con sesgos", 1, 3),
         caso("desiguales", 2, entero(rng, 1, 2) * 2 + 1),
-        caso("desiguales", 3, elige(rng, (4, 5))),
-        caso("desiguales", 4, elige(rng, (6, 7))),
+        caso("desiguales", 3, elige(rng, (4, 7))),
+        caso("desiguales", 4, elige(rng, (5, 6))),
     ]
 
 
