@@ -142,9 +142,9 @@ def split_ffn(
 # %% [markdown]
 # ## 26.6 Un entrenamiento con fallos
 #
-# Se avanza de tramo en tramo: trabajar hasta el siguiente punto y guardarlo. Si el tramo acaba antes
-# de la caída, vale entero. Si no, se cuenta el trabajo hecho en él, se salta a la hora de la caída
-# y se añade la vuelta, que otra caída puede hacer empezar de nuevo.
+# Se avanza de tramo en tramo: trabajar hasta el siguiente punto y guardarlo. Si el tramo acaba
+# antes de la caída, vale entero. Si no, se cuenta el trabajo hecho en él, se salta a la hora de la
+# caída y se añade la vuelta, que otra caída puede hacer empezar de nuevo.
 
 
 # %%
@@ -212,8 +212,8 @@ def pipeline_table(
 # ## 26.8 Qué capas van en cada etapa
 #
 # Se empieza por el final. `best[s][i]` es lo mejor que pueden hacer las etapas desde la s con las
-# capas desde la i: se prueba cuántas lleva la s, y el resto ya está resuelto. Son unas p L² cuentas,
-# y la memoria solo descarta tramos.
+# capas desde la i: se prueba cuántas lleva la s, y el resto ya está resuelto. Son unas p L²
+# cuentas, y la memoria solo descarta tramos.
 
 
 # %%

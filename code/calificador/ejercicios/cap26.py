@@ -22,7 +22,7 @@ _PRESUPUESTO = Ejercicio(
     minutos=12,
     aprende="presupuestar un entrenamiento: parámetros, FLOP, memoria y tiempo",
     propiedades={
-        "parameters": (1, "Cada bloque, cuatro matrices de la atención y dos de la red; y la tabla."),
+        "parameters": (1, "En cada bloque, cuatro matrices de la atención y dos de la red."),
         "flops": (1, "Seis por cada número que se multiplica, y por cada token."),
         "state": (1, "De cada parámetro se guardan cuatro números."),
         "tables": (1, "Una tabla de 50 × 50 por secuencia, por cabeza y por bloque."),
@@ -45,12 +45,6 @@ _PRESUPUESTO = Ejercicio(
             "También son parámetros los de la tabla de embeddings.",
             '"parameters": parameters',
             '"parameters": layers * block',
-        ),
-        cambia(
-            "un bloque",
-            "Son dos bloques: aquí se ha contado uno.",
-            '"parameters": parameters',
-            '"parameters": block + vocab * d',
         ),
         cambia(
             "solo tres matrices",
@@ -143,8 +137,8 @@ _PRESUPUESTO = Ejercicio(
 
 
 def _casos_juntar(rng: Any) -> list[Caso]:
-    def caso(propiedad: str, cuentas: list[int], vacio: Any = inf, falla: int = -1) -> Caso:
-        """Lo que dicen los que no tienen palabras es ``vacio`` veces lo suyo; ``falla`` dice NaN."""
+    def caso(propiedad: str, cuentas: list[int], vacio: float = 1.0, falla: int = -1) -> Caso:
+        """Quien no tiene palabras dice ``vacio`` veces lo suyo; ``falla`` dice un NaN."""
         d = entero(rng, 2, 3)
         dicho, perdidas = [], normal(rng, len(cuentas)).abs() + 0.5
         for r, cuenta in enumerate(cuentas):
@@ -316,12 +310,6 @@ _BYTES = Ejercicio(
             "parameters // processes",
         ),
         cambia(
-            "trozos con decimales",
-            "No se puede guardar medio número: los trozos son enteros.",
-            "-(-parameters // processes)",
-            "parameters / processes",
-        ),
-        cambia(
             "solo una cosa",
             "Cada etapa parte también lo que partían las anteriores.",
             "stage >= first",
@@ -332,12 +320,6 @@ _BYTES = Ejercicio(
             "Lo primero que se parte es lo del optimizador, y lo último, los pesos.",
             "[3, 2, 1]",
             "[1, 2, 3]",
-        ),
-        cambia(
-            "nada se parte",
-            "Es lo que pide la etapa 0 en todas.",
-            "part if stage >= first else parameters",
-            "parameters",
         ),
         cambia(
             "todo se parte",
@@ -368,12 +350,6 @@ _BYTES = Ejercicio(
             "Con 16 bits, los gradientes también van en 16.",
             "[2, 2, 4 + 4 + 4]",
             "[2, 4, 4 + 4 + 4]",
-        ),
-        cambia(
-            "un momento",
-            "AdamW guarda dos números por parámetro.",
-            "[4, 4, 4 + 4]",
-            "[4, 4, 4]",
         ),
         cambia(
             "entre todos",
@@ -459,12 +435,6 @@ _ANILLO = Ejercicio(
             "before[to, chunk]",
         ),
         cambia(
-            "copia siempre",
-            "En la primera vuelta lo que llega se suma a lo que había.",
-            "before[to, chunk] if step < n - 1 else 0",
-            "0",
-        ),
-        cambia(
             "copia demasiado tarde",
             "La primera vuelta tiene n − 1 pasos: en el siguiente ya se copia.",
             "if step < n - 1 else",
@@ -493,12 +463,6 @@ _ANILLO = Ejercicio(
             "Cada vez viaja un trozo, no la fila entera.",
             "len(chunk)",
             "length",
-        ),
-        cambia(
-            "mensajes",
-            "Se piden los números que manda, no cuántas veces manda.",
-            "len(chunk)",
-            "1",
         ),
         cambia(
             "lo que recibe",
@@ -560,7 +524,7 @@ _RED = Ejercicio(
         ),
     ),
     propiedades={
-        "sin sesgos": (3, "A cada proceso le hacen falta la puerta y su pareja de cada componente."),
+        "sin sesgos": (3, "Cada proceso necesita, de sus componentes, la puerta y su pareja."),
         "con sesgos": (3, "El primer sesgo se parte como las columnas; el segundo va una vez."),
         "desiguales": (2, "Corta las componentes como `tensor_split`, de una vez para todas."),
     },
@@ -616,22 +580,10 @@ _RED = Ejercicio(
             "parts = [part + second_bias / processes for part in parts]",
         ),
         cambia(
-            "el sesgo, el último",
-            "La suma sale bien, pero el segundo sesgo lo pone el proceso 0.",
-            "parts[0] = parts[0] + second_bias",
-            "parts[-1] = parts[-1] + second_bias",
-        ),
-        cambia(
             "la puerta, en lo otro",
             "La SiLU va en W₁, las primeras columnas; las otras entran tal cual.",
             "torch.nn.functional.silu(gate) * up",
             "gate * torch.nn.functional.silu(up)",
-        ),
-        cambia(
-            "sin puerta",
-            "Falta multiplicar por la segunda mitad de `first`.",
-            "torch.nn.functional.silu(gate) * up",
-            "torch.nn.functional.silu(gate)",
         ),
         cambia(
             "sesgo de la puerta, dos veces",
@@ -652,12 +604,6 @@ _RED = Ejercicio(
             "Las filas de la última matriz son las de las mismas componentes.",
             "second[own]",
             "second[: len(own)]",
-        ),
-        cambia(
-            "ya sumado",
-            "Se pide lo que pone cada uno, sin sumar.",
-            "torch.stack(parts)",
-            "torch.stack(parts).cumsum(dim=0)",
         ),
     ),
 )
@@ -721,7 +667,7 @@ _FALLOS = Ejercicio(
         "un fallo": (2, "Se vuelve al último punto guardado, no al principio."),
         "varios": (2, "Las caídas son horas de reloj, desde el principio."),
         "mientras guarda": (2, "Un punto a medio guardar no sirve: se pierde el tramo entero."),
-        "mientras vuelve": (2, "Si se cae mientras vuelve, no se pierde trabajo, pero empieza otra vez."),
+        "mientras vuelve": (2, "Si se cae mientras vuelve, solo empieza otra vez la vuelta."),
     },
     prohibido=(ATENTO,),
     pistas=(
@@ -790,22 +736,10 @@ _FALLOS = Ejercicio(
             "fall - clock",
         ),
         cambia(
-            "con las vueltas",
-            "Las horas de volver no son trabajo repetido.",
-            "again += min(fall - clock, stretch)",
-            "again += min(fall - clock, stretch) + restart",
-        ),
-        cambia(
             "horas desde que sigue",
             "Las caídas son horas de reloj desde el principio, no desde que sigue.",
             "        clock = fall + restart",
             "        clock = fall + restart\n        falls = [f + clock for f in falls]",
-        ),
-        cambia(
-            "el tramo entero",
-            "Se repite solo lo que se había hecho del tramo.",
-            "min(fall - clock, stretch)",
-            "stretch",
         ),
     ),
 )
@@ -903,22 +837,10 @@ _CALENDARIO = Ejercicio(
             "1",
         ),
         cambia(
-            "todo dura igual",
-            "Solo ir hacia atrás ocupa `backward` instantes: hacia delante es uno.",
-            "(1 if item > 0 else backward)",
-            "backward",
-        ),
-        cambia(
             "sin el signo",
             "Lo que va hacia atrás lleva el signo menos.",
             "table[s, start:end] = item",
             "table[s, start:end] = abs(item)",
-        ),
-        cambia(
-            "solo el primer instante",
-            "La tabla dice lo que hace en todos los instantes que ocupa, no solo en el primero.",
-            "table[s, start:end] = item",
-            "table[s, start] = item",
         ),
         cambia(
             "la parte que trabaja",
@@ -988,7 +910,7 @@ def _casos_capas(rng: Any) -> list[Caso]:
                 return Caso("sin límite", (t, w, a, p, sum(w) + p * sum(a)))
 
     def justo(cuantas: int, p: int) -> tuple[Caso, list[float]]:
-        """Un límite que aprieta, y lo que da cada manera de contar la memoria: la buena, primera."""
+        """Un límite que aprieta, y lo que da cada manera de contar; la buena, primera."""
         while True:
             t, w, a = capas(cuantas)
             al_azar = [sorted(permutacion(rng, cuantas - 1)[: p - 1]) for _ in range(3)]
@@ -1070,7 +992,7 @@ _CAPAS = Ejercicio(
     propiedades={
         "sin límite": (3, "Prueba todos los cortes de cinco capas en dos etapas."),
         "con límite": (4, "La primera etapa guarda más microlotes que la última."),
-        "muchas capas": (3, "No se pueden probar todos los repartos: guarda lo que ya has resuelto."),
+        "muchas capas": (3, "No se pueden probar todos: guarda lo que ya has resuelto."),
     },
     comprueba=_comprueba_capas,
     invariante=lambda valor: valor[0],
@@ -1130,12 +1052,6 @@ _CAPAS = Ejercicio(
             "Se pide el tiempo de la más lenta, no el de todas.",
             "max(time, rest)",
             "time + rest",
-        ),
-        cambia(
-            "la más rápida",
-            "Manda la etapa más lenta: aquí se ha tomado la más rápida.",
-            "max(time, rest)",
-            "min(time, rest or time)",
         ),
         cuerpo(
             "las mismas capas",

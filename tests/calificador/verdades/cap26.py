@@ -118,8 +118,9 @@ def _(caso, valor, funcion):
             recibido[(r + 1) % n] = cual
         ciertos.append(torch.tensor([[x for t in fila for x in t] for fila in trozos]).double())
     final = valores.sum(0).expand(n, -1)
-    todo = sum(cuenta) == 2 * (n - 1) * largo
-    return todo and cerca(estados[-1], final) and cerca(valor, (torch.stack(ciertos), torch.tensor(cuenta)))
+    if sum(cuenta) != 2 * (n - 1) * largo or not cerca(estados[-1], final):
+        return False
+    return cerca(estados, torch.stack(ciertos)) and mandados.tolist() == cuenta
 
 
 @verdad("26.5")

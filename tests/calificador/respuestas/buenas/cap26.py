@@ -115,7 +115,7 @@ def ring_states(values):
             x[(r + 1) % n, k] = x[r, k]
             sent[r] += k.stop - k.start
         states.append(x.clone())
-    return torch.stack(states), sent
+    return torch.stack(states), torch.tensor(sent)
 
 # %% 26.5 | partiendo las mitades
 def split_ffn(x, first, first_bias, second, second_bias, processes):

@@ -1,8 +1,5 @@
 """Respuestas equivocadas que no salen del registro. Cada celda es una entrega entera."""
 
-# %% 26.1 | con sesgos
-budget_by_hand = {"parameters": 341800, "flops": 2.04e12, "state": 5440000, "tables": 800000, "seconds": 51}
-
 # %% 26.1 | un solo token
 budget_by_hand = {"parameters": 340000, "flops": 2040000, "state": 5440000, "tables": 800000, "seconds": 51}
 
@@ -50,24 +47,11 @@ def join_processes(losses, gradients, counts):
     w = n / n.sum()
     return (w * losses.nan_to_num()).sum(), [sum(w[r] * g[i].nan_to_num() for r, g in enumerate(gradients)) for i in range(len(gradients[0]))]
 
-# %% 26.2 | un solo vector
-def join_processes(losses, gradients, counts):
-    keep = [r for r in range(len(counts)) if counts[r] > 0]
-    total = counts.sum()
-    flat = [torch.cat([x.flatten() for x in g]) for g in gradients]
-    return sum(counts[r] / total * losses[r] for r in keep), [sum(counts[r] / total * flat[r] for r in keep)]
-
 # %% 26.2 | todos por igual ⇒ cada proceso cuenta por sus palabras
 def join_processes(losses, gradients, counts):
     n = len(losses)
     keep = [r for r in range(n) if counts[r] > 0]
     return sum(losses[r] / n for r in keep), [sum(gradients[r][i] for r in keep) / n for i in range(len(gradients[0]))]
-
-# %% 26.3 | todo junto
-def bytes_per_process(parameters, processes, stage, half):
-    each = [2, 2, 12] if half else [4, 4, 8]
-    total = sum(e * (-(-parameters // processes) if stage >= k else parameters) for e, k in zip(each, [3, 2, 1]))
-    return [total, 0, 0]
 
 # %% 26.3 | uno de más siempre
 def bytes_per_process(parameters, processes, stage, half):
@@ -137,20 +121,6 @@ def ring_states(values):
         states.append(now)
     return torch.stack(states), sent
 
-# %% 26.4 | sin copiar el estado
-def ring_states(values):
-    n, length = values.shape
-    chunks = torch.arange(length).tensor_split(n)
-    now, states, sent = values.clone(), [], torch.zeros(n, dtype=torch.long)
-    states.append(now)
-    for step in range(2 * (n - 1)):
-        for r in range(n):
-            c, to = chunks[(r - step) % n], (r + 1) % n
-            now[to, c] = now[r, c] + (now[to, c] if step < n - 1 else 0)
-            sent[r] += len(c)
-        states.append(now)
-    return torch.stack(states), sent
-
 # %% 26.4 | corta como chunk
 def ring_states(values):
     n, length = values.shape
@@ -206,14 +176,6 @@ def split_ffn(x, first, first_bias, second, second_bias, processes):
     out[0] = (nn.functional.silu(a) * b) @ second + second_bias
     return out
 
-# %% 26.5 | GELU
-def split_ffn(x, first, first_bias, second, second_bias, processes):
-    a, b = (x @ first + first_bias).chunk(2, -1)
-    h = (nn.functional.gelu(a) * b).tensor_split(processes, -1)
-    out = torch.stack([u @ w for u, w in zip(h, second.tensor_split(processes))])
-    out[0] += second_bias
-    return out
-
 # %% 26.5 | parte la entrada
 def split_ffn(x, first, first_bias, second, second_bias, processes):
     out = []
@@ -253,11 +215,6 @@ def time_with_failures(work, every, save, restart, failures):
 # %% 26.6 | cada fallo cuesta la vuelta
 def time_with_failures(work, every, save, restart, failures):
     return float(work + save * (-(-work // every) - 1) + restart * len(failures)), 0.0
-
-# %% 26.6 | cada fallo repite medio tramo
-def time_with_failures(work, every, save, restart, failures):
-    again = every / 2 * len(failures)
-    return work + save * (-(-work // every) - 1) + restart * len(failures) + again, again
 
 # %% 26.6 | guarda cada tantas horas de reloj
 def time_with_failures(work, every, save, restart, failures):
@@ -415,20 +372,6 @@ def split_layers(times, weights, activations, stages, limit):
         bins[k] += t
         sizes[k] += 1
     return max(bins), sizes
-
-# %% 26.8 | fuerza bruta
-def split_layers(times, weights, activations, stages, limit):
-    from itertools import combinations
-    best = (math.inf, [])
-    n = len(times)
-    for cuts in combinations(range(1, n), stages - 1):
-        ends = [0, *cuts, n]
-        parts = list(zip(ends, ends[1:]))
-        if all(sum(weights[i:j]) + (stages - s) * sum(activations[i:j]) <= limit for s, (i, j) in enumerate(parts)):
-            slow = max(sum(times[i:j]) for i, j in parts)
-            if slow < best[0]:
-                best = (slow, [j - i for i, j in parts])
-    return best
 
 # %% 26.8 | parte en dos, y otra vez en dos
 def split_layers(times, weights, activations, stages, limit):
