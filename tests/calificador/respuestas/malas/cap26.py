@@ -221,7 +221,7 @@ def time_with_failures(work, every, save, restart, failures):
     clock, kept, lost = 0.0, 0.0, 0.0
     falls = list(failures)
     while kept < work:
-        step = min(every - save, work - kept)
+        step = min(max(1, every - save), work - kept)
         end = clock + step + (save if kept + step < work else 0)
         if falls and falls[0] < end:
             fall = falls.pop(0)
@@ -275,17 +275,56 @@ def time_with_failures(work, every, save, restart, failures):
             clock, kept = clock + step + save, kept + step
     return clock, lost
 
-# %% 26.7 | todas a la vez
+# %% 26.7 | lo primero que puede, sin mirar el orden
 def pipeline_table(orders, backward):
-    rows = [[k for k in o for _ in range(1 if k > 0 else backward)] for o in orders]
-    return torch.tensor(rows), 0.0
-
-# %% 26.7 | cada etapa, un instante después
-def pipeline_table(orders, backward):
-    p = len(orders)
-    rows = [[0] * s + [k for k in o for _ in range(1 if k > 0 else backward)] + [0] * (p - 1 - s) for s, o in enumerate(orders)]
-    table = torch.tensor(rows)
+    p, ends, t, columns = len(orders), {}, 0, []
+    left, busy, now = [sorted(o) for o in orders], [0] * p, [0] * p
+    while any(left) or max(busy) > t:
+        for s in range(p):
+            if busy[s] > t:
+                continue
+            now[s] = 0
+            for k in left[s]:
+                need = None if k > 0 and s == 0 else (s - 1, k) if k > 0 else (s + 1, k) if s < p - 1 else (s, -k)
+                if need is None or ends.get(need, math.inf) <= t:
+                    left[s].remove(k)
+                    now[s], busy[s] = k, t + (backward if k < 0 else 1)
+                    ends[s, k] = busy[s]
+                    break
+        columns.append(list(now))
+        t += 1
+    table = torch.tensor(columns).T
     return table, (table == 0).double().mean().item()
+
+# %% 26.7 | la parada de cada etapa, hasta que acaba
+def pipeline_table(orders, backward):
+    p, ends, rows = len(orders), {}, [[] for _ in orders]
+    while len(ends) < sum(map(len, orders)):
+        for s, o in enumerate(orders):
+            for k in o[len({q for r, q in ends if r == s}) :]:
+                need = None if k > 0 and s == 0 else (s - 1, k) if k > 0 else (s + 1, k) if s < p - 1 else (s, -k)
+                if need is not None and need not in ends:
+                    break
+                rows[s] += [0] * max(0, (ends[need] if need else 0) - len(rows[s])) + [k] * (1 if k > 0 else backward)
+                ends[s, k] = len(rows[s])
+    T = max(map(len, rows))
+    idle = sum(r.count(0) / len(r) for r in rows) / p
+    return torch.tensor([r + [0] * (T - len(r)) for r in rows]), idle
+
+# %% 26.7 | instantes por filas
+def pipeline_table(orders, backward):
+    p, ends, rows = len(orders), {}, [[] for _ in orders]
+    while len(ends) < sum(map(len, orders)):
+        for s, o in enumerate(orders):
+            for k in o[len({q for r, q in ends if r == s}) :]:
+                need = None if k > 0 and s == 0 else (s - 1, k) if k > 0 else (s + 1, k) if s < p - 1 else (s, -k)
+                if need is not None and need not in ends:
+                    break
+                rows[s] += [0] * max(0, (ends[need] if need else 0) - len(rows[s])) + [k] * (1 if k > 0 else backward)
+                ends[s, k] = len(rows[s])
+    T = max(map(len, rows))
+    table = torch.tensor([r + [0] * (T - len(r)) for r in rows])
+    return table.T, (table == 0).double().mean().item()
 
 # %% 26.7 | la fórmula de GPipe
 def pipeline_table(orders, backward):
