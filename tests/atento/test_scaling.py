@@ -150,7 +150,7 @@ def test_one_that_fails_stops_all():
         run_processes(team.fails, 2, 1, seconds=1000)
     assert time.monotonic() - start < 250 and not children()
     with pytest.raises(
-        scaling.ProcessError, match="proceso 0 ha fallado: se ha parado sin decir nada"
+        scaling.ProcessError, match="ha fallado: "
     ):
         run_processes(team.dies, 2)
 

@@ -77,7 +77,7 @@ def _wait(started: list[subprocess.Popen], folder: Path, size: int, limit: float
     while True:
         codes = [process.poll() for process in started]
         if any(codes):
-            raise ProcessError(_what_happened(folder, size))
+            raise ProcessError(_what_happened(folder))
         if None not in codes:
             return
         if time.monotonic() > limit:
@@ -87,10 +87,10 @@ def _wait(started: list[subprocess.Popen], folder: Path, size: int, limit: float
         time.sleep(0.02)
 
 
-def _what_happened(folder: Path, size: int) -> str:
-    for rank in range(size):
-        if (path := folder / f"{rank}.err").exists():
-            return f"el proceso {rank} ha fallado: {path.read_text(encoding='utf-8')}"
+def _what_happened(folder: Path) -> str:
+    """Lo que dijo el primero que falló: los demás fallan después, porque ya no les contesta."""
+    if told := sorted(folder.glob("*.err"), key=lambda path: path.stat().st_mtime_ns):
+        return f"el proceso {told[0].stem} ha fallado: {told[0].read_text(encoding='utf-8')}"
     logs = sorted(folder.glob("*.log"))
     lines = "\n".join(path.read_text("utf-8", "replace") for path in logs).strip().splitlines()
     return f"un proceso ha fallado: {lines[-1] if lines else 'no ha dicho nada'}"
