@@ -149,9 +149,7 @@ def test_one_that_fails_stops_all():
     with pytest.raises(scaling.ProcessError, match=r"proceso 1 .*ArithmeticError: no sale"):
         run_processes(team.fails, 2, 1, seconds=1000)
     assert time.monotonic() - start < 250 and not children()
-    with pytest.raises(
-        scaling.ProcessError, match="ha fallado: "
-    ):
+    with pytest.raises(scaling.ProcessError, match="ha fallado: "):
         run_processes(team.dies, 2)
 
 

@@ -47,7 +47,7 @@ PREDICTIONS_26 = {
 }
 COMPILED_26: dict[str, Any] = {
     **{"vocab": 1024, "d_model": 80, "d_ff": 320, "n_layers": 2},
-    **{"batch": 16, "length": 64, "rounds": 15},
+    **{"batch": 16, "length": 64, "rounds": 41},
 }
 CACHE_26 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-26"
 
@@ -133,6 +133,7 @@ def compiled() -> dict[str, Any]:
         return 1000 * (time.process_time() - start)
 
     start = sum(os.times()[:4])
+    os.environ["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] = "1"  # lo compilado otra vez no vale
     ready = torch.compile(model)
     step(ready)
     found = {"compiling": round(sum(os.times()[:4]) - start, 1)}

@@ -44,7 +44,7 @@ class _Sum(torch.autograd.Function):
 
 
 def copy_in(x: Tensor) -> Tensor:
-    """Entra en la parte partida: (…) igual hacia delante; hacia atrás suma entre los procesos.
+    """Entra en la parte partida: (…, d) igual hacia delante; hacia atrás suma entre los procesos.
 
     Errores: ``TypeError`` si ``x`` no es un tensor de coma flotante.
     Fuente: Shoeybi et al. (2019), § 3, la función f.
@@ -54,7 +54,7 @@ def copy_in(x: Tensor) -> Tensor:
 
 
 def sum_out(x: Tensor) -> Tensor:
-    """Sale de la parte partida: (…) suma entre los procesos hacia delante; hacia atrás, igual.
+    """Sale de la parte partida: (…, d) suma entre los procesos hacia delante; hacia atrás, igual.
 
     Errores: ``TypeError`` si ``x`` no es un tensor de coma flotante.
     Fuente: Shoeybi et al. (2019), § 3, la función g.

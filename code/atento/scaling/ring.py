@@ -18,8 +18,8 @@ def _pass_on(sent: Tensor, received: Tensor) -> int:
 def ring_reduce_scatter(pieces: list[Tensor]) -> int:
     """Suma trozo a trozo: al acabar, ``pieces[rank]`` es la suma de ese trozo en todos.
 
-    ``pieces`` son tantos tensores de la misma forma, (…), como procesos; se escribe en ellos, y los
-    demás quedan a medias. Devuelve los bytes que ha dado este proceso.
+    ``pieces`` son tantos tensores de la misma forma, (…, n), como procesos; se escribe en ellos, y
+    los demás quedan a medias. Devuelve los bytes que ha dado este proceso.
 
     Errores: ``TypeError`` o ``ValueError`` si no son tantos trozos iguales como procesos.
     Fuente: Patarasuk y Yuan (2009), § 4.
@@ -36,7 +36,7 @@ def ring_reduce_scatter(pieces: list[Tensor]) -> int:
 def ring_all_gather(pieces: list[Tensor]) -> int:
     """Reparte lo de cada uno: al acabar, ``pieces[k]`` es, en todos, el trozo del proceso ``k``.
 
-    Entra con ``pieces[rank]`` escrito; todos son tensores de la misma forma, (…). Devuelve los
+    Entra con ``pieces[rank]`` escrito; todos son tensores de la misma forma, (…, n). Devuelve los
     bytes que ha dado este proceso.
 
     Errores: los de :func:`ring_reduce_scatter`.
@@ -51,7 +51,7 @@ def ring_all_gather(pieces: list[Tensor]) -> int:
 
 
 def ring_all_reduce(tensor: Tensor) -> int:
-    """Suma ``tensor``, de cualquier forma (…), entre todos los procesos, en el sitio.
+    """Suma ``tensor``, de cualquier forma (…, n), entre todos los procesos, en el sitio.
 
     Son las dos vueltas de antes. Devuelve los bytes que ha dado este proceso: 2 (n − 1)/n de los
     que ocupa el tensor, si se parte sin resto.
