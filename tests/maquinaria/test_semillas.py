@@ -223,3 +223,29 @@ def test_un_capitulo_sin_ejecuciones_se_dice_antes_de_empezar(orden, capsys):
 def test_cada_capitulo_con_ejecuciones_tiene_las_suyas_guardadas():
     de_ahora = {p.stem.removeprefix("cap") for p in CARPETA.glob("cap*.py")}
     assert de_ahora == {p.stem.removeprefix("semillas-") for p in GUARDADAS.glob("semillas-*.json")}
+
+
+def test_lo_hecho_se_recuerda_mientras_no_cambie_la_receta(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "path", [str(CARPETA), *sys.path])
+    recuerdo = importlib.import_module("recuerdo")
+    monkeypatch.setattr(recuerdo, "CACHE", tmp_path)
+    memoria, veces = recuerdo.Memory(7), []
+
+    def entrena():
+        veces.append(1)
+        return torch.nn.Linear(2, 1), {"seed": (1, 2), "acierto": 0.5}
+
+    receta = {"steps": 3, "kinds": ("a", "b")}
+    esperado = {"seed": [1, 2], "acierto": 0.5}
+    assert memoria.once("uno", receta, entrena) == esperado
+    assert memoria.once("uno", receta, entrena) == esperado and len(veces) == 1
+    lleno = memoria.fill(torch.nn.Linear(2, 1), "uno")
+    assert memoria.weights("uno").parent == tmp_path / "semillas-07" and lleno.weight.shape == (
+        1,
+        2,
+    )
+    assert memoria.once("uno", receta | {"steps": 4}, entrena) == esperado and len(veces) == 2
+    with pytest.raises(RuntimeError):
+        memoria.once("dos", receta, lambda: (_ for _ in ()).throw(RuntimeError("a medias")))
+    assert memoria.once("dos", receta, lambda: 3) == 3
+    assert memoria.once("dos", receta, lambda: 4) == 3

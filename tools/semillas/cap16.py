@@ -6,12 +6,12 @@ iba, y para repetirlo todo se borra esa carpeta.
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import torch
+from recuerdo import Memory
 from torch import Tensor
 
 from atento import rng
@@ -62,7 +62,7 @@ COPYING_16: dict[str, Any] = {
     "test_seed": 999_999,
 }
 COPYING_SEEDS = {2: 10, 1: 10}  # de dos capas y de una
-CACHE_16 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-16"
+MEMORY_16 = Memory(16)
 
 
 def texts() -> tuple[str, str]:
@@ -201,18 +201,9 @@ def train_copier(layers: int, seed: int) -> tuple[LanguageModel, dict[str, Any]]
 
 def once(kind: str, size: int, seed: int) -> dict[str, Any]:
     """Lo de una ejecución, hecho ahora o en una llamada anterior; los pesos quedan al lado."""
-    path = CACHE_16 / f"{kind}-{size}-{seed}.json"
     recipe, work = {"prosa": (RECIPE_16, train), "copia": (COPYING_16, train_copier)}[kind]
-    made = {"recipe": recipe, "torch": str(torch.__version__), "prose": prose.load().digest}
-    if path.exists():
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["made"] == made:
-            return found["run"]
-    model, run = work(size, seed)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    torch.save(model.state_dict(), path.with_suffix(".pt"))
-    path.write_text(json.dumps({"made": made, "run": run}), encoding="utf-8")
-    return run
+    made = {"recipe": recipe, "prose": prose.load().digest}
+    return MEMORY_16.once(f"{kind}-{size}-{seed}", made, partial(work, size, seed))
 
 
 def chapter() -> dict[str, Any]:
@@ -248,7 +239,7 @@ def stored_copier() -> tuple[LanguageModel, dict[str, Any]]:
 
 
 def _loaded(model: LanguageModel, name: str) -> LanguageModel:
-    model.load_state_dict(torch.load(CACHE_16 / f"{name}.pt", weights_only=True))
+    model.load_state_dict(torch.load(MEMORY_16.weights(f"{name}"), weights_only=True))
     return model
 
 

@@ -8,13 +8,13 @@ repetirlo todo se borra esa carpeta.
 
 from __future__ import annotations
 
-import json
 import time
+from functools import partial
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import torch
+from recuerdo import Memory
 
 from atento import rng
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, seq2seq_loss
@@ -72,7 +72,7 @@ SEEDS, FORWARD_SEEDS, ALONE_SEEDS = 10, 3, 3
 ANSWER_STEPS = RECIPE_17["steps"] * RECIPE_17["turns"].count("answer") // len(RECIPE_17["turns"])
 TASKS = list(dict.fromkeys(RECIPE_17["turns"]))
 OPTIONS = {"translate": lambda x: {"clauses": int(x)}, "summarize": lambda x: {"layout": x}}
-CACHE_17 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-17"
+MEMORY_17 = Memory(17)
 
 
 def turn(name: str) -> tuple[str, dict[str, Any]]:
@@ -276,26 +276,19 @@ KINDS = {
 
 def once(kind: str, seed: int) -> dict[str, Any]:
     """Lo de una ejecución, hecho ahora o en una llamada anterior; los pesos quedan al lado."""
-    path = CACHE_17 / f"{kind}-{seed}.json"
-    made: dict[str, Any] = {"torch": str(torch.__version__)}
     if kind in ORDERS:
-        made |= {"recipe": TITLES_17, "orders": [[*order] for order in ORDERS[kind]]}
+        made: dict[str, Any] = {"recipe": TITLES_17, "orders": ORDERS[kind]}
+        work = partial(train_titles, seed, ORDERS[kind])
     else:
-        made |= {"recipe": RECIPE_17, "kind": [*KINDS[kind]]}
-    if path.exists():
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["made"] == made:
-            return found["run"]
-    clock = time.process_time()
-    if kind in ORDERS:
-        model, run = train_titles(seed, ORDERS[kind])
-    else:
-        model, run = train(seed, *KINDS[kind])
-    run["seconds"] = round(time.process_time() - clock, 1)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    torch.save(model.state_dict(), path.with_suffix(".pt"))
-    path.write_text(json.dumps({"made": made, "run": run}), encoding="utf-8")
-    return run
+        made = {"recipe": RECIPE_17, "kind": KINDS[kind]}
+        work = partial(train, seed, *KINDS[kind])
+
+    def timed() -> tuple[Any, dict[str, Any]]:
+        clock = time.process_time()
+        model, run = work()
+        return model, run | {"seconds": round(time.process_time() - clock, 1)}
+
+    return MEMORY_17.once(f"{kind}-{seed}", made, timed)
 
 
 def alone() -> dict[str, Any]:
@@ -326,7 +319,7 @@ def stored_tasks() -> tuple[Seq2Seq, dict[str, Any]]:
     middle = sum(values) / len(values)
     seed = min(range(SEEDS), key=lambda i: abs(values[i] - middle))
     model = build(seed)
-    model.load_state_dict(torch.load(CACHE_17 / f"tareas-{seed}.pt", weights_only=True))
+    model.load_state_dict(torch.load(MEMORY_17.weights(f"tareas-{seed}"), weights_only=True))
     model = rounded(model).eval()
     return model, {"recipe": RECIPE_17, "seed": seed, "marks": marks(model, TASKS)}
 

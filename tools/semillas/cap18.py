@@ -11,15 +11,14 @@ iba, y para repetirlo todo se borra esa carpeta.
 from __future__ import annotations
 
 import copy
-import json
 import time
 from collections.abc import Callable
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F
+from recuerdo import Memory
 from torch import Tensor, nn
 
 from atento import rng, trained
@@ -44,7 +43,7 @@ from atento.models.language import LanguageConfig, LanguageModel
 from atento.tasks import agreement
 from atento.training import fit, warmup_cosine
 
-CACHE_18 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-18"
+MEMORY_18 = Memory(18)
 SEEDS_18 = range(10)
 SEEDS_FEW = range(5)
 CHOOSING = range(2)  # con cuántas semillas se elige la tasa, siempre con validación
@@ -201,16 +200,7 @@ def tune(
 
 def once(name: str, made: Any, do: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Lo de una ejecución, hecho ahora o en una llamada anterior."""
-    path = CACHE_18 / f"{name}.json"
-    made = json.loads(json.dumps({"torch": str(torch.__version__), "recipe": made}))
-    if path.exists():
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["made"] == made:
-            return found["run"]
-    run = do()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"made": made, "run": run}), encoding="utf-8")
-    return run
+    return MEMORY_18.once(name, {"recipe": made}, do)
 
 
 def tuned(manner: str, rate: float, seed: int, **options: Any) -> dict[str, Any]:
@@ -301,7 +291,7 @@ LESSONS = ("32, verdad", "32, maestro", "100, respuestas", "100, maestro", "100,
 
 def teacher(seed: int) -> TokenClassifier:
     """El maestro: el modelo entero, con LoRA, ajustado con las 32 frases."""
-    path = CACHE_18 / f"maestro-{seed}.pt"
+    path = MEMORY_18.weights(f"maestro-{seed}")
     rng.seed_all(seed)
     head = prepared("lora")
     if path.exists():
@@ -508,7 +498,7 @@ def base_orders() -> LanguageModel:
     r, source = ORDERS_18, rng.generator(18)
     rng.seed_all(18)
     model = writer(len(WORDS_18), r)
-    path = CACHE_18 / "ordenes-base.pt"
+    path = MEMORY_18.weights("ordenes-base")
     if path.exists():
         model.load_state_dict(torch.load(path, weights_only=True))
         return model
@@ -727,7 +717,7 @@ def base_sentences() -> LanguageModel:
     r, source = ALIGN_18, rng.generator(81)
     rng.seed_all(81)
     model = writer(agreement.VOCAB_SIZE, r)
-    path = CACHE_18 / "frases-base.pt"
+    path = MEMORY_18.weights("frases-base")
     if path.exists():
         model.load_state_dict(torch.load(path, weights_only=True))
         return model
@@ -841,7 +831,7 @@ def align(how: str, beta: float, rate: float, steps: int, seed: int) -> dict[str
                     [round(loss.item(), 3), round(margin.mean().item(), 3), round(right, 3)]
                 )
     if (how, beta) == BROKEN:
-        torch.save(policy.state_dict(), CACHE_18 / f"rota-{seed}.pt")
+        torch.save(policy.state_dict(), MEMORY_18.weights(f"rota-{seed}"))
     source = rng.generator(500 + seed)
     ids, _ = write(policy.eval(), starts(3, 11, "test"), source)
     return {
@@ -857,9 +847,9 @@ BROKEN = ("política", 0.1)
 
 def broken(seed: int) -> LanguageModel:
     """La política que se rompe con β = 0.1, para empezar dentro del agujero."""
-    path = CACHE_18 / f"rota-{seed}.pt"
+    path = MEMORY_18.weights(f"rota-{seed}")
     if not path.exists():
-        CACHE_18.mkdir(parents=True, exist_ok=True)
+        MEMORY_18.folder.mkdir(parents=True, exist_ok=True)
         align(*BROKEN, 1e-3, 120, seed)
     model = copy.deepcopy(reference())
     model.load_state_dict(torch.load(path, weights_only=True))

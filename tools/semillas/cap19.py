@@ -7,13 +7,12 @@ su receta: si la orden se corta, sigue donde iba, y para repetirlo todo se borra
 
 from __future__ import annotations
 
-import json
 import time
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
+from recuerdo import Memory
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -48,7 +47,7 @@ RECIPE_19: dict[str, Any] = {
 TRANSFER = {"known": 7, "shown": 5}  # los dígitos que aprende y cuántos se enseñan de los otros
 SHORT = 150  # los pasos del ViT que caben en el tiempo de las convoluciones
 SEEDS, SOME = 10, 5
-CACHE_19 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-19"
+MEMORY_19 = Memory(19)
 
 
 # --- Los modelos ----------------------------------------------------------------------------------
@@ -278,7 +277,7 @@ def teacher_of(kind: str, seed: int, data: list[Digits]) -> nn.Module:
         name = {"vit": "few30-cls", "cnn": "few30-cnn"}[kind]
         once(name, seed)
         model = build({"vit": "cls"}.get(kind, kind), seed)
-        model.load_state_dict(torch.load(CACHE_19 / f"{name}-{seed}.pt", weights_only=True))
+        model.load_state_dict(torch.load(MEMORY_19.weights(f"{name}-{seed}"), weights_only=True))
         return model.eval()
     wanted = accuracy(teacher_of("vit", seed, data), data[1])
     model, best = build("cnn", seed), (2.0, 0, None)
@@ -368,30 +367,22 @@ KINDS: dict[str, int] = {  # en el orden en que se hacen
 }
 
 
-def made_with(name: str) -> dict[str, Any]:
-    return {"torch": str(torch.__version__), "recipe": RECIPE_19, "kind": name}
-
-
 def once(name: str, seed: int) -> dict[str, Any]:
     """Lo de una ejecución, hecho ahora o en una llamada anterior; los pesos quedan al lado."""
-    path = CACHE_19 / f"{name}-{seed}.json"
-    if path.exists():
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["made"] == made_with(name):
-            return found["run"]
+    made = {"recipe": RECIPE_19, "kind": name}
+    return MEMORY_19.once(f"{name}-{seed}", made, partial(work, name, seed))
+
+
+def work(name: str, seed: int) -> tuple[nn.Module, dict[str, Any]]:
+    """Entrena la red de ese nombre y mide lo que acierta."""
     first, _, last = name.rpartition("-")
     if first == "distil":
-        model, run = distil(last, seed)
-    elif last == "transfer":
-        model, run = transfer(seed)
-    else:
-        per_class = int(first[-2:]) if first.endswith(("10", "30")) else None
-        how = (seed, per_class, first.startswith("shuffled"))
-        model, run = logistic(*how) if last == "logistic" else train(last, *how)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    torch.save(model.state_dict(), path.with_suffix(".pt"))
-    path.write_text(json.dumps({"made": made_with(name), "run": run}), encoding="utf-8")
-    return run
+        return distil(last, seed)
+    if last == "transfer":
+        return transfer(seed)
+    per_class = int(first[-2:]) if first.endswith(("10", "30")) else None
+    how = (seed, per_class, first.startswith("shuffled"))
+    return logistic(*how) if last == "logistic" else train(last, *how)
 
 
 def chapter() -> dict[str, Any]:
@@ -404,7 +395,7 @@ def chapter() -> dict[str, Any]:
 
 def nearness(name: str, seed: int) -> dict[str, float]:
     """El coseno medio de las posiciones de dos parches vecinos y el de dos que no lo son."""
-    state = torch.load(CACHE_19 / f"{name}-{seed}.pt", weights_only=True)
+    state = torch.load(MEMORY_19.weights(f"{name}-{seed}"), weights_only=True)
     rows = state["embed.positions.table"][1:]
     side = round(len(rows) ** 0.5)
     near = F.cosine_similarity(rows[:, None], rows[None], dim=-1)
@@ -420,7 +411,7 @@ def stored_vit() -> tuple[Vit, dict[str, Any]]:
     middle = sum(run["accuracy"] for run in runs) / len(runs)
     seed = min(range(SEEDS), key=lambda i: abs(runs[i]["accuracy"] - middle))
     model = Vit(config())
-    model.load_state_dict(torch.load(CACHE_19 / f"cls-{seed}.pt", weights_only=True))
+    model.load_state_dict(torch.load(MEMORY_19.weights(f"cls-{seed}"), weights_only=True))
     model = rounded(model).eval()
     return model, {"recipe": RECIPE_19, "seed": seed, "marks": _card_marks(model, seed)}
 
@@ -467,7 +458,7 @@ def saved_net(name: str, seed: int) -> Any:
     """La red de una ejecución guardada."""
     once(name, seed)
     model = build("cls" if name == "transfer" else name.rpartition("-")[2], seed)
-    model.load_state_dict(torch.load(CACHE_19 / f"{name}-{seed}.pt", weights_only=True))
+    model.load_state_dict(torch.load(MEMORY_19.weights(f"{name}-{seed}"), weights_only=True))
     return model.eval()
 
 

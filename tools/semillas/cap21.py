@@ -6,15 +6,14 @@ iba, y para repetirlo todo se borra esa carpeta.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import torch
+from recuerdo import Memory
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -52,7 +51,7 @@ PROBES_21: dict[str, Any] = {
     "early": 100,  # el paso en que se mira lo que ya oye
 }
 SEEDS, SOME = 5, 3
-CACHE_21 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-21"
+MEMORY_21 = Memory(21)
 
 
 # --- Whisper pequeño ------------------------------------------------------------------------------
@@ -295,7 +294,7 @@ def trained(seed: int) -> Whisper:
     """El Whisper de «plain» con esa semilla, entrenado ahora o antes."""
     once("plain", seed)
     model = Whisper(config())
-    model.load_state_dict(torch.load(CACHE_21 / f"plain-{seed}.pt", weights_only=True))
+    model.load_state_dict(torch.load(MEMORY_21.weights(f"plain-{seed}"), weights_only=True))
     return model.eval()
 
 
@@ -491,22 +490,9 @@ KINDS: dict[str, int] = {"plain": SEEDS, "changed": SOME} | dict.fromkeys(ASKED,
 
 def once(name: str, seed: int) -> dict[str, Any]:
     """Lo de una ejecución, hecho ahora o en una llamada anterior; los pesos quedan al lado."""
-    path = CACHE_21 / f"{name}-{seed}.json"
     recipe = RECIPE_21 | (PROBES_21 if name in ASKED else {})
-    made = {"torch": str(torch.__version__), "recipe": recipe, "kind": name}
-    if path.exists():
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["made"] == made:
-            return found["run"]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if name in ASKED:
-        run = ASKED[name](seed)
-    else:
-        model, run = train(name, seed)
-        torch.save(model.state_dict(), path.with_suffix(".pt"))
-    print(name, run, flush=True)
-    path.write_text(json.dumps({"made": made, "run": run}), encoding="utf-8")
-    return run
+    work = partial(ASKED[name], seed) if name in ASKED else partial(train, name, seed)
+    return MEMORY_21.once(f"{name}-{seed}", {"recipe": recipe, "kind": name}, work)
 
 
 def chapter() -> dict[str, Any]:

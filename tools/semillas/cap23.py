@@ -8,17 +8,16 @@ rondas.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import cap16
 import cap19
 import torch
+from recuerdo import Memory
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -53,7 +52,7 @@ RATES = {  # otras tasas del copiador; con 3e-2, Performer da gradientes que no 
     "performer": (1e-2,),
 }
 CHANCE = 0.5  # lo que ve LSH con cuatro rondas, más o menos
-CACHE_23 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-23"
+MEMORY_23 = Memory(23)
 
 
 class MeanAttention(e.LinearAttention):
@@ -377,17 +376,11 @@ WORK = {
 
 def once(part: str, kind: str, seed: int) -> dict[str, Any]:
     """Lo de una ejecución, hecho ahora o en una llamada anterior."""
-    path = CACHE_23 / f"{part}-{kind}-{seed}.json"
-    made = {"recipe": RECIPE_23, "torch": str(torch.__version__)}
-    if path.exists():
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["made"] == made:
-            return found["run"]
-    run = {"seed": seed} | WORK[part](kind, seed)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"made": made, "run": run}), encoding="utf-8")
-    print(f"    {part} {kind} {seed}", run, flush=True)
-    return run
+    return MEMORY_23.once(
+        f"{part}-{kind}-{seed}",
+        {"recipe": RECIPE_23},
+        lambda: {"seed": seed} | WORK[part](kind, seed),
+    )
 
 
 def several(part: str, kinds: list[str], seeds: int) -> dict[str, Any]:

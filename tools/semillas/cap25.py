@@ -14,15 +14,14 @@ iba, y para repetirlo todo se borra esa carpeta.
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
 from cap14 import train_14
 from cap15 import pretrain
 from cap16 import train_copier
+from recuerdo import Memory
 from scipy.stats import spearmanr
 from torch import Tensor, nn
 
@@ -85,7 +84,7 @@ LATER_25 = {  # lo que se esperaba, escrito tarde
     "frases, también en las que ninguna importa",
 }
 COUNTS = ("agreeing", "copiers", "adders", "draws", "minilm", "traps")  # no cambian una ejecución
-CACHE_25 = Path(__file__).resolve().parents[2] / ".cache" / "semillas-25"
+MEMORY_25 = Memory(25)
 
 
 # --- Los que concuerdan ---------------------------------------------------------------------------
@@ -333,15 +332,7 @@ KINDS: dict[str, tuple[Callable[[int], nn.Module], Callable[[nn.Module, int], di
 
 def remembered(name: str, made: dict[str, Any], read: Callable[[], Any]) -> dict[str, Any]:
     """Lo que da ``read``, hecho ahora o, con la misma receta ``made``, en una llamada anterior."""
-    path = CACHE_25 / f"{name}.json"
-    if path.exists():
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["made"] == made:
-            return found["run"]
-    run = rounded(read())
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"made": made, "run": run}, ensure_ascii=False), encoding="utf-8")
-    return run
+    return MEMORY_25.once(name, made, lambda: rounded(read()))
 
 
 def once(kind: str, seed: int) -> dict[str, Any]:

@@ -29,7 +29,14 @@ SIZES = (
     "d_ff",
     "n_decoder_layers",
 )
-WEIGHTS = ("class_cost", "class_weight", "l1_weight", "giou_weight", "no_object_weight")
+WEIGHTS = (
+    "class_cost",
+    "class_weight",
+    "l1_weight",
+    "giou_weight",
+    "no_object_weight",
+    "cell_weight",
+)
 
 
 def fields(config: Any) -> None:
@@ -128,17 +135,13 @@ def matching_cost(detections: Any, labels: Tensor, boxes: Tensor, config: Any) -
     _require_objects(labels, boxes, config.classes)
 
 
-def assign(detections: Any, targets: Any, config: Any) -> None:
-    """Lanza si no hay unos objetos por imagen, o son más que las consultas."""
-    _require_config(config)
-    _require_detections(detections, config)
+def _require_targets(targets: Any, config: Any, batch: int | None = None) -> None:
     if not isinstance(targets, Sequence) or isinstance(targets, str):
         raise TypeError(
             f"targets: se esperaba una lista, con los objetos de cada imagen; llegó "
             f"{type(targets).__name__}."
         )
-    batch, queries = detections.logits.shape[:2]
-    if len(targets) != batch:
+    if batch is not None and len(targets) != batch:
         raise ValueError(f"targets: se esperaban los de {batch} imágenes; llegaron {len(targets)}.")
     for i, target in enumerate(targets):
         if not isinstance(target, tuple) or len(target) != 2:
@@ -147,6 +150,15 @@ def assign(detections: Any, targets: Any, config: Any) -> None:
                 f"{type(target).__name__}."
             )
         _require_objects(target[0], target[1], config.classes)
+
+
+def assign(detections: Any, targets: Any, config: Any) -> None:
+    """Lanza si no hay unos objetos por imagen, o son más que las consultas."""
+    _require_config(config)
+    _require_detections(detections, config)
+    batch, queries = detections.logits.shape[:2]
+    _require_targets(targets, config, batch)
+    for i, target in enumerate(targets):
         if len(target[0]) > queries:
             raise ValueError(
                 f"targets[{i}]: se esperaban como mucho tantos objetos como consultas, {queries}; "
@@ -165,3 +177,24 @@ def set_loss(layers: Any, targets: Any, config: Any) -> None:
     assign(layers[0], targets, config)
     for i, layer in enumerate(layers[1:], 1):
         _require_detections(layer, config, name=f"layers[{i}]")
+
+
+def cell_classes(targets: Any, config: Any) -> None:
+    """Lanza si ``targets`` no son los objetos de cada imagen."""
+    _require_config(config)
+    _require_targets(targets, config)
+    if not targets:
+        raise ValueError("targets: se esperaban los objetos de alguna imagen; llegó [].")
+
+
+def cell_loss(logits: Tensor, targets: Any, config: Any) -> None:
+    """Lanza si ``logits`` no es (batch, celdas, clases + 1) o ``targets`` no son sus objetos."""
+    _require_config(config)
+    require_floating(logits, name="logits")
+    wanted = (config.side**2, config.classes + 1)
+    if logits.ndim != 3 or tuple(logits.shape[1:]) != wanted:
+        raise ValueError(
+            f"logits: se esperaba la forma (batch, {wanted[0]}, {wanted[1]}); llegó "
+            f"{tuple(logits.shape)}."
+        )
+    _require_targets(targets, config, len(logits))

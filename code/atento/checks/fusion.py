@@ -41,7 +41,7 @@ def fields(config: Any) -> None:
             f"{config.fuse_from}."
         )
     require_probability(config.dropout, name="dropout")
-    for name in ("init_std", "position_std"):
+    for name in ("init_std", "position_std", "word_std", "place_std"):
         require_positive(getattr(config, name), name=name)
 
 

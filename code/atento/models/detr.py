@@ -47,12 +47,13 @@ class DetrConfig:
 
     ``l1_weight`` y ``giou_weight`` pesan lo mismo en el emparejamiento y en la pérdida. La clase
     pesa ``class_cost`` en el primero y ``class_weight`` en la segunda, y ``no_object_weight`` es lo
-    que pesa en ella acertar que no hay nada.
+    que pesa en ella acertar que no hay nada. Con ``cell_weight`` mayor que 0 hay además una cabeza
+    que solo se usa al entrenar: de cada celda de la imagen dice qué objeto la tapa.
 
     Errores: ``TypeError`` o ``ValueError`` si un campo no es lo que su nombre dice: el mensaje lo
     nombra.
-    Fuente: Carion et al. (2020), § 3 y apéndice A.4; las opciones, Meng et al. (2021) y Liu et al.
-    (2022).
+    Fuente: Carion et al. (2020), § 3 y apéndice A.4; las opciones, Meng et al. (2021), Liu et al.
+    (2022) y, la de las celdas, Zong et al. (2023).
     """
 
     image_size: int
@@ -78,6 +79,7 @@ class DetrConfig:
     l1_weight: float = 5.0
     giou_weight: float = 2.0
     no_object_weight: float = 0.1
+    cell_weight: float = 0.0
 
     def __post_init__(self) -> None:
         checks.fields(self)
@@ -266,6 +268,7 @@ class Detr(nn.Module):
         self.classify = nn.Linear(c.d_model, c.classes + 1)
         hidden = [nn.Linear(c.d_model, c.d_model), nn.ReLU(), nn.Linear(c.d_model, c.d_model)]
         self.locate = nn.Sequential(*hidden, nn.ReLU(), nn.Linear(c.d_model, 4))
+        self.classify_cells = nn.Linear(c.d_model, c.classes + 1) if c.cell_weight else None
         self.reset_parameters()
 
     @torch.no_grad()
@@ -311,8 +314,26 @@ class Detr(nn.Module):
 
         Errores: los de :meth:`forward`.
         """
+        return self._decode(*self.encode(images))
+
+    def loss(
+        self, images: Float[Tensor, "batch channel height width"], targets: Sequence[Any]
+    ) -> Float[Tensor, ""]:
+        """La pérdida con que se entrena: :func:`set_loss` de todas las capas y, con
+        ``cell_weight``, la de las celdas, con su peso.
+
+        Errores: los de :meth:`forward`, :func:`set_loss` y :func:`cell_loss`.
+        """
         memory, places = self.encode(images)
-        x, own, box = self._start(len(images))
+        whole = set_loss(self._decode(memory, places), targets, self.config)
+        if self.classify_cells is None:
+            return whole
+        cells = cell_loss(self.classify_cells(memory), targets, self.config)
+        return whole + self.config.cell_weight * cells
+
+    def _decode(self, memory: Tensor, places: Tensor) -> list[Detections]:
+        """Lo que contesta cada capa del decodificador a lo que dice el codificador."""
+        x, own, box = self._start(len(memory))
         answers = []
         for block in self.decoder:
             x = block(x, own, memory, places)  # (batch, query, d_model)
@@ -472,3 +493,45 @@ def set_loss(
     parts = [losses.unchecked(detections, targets, config) for detections in layers]
     every = [w * part for row in parts for w, part in zip(weights, row, strict=True)]
     return torch.stack(every).sum()
+
+
+@typed(validate=checks.cell_classes)
+def cell_classes(
+    targets: Sequence[Any], config: DetrConfig
+) -> Int[Tensor, "batch {config.side * config.side}"]:
+    """La clase del objeto cuya caja tapa el centro de cada celda; ``classes``, si no hay ninguno.
+
+    Si la tapan dos, la del último. ``targets``, como en :func:`assign`.
+
+    Errores: ``TypeError`` o ``ValueError`` si ``targets`` no son los objetos de cada imagen.
+    """
+    side, rows = config.side, []
+    for labels, boxes in targets:
+        middle = (torch.arange(side, dtype=boxes.dtype, device=boxes.device) + 0.5) / side
+        across = (boxes[:, :1] <= middle) & (middle < boxes[:, 2:3])  # (object, column)
+        down = (boxes[:, 1:2] <= middle) & (middle < boxes[:, 3:])  # (object, row)
+        cells = torch.full((side, side), config.classes, device=labels.device)
+        for label, covered in zip(labels, down[:, :, None] & across[:, None], strict=True):
+            cells[covered] = label
+        rows.append(cells.flatten())
+    return torch.stack(rows)
+
+
+@typed(validate=checks.cell_loss)
+def cell_loss(
+    logits: Float[Tensor, "batch n class"], targets: Sequence[Any], config: DetrConfig
+) -> Float[Tensor, ""]:
+    """La pérdida auxiliar de las celdas: entropía cruzada con las clases de :func:`cell_classes`.
+
+    A cada objeto le toca una consulta, y muchas celdas: por eso enseña antes al codificador qué hay
+    en cada sitio. Las celdas sin objeto pesan ``no_object_weight``, y la media se hace con los
+    pesos.
+
+    Errores: los de :func:`cell_classes`, y ``ValueError`` si ``logits`` no tiene una fila por celda
+    y una columna por clase, con la de «sin objeto».
+    Fuente: Zong et al. (2023), § 3.1: muchas asignaciones por objeto en cabezas que no se usan
+    después. Aquí la cabeza es una capa lineal, y la asignación, la caja que tapa la celda.
+    """
+    weight = logits.new_ones(config.classes + 1)
+    weight[-1] = config.no_object_weight
+    return F.cross_entropy(logits.transpose(1, 2), cell_classes.unchecked(targets, config), weight)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -36,8 +37,9 @@ class FusionConfig:
     ``fusion`` es una de ``FUSIONS``. ``n_layers``, un múltiplo de 4, es el presupuesto: cuántos
     bloques hay en total, se repartan como se repartan. El cuello de botella tiene ``n_bottleneck``
     filas y empieza en la capa ``fuse_from``, contada desde 0; antes, cada sentido va por su cuenta.
-    Los pesos se sortean con desviación ``init_std``, y las posiciones de :class:`TwoSenses`, con
-    ``position_std``.
+    Los pesos se sortean con desviación ``init_std``. En :class:`TwoSenses`, ``position_std`` es la
+    de los sitios de la imagen; ``word_std``, la de las palabras, y ``place_std``, la de sus sitios,
+    que es menor para que no las tapen.
 
     Errores: ``TypeError`` o ``ValueError`` si un campo no es lo que su nombre dice: el mensaje lo
     nombra.
@@ -52,7 +54,9 @@ class FusionConfig:
     fuse_from: int = 0
     dropout: float = 0.0
     init_std: float = 0.1
-    position_std: float = 0.5
+    position_std: float = 1.0
+    word_std: float = 1.0
+    place_std: float = 0.3
 
     def __post_init__(self) -> None:
         checks.fields(self)
@@ -102,6 +106,15 @@ class Stream(NamedTuple):
         own, others = (s.rows * s.present[..., None] for s in (self, other))
         rows = weights[0] * own + weights[1] * others  # (batch, n, d_model)
         return Stream(rows, self.present | other.present)
+
+    def padded(self, n: int) -> "Stream":
+        """La misma, con relleno detrás hasta ``n`` filas; si ya las tiene, tal cual.
+
+        Errores: ``TypeError`` o ``ValueError`` si ``n`` no es un entero ≥ 0.
+        """
+        checks.cut(self, n)
+        more = max(0, n - self.rows.shape[1])
+        return Stream(F.pad(self.rows, (0, 0, 0, more)), F.pad(self.present, (0, more)))
 
     def cut(self, n: int) -> tuple["Stream", "Stream"]:
         """Las ``n`` primeras filas y las demás.
@@ -274,8 +287,9 @@ class TwoSenses(nn.Module):
 
     La imagen entra por parches, con las medidas de ``image``, una
     :class:`~atento.models.vit.VitConfig` de la misma anchura y con ``pooling="mean"``. El texto,
-    palabra a palabra, hasta ``max_len``; el relleno es el 0. Se clasifica la media de las filas que
-    quedan, sentido a sentido.
+    palabra a palabra, hasta ``max_len``; el relleno es el 0. La suma, que pide tantas filas en un
+    sentido como en el otro, rellena el más corto. Se clasifica la media de las filas que quedan,
+    sentido a sentido.
 
     Errores: ``TypeError`` o ``ValueError`` si ``config`` o ``image`` no son las configuraciones
     dichas, o un tamaño no es positivo.
@@ -295,11 +309,13 @@ class TwoSenses(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Vuelve a sortear los pesos, con ``init_std`` y ``position_std``, y anula los sesgos."""
-        draw_normal(self, self.config.init_std)
+        """Vuelve a sortear los pesos, con las desviaciones de ``config``, y anula los sesgos."""
+        c = self.config
+        draw_normal(self, c.init_std)
         self.fusion.reset_parameters()
-        for places in (self.positions, self.embed_image.positions):
-            nn.init.normal_(places.table, std=self.config.position_std)
+        nn.init.normal_(self.embed_image.positions.table, std=c.position_std)
+        nn.init.normal_(self.embed_words.weight, std=c.word_std)
+        nn.init.normal_(self.positions.table, std=c.place_std)
 
     @typed(validate=checks.read)
     def forward(
@@ -312,6 +328,10 @@ class TwoSenses(nn.Module):
         """
         seen = self.embed_image(images)  # (batch, n_patches, d_model)
         told = self.positions(self.embed_words(text))  # (batch, n, d_model)
-        streams = self.fusion(seen, told, None, text != 0)
+        a, b = Stream.of(seen), Stream.of(told, text != 0)
+        if self.config.fusion == "early_sum":
+            n = max(seen.shape[1], told.shape[1])
+            a, b = a.padded(n), b.padded(n)
+        streams = self.fusion(a.rows, b.rows, a.present, b.present)
         means = torch.stack([stream.mean() for stream in streams])  # (stream, batch, d_model)
         return self.classify(means.mean(dim=0))

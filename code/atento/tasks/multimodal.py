@@ -1,7 +1,7 @@
 """Preguntas para dos sentidos: una cifra se ve, otra se dice, y hay que contestar sobre las dos.
 
 La que se ve es un dígito de :mod:`atento.tasks.digits`, de 8 × 8. La que se dice va en una frase,
-con la pregunta detrás: «alguien dice siete . cuál es mayor». Son doce preguntas de respuesta
+con la pregunta detrás: «dicen siete . cuál es mayor». Son doce preguntas de respuesta
 cerrada, y diez no se contestan bien siempre con un sentido solo.
 
 De las cien parejas (la que se ve, la que se dice) se reservan veinte, dos por cada cifra de cada
@@ -37,7 +37,7 @@ PAIRS = ("seen", "unseen", "any")
 """Las parejas de cifras: las que se entrenan, las reservadas y todas."""
 
 NAMES = ("cero", "uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve")
-SAYINGS = ("{}", "se dice {}", "alguien dice {}", "alguien dice en voz alta {}")
+SAYINGS = ("{}", "dicen {}", "suena {}")
 """Las maneras de decir una cifra; son de distinto largo."""
 
 
@@ -51,21 +51,21 @@ QUESTIONS: dict[str, Callable[[int, int], str]] = {
     "cuál es mayor": lambda seen, told: str(max(seen, told)),
     "cuál es menor": lambda seen, told: str(min(seen, told)),
     "cuánto suman": lambda seen, told: str(seen + told),
-    "cuánto va de una a otra": lambda seen, told: str(abs(seen - told)),
-    "en qué acaba su producto": lambda seen, told: str(seen * told % 10),
+    "cuántas son pares": lambda seen, told: str((seen % 2 == 0) + (told % 2 == 0)),
+    "cuántas pasan de cuatro": lambda seen, told: str((seen > 4) + (told > 4)),
     "son iguales": lambda seen, told: _yes(seen == told),
-    "es mayor la que se ve": lambda seen, told: _yes(seen > told),
+    "es mayor la vista": lambda seen, told: _yes(seen > told),
     "es par la suma": lambda seen, told: _yes((seen + told) % 2 == 0),
     "son pares las dos": lambda seen, told: _yes(seen % 2 == told % 2 == 0),
-    "pasa de nueve la suma": lambda seen, told: _yes(seen + told > 9),
+    "suman más de nueve": lambda seen, told: _yes(seen + told > 9),
 }
 """Cada pregunta, con su respuesta según la cifra que se ve y la que se dice."""
 
 ANSWERS = (*map(str, range(19)), "sí", "no")
 """Las respuestas: de 0 a 18, sí y no."""
 
-LENGTH = 16
-"""Las palabras de un texto, contando el relleno: tantas como parches de 2 × 2 tiene la imagen."""
+LENGTH = 7
+"""Las palabras del texto más largo; los demás llevan relleno."""
 
 VOCABULARY = Vocabulary(" ".join([".", *NAMES, *SAYINGS, *QUESTIONS]).replace("{}", "").split())
 
@@ -176,7 +176,7 @@ def normalized() -> digits.Digits:
 
 
 class Batch(NamedTuple):
-    """Un lote: imágenes (batch, 1, 8, 8), textos (batch, 16) y respuestas (batch,).
+    """Un lote: imágenes (batch, 1, 8, 8), textos (batch, 7) y respuestas (batch,).
 
     El relleno del texto, al final, es 0; las respuestas son sitios en ``ANSWERS``.
     """

@@ -17,6 +17,8 @@ from atento.models.detr import (
     Detr,
     DetrConfig,
     assign,
+    cell_classes,
+    cell_loss,
     losses,
     matching_cost,
     set_loss,
@@ -348,6 +350,37 @@ def test_auxiliary_losses_are_one_per_layer():
     close(set_loss(layers, targets, config()), torch.stack(each).sum())
 
 
+def test_cells_know_what_covers_their_middle():
+    """Rejilla de 4 × 4: una caja que llega justo al centro de una celda la tapa por la izquierda y
+    no por la derecha, y de dos que se pisan manda la última."""
+    boxes = torch.tensor([[0.125, 0.0, 0.625, 0.5], [0.3, 0.3, 0.5, 0.5]])
+    cells = cell_classes(
+        [(torch.tensor([2, 0]), boxes), (torch.tensor([]).long(), boxes[:0])], config()
+    )
+    assert cells[0].reshape(4, 4).tolist() == [[2, 2, 3, 3], [2, 0, 3, 3], [3] * 4, [3] * 4]
+    assert (cells[1] == 3).all()
+
+
+def test_the_loss_of_the_cells_by_hand_and_with_the_rest():
+    c = config(no_object_weight=0.5, cell_weight=3.0, reference_points=True)
+    targets = [(torch.tensor([1]), torch.tensor([[0.0, 0.0, 0.25, 0.25]], dtype=F64))] * 2
+    flat = torch.zeros(2, 16, 4, dtype=F64)
+    close(cell_loss(flat, targets, c), torch.tensor(4.0, dtype=F64).log())
+    sure = flat.clone()
+    sure[:, 0, 1] = 9  # la que tiene objeto acierta; las otras 15 pesan la mitad
+    right = torch.logsumexp(sure[0, 0], 0) - 9
+    close(cell_loss(sure, targets, c), (right + 7.5 * flat[0, 1].logsumexp(0)) / 8.5)
+    rng.seed_all(1)
+    net, x = Detr(c).double(), images()
+    assert net.classify_cells is not None
+    memory, _ = net.encode(x)
+    cells = cell_loss(net.classify_cells(memory), targets, c)
+    close(net.loss(x, targets), set_loss(net.every_layer(x), targets, c) + 3 * cells)
+    plain = Detr(config()).double()
+    assert plain.classify_cells is None
+    close(plain.loss(x, targets), set_loss(plain.every_layer(x), targets, plain.config))
+
+
 # --- Aprender -------------------------------------------------------------------------------------
 
 
@@ -369,7 +402,7 @@ def test_it_learns_where_a_square_is():
     net = Detr(c)
 
     def loss(model, batch):
-        return set_loss(model.every_layer(batch), targets, c)
+        return model.loss(batch, targets)
 
     optimizer = partial(torch.optim.Adam, lr=3e-3)
     history = fit(net, lambda step: x, loss, steps=120, optimizer=optimizer)
@@ -428,6 +461,19 @@ def far(**fields):
             lambda: matching_cost(SEEN, torch.tensor([1]), -THERE[0][1][:1], config()),
         ),
         (TypeError, "layers: ", lambda: set_loss([], THERE, config())),
+        (ValueError, "cell_weight: ", lambda: config(cell_weight=-1.0)),
+        (ValueError, "targets: ", lambda: cell_classes([], config())),
+        (TypeError, "targets: ", lambda: cell_classes(3, config())),
+        (
+            ValueError,
+            r"logits: .*\(batch, 16, 4\)",
+            lambda: cell_loss(torch.ones(2, 9, 4), THERE, config()),
+        ),
+        (
+            ValueError,
+            "targets: .*2 imágenes",
+            lambda: cell_loss(torch.ones(2, 16, 4), THERE[:1], config()),
+        ),
         (ValueError, "state: .* DETR", lambda: from_detr({"x.weight": torch.ones(1)})),
         (TypeError, "state: se esperaba", lambda: from_detr([1])),
     ],

@@ -247,10 +247,11 @@ def lights():
     return images, text, (place == word).flatten().long()
 
 
-def reader(fusion, **changes):
+def reader(fusion, vocab=5, max_len=4, **changes):
     sizes = {"d_model": 16, "d_ff": 32, "init_std": 0.2}
     c = config(fusion, **{**sizes, **changes})
-    return TwoSenses(c, VitConfig(4, 2, d_model=16, n_heads=2, pooling="mean"), 5, 4, 2)
+    image = VitConfig(4, 2, d_model=16, n_heads=2, pooling="mean")
+    return TwoSenses(c, image, vocab, max_len, 2)
 
 
 @pytest.mark.parametrize(("fusion", "steps"), [("early_concat", 40), ("cross", 40)])
@@ -278,6 +279,35 @@ def test_every_weight_learns(fusion):
         n for n, p in net.named_parameters() if p.numel() and (p.grad is None or not p.grad.any())
     ]
     assert not [name for name in silent if not name.endswith("project_key.bias")]
+
+
+def test_the_sum_fills_the_shorter_sense():
+    """Lo que falta es relleno: ni suma nada ni se promedia."""
+    for length in (2, 4, 6):
+        net = reader("early_sum", max_len=6).double()
+        images, text, _ = lights()
+        images, text = images.double(), F.pad(text, (0, 2))[:, :length]
+        a = net.embed_image(images)
+        b = net.positions(net.embed_words(text)) * (text != 0)[..., None]
+        n = max(4, length)
+        rows = [F.pad(x, (0, 0, 0, n - x.shape[1])) for x in (a, b)]
+        there = [torch.arange(n) < 4, F.pad(text != 0, (0, n - length))]
+        mixed = sum(w * x for w, x in zip(net.fusion.weights, rows, strict=True))
+        present = there[0] | there[1]
+        for block in net.fusion.together:
+            mixed = block(mixed, present[:, None, None])
+        kept = [x[own].mean(0) for x, own in zip(net.fusion.norm(mixed), present, strict=True)]
+        close(net(images, text), net.classify(torch.stack(kept)))
+
+
+def test_the_words_start_above_their_places():
+    """Si los sitios se sortean mayores que las palabras, al empezar no se distingue qué se dice."""
+    net = reader("cross", place_std=0.1, word_std=0.7, position_std=0.4, vocab=400, max_len=400)
+    tables = (net.positions.table, net.embed_words.weight, net.embed_image.positions.table)
+    for table, std in zip(tables, (0.1, 0.7, 0.4), strict=True):
+        assert table.std().item() == pytest.approx(std, rel=0.3)
+    default = FusionConfig("cross")
+    assert default.place_std < default.word_std
 
 
 def test_the_reader_hides_the_padding():

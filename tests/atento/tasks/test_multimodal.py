@@ -33,13 +33,13 @@ def understood(seen, text):
         "cuál es mayor": high,
         "cuál es menor": low,
         "cuánto suman": len([*range(seen), *range(told)]),
-        "cuánto va de una a otra": len(range(low, high)),
-        "en qué acaba su producto": int(str(sum([seen] * told))[-1]),
+        "cuántas son pares": len([x for x in (seen, told) if x in (0, 2, 4, 6, 8)]),
+        "cuántas pasan de cuatro": len([x for x in (seen, told) if x in range(5, 10)]),
         "son iguales": low == high,
-        "es mayor la que se ve": seen in range(told + 1, 10),
+        "es mayor la vista": seen in range(told + 1, 10),
         "es par la suma": bool(seen % 2) == bool(told % 2),
         "son pares las dos": {seen, told} <= {0, 2, 4, 6, 8},
-        "pasa de nueve la suma": len(str(seen + told)) == 2,
+        "suman más de nueve": len(str(seen + told)) == 2,
     }
     fact = facts[question]
     return {True: "sí", False: "no"}[fact] if isinstance(fact, bool) else str(fact)
@@ -75,7 +75,7 @@ def test_no_handwriting_is_shared():
 
 def test_everything_is_drawn_alike():
     many = task.generate(6000, 0)
-    for field, kinds in (("question", 12), ("saying", 4), ("seen", 10), ("told", 10)):
+    for field, kinds in (("question", 12), ("saying", 3), ("seen", 10), ("told", 10)):
         counts = Counter(getattr(e, field) for e in many)
         assert len(counts) == kinds
         assert (
