@@ -625,9 +625,9 @@ def _casos_fallos(rng: Any) -> list[Caso]:
             elif letra == "s":  # en el segundo tramo: ya hay un punto guardado
                 hora += cada + guarda + entero(rng, 1, cada - 2)
             elif letra == "g":  # guardando
-                hora += cada + entero(rng, 0, guarda - 1)
-            elif letra == "v":  # volviendo: la hora anterior era la de seguir
-                hora += entero(rng, 1, vuelve - 1) - vuelve
+                hora += cada + entero(rng, 0, guarda - 2)
+            elif letra == "v":  # volviendo: hora ya era la de seguir
+                hora += entero(rng, 0, vuelve - 2) - vuelve
             else:  # cuando ya ha acabado
                 hora += 3 * (trabajo + vuelve) * (guarda + 1)
             caidas.append(hora + parte / 16)

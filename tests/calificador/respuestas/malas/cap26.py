@@ -1,5 +1,8 @@
 """Respuestas equivocadas que no salen del registro. Cada celda es una entrega entera."""
 
+# %% 26.1 | con los sesgos que se dice que no hay
+budget_by_hand = {"parameters": 341800, "flops": 2.04e12, "state": 5440000, "tables": 800000, "seconds": 51}
+
 # %% 26.1 | un solo token
 budget_by_hand = {"parameters": 340000, "flops": 2040000, "state": 5440000, "tables": 800000, "seconds": 51}
 
