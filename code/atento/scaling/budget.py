@@ -111,9 +111,9 @@ def training_memory(
 def saved_bytes(function: Callable, *args: Any, parameters: Iterable[Tensor] = ()) -> int:
     """Los bytes que ``function(*args)`` deja guardados para derivar: las activaciones.
 
-    Se cuentan una vez los tensores que comparten memoria, y ninguno de ``parameters``, de cualquier
-    forma (…, n). Vale también sobre tensores del dispositivo ``meta``, que tienen formas y no
-    tienen datos.
+    Se cuentan una vez los tensores que comparten memoria, y ninguno de ``parameters``, que pueden
+    ser de cualquier forma: (), (n,), (…, n). Vale también sobre tensores del dispositivo ``meta``,
+    que tienen formas y no tienen datos.
 
     Errores: ``TypeError`` si ``function`` no se puede llamar o ``parameters`` no son tensores.
     """

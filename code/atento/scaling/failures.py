@@ -8,9 +8,9 @@ from atento.checks import scaling as checks
 
 
 def young(save: float, between: float) -> float:
-    """Cada cuánto guardar: √(2 · C · M), con lo que cuesta guardar y el tiempo medio entre fallos.
+    """Cada cuánto guardar: √(2 · save · between).
 
-    Las dos cantidades, y la que sale, en la misma unidad. Vale si guardar cuesta mucho menos que lo
+    Lo que cuesta guardar, el tiempo medio entre fallos y lo que sale, en la misma unidad. Vale si guardar cuesta mucho menos que lo
     que se tarda en fallar.
 
     Errores: ``TypeError`` o ``ValueError`` si no son positivas.
@@ -26,7 +26,7 @@ def expected_time(
     """El tiempo medio de acabar ``work`` guardando cada ``every``, si los fallos son de Poisson.
 
     Errores: los de :func:`run_time`.
-    Fuente: Daly (2006), § 2, con el último tramo contado como los demás.
+    Fuente: Daly (2006), § 2, salvo que no se falla volviendo y que el último tramo cuenta entero.
     """
     checks.running(work, every, save, restart, between)
     segments = work / every

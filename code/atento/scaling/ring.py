@@ -51,7 +51,7 @@ def ring_all_gather(pieces: list[Tensor]) -> int:
 
 
 def ring_all_reduce(tensor: Tensor) -> int:
-    """Suma ``tensor``, de cualquier forma (…, n), entre todos los procesos, en el sitio.
+    """Suma ``tensor``, de forma (), (n,) o (…, n), entre todos los procesos, en el sitio.
 
     Son las dos vueltas de antes. Devuelve los bytes que ha dado este proceso: 2 (n − 1)/n de los
     que ocupa el tensor, si se parte sin resto.

@@ -137,8 +137,13 @@ _PRESUPUESTO = Ejercicio(
 
 
 def _casos_juntar(rng: Any) -> list[Caso]:
-    def caso(propiedad: str, cuentas: list[int], vacio: float = 1.0, falla: int = -1) -> Caso:
-        """Quien no tiene palabras dice ``vacio`` veces lo suyo; ``falla`` dice un NaN."""
+    def caso(
+        propiedad: str, cuentas: list[int], vacio: float = 1.0, falla: int = -1, donde: int = 1
+    ) -> Caso:
+        """Quien no tiene palabras dice ``vacio`` veces lo suyo; ``falla`` dice un NaN.
+
+        ``donde`` es el parámetro del NaN, y −1, la pérdida.
+        """
         d = entero(rng, 2, 3)
         dicho, perdidas = [], normal(rng, len(cuentas)).abs() + 0.5
         for r, cuenta in enumerate(cuentas):
@@ -146,8 +151,10 @@ def _casos_juntar(rng: Any) -> list[Caso]:
             if cuenta == 0:
                 suyo = [vacio * x for x in suyo]
                 perdidas[r] = vacio * perdidas[r]
-            if r == falla:
-                suyo[1][0] = float("nan")
+            if r == falla and donde < 0:
+                perdidas[r] = nan
+            elif r == falla:
+                suyo[donde].view(-1)[0] = nan
             dicho.append(suyo)
         return Caso(propiedad, (perdidas, dicho, tensor(cuentas)))
 
@@ -156,6 +163,7 @@ def _casos_juntar(rng: Any) -> list[Caso]:
         return [cuentas[i] for i in permutacion(rng, len(cuentas))]
 
     nan, palabras = float("nan"), con_cero(3)
+    mas = palabras.index(max(palabras))
     return [
         caso("distintos", distintos(rng, 1, 20, 2)),
         caso("distintos", distintos(rng, 1, 20, entero(rng, 3, 4))),
@@ -164,7 +172,9 @@ def _casos_juntar(rng: Any) -> list[Caso]:
         caso("sin palabras", con_cero(2, 2), nan),
         caso("sin palabras", con_cero(entero(rng, 2, 3)), 1.0),
         caso("NaN de verdad", distintos(rng, 1, 20, 3), falla=entero(rng, 0, 2)),
-        caso("NaN de verdad", palabras, nan, falla=palabras.index(max(palabras))),
+        caso("NaN de verdad", distintos(rng, 1, 20, 3), falla=entero(rng, 0, 2), donde=-1),
+        caso("NaN de verdad", palabras, nan, falla=mas),
+        caso("NaN de verdad", palabras, nan, falla=mas, donde=0),
     ]
 
 
@@ -236,6 +246,25 @@ _JUNTAR = Ejercicio(
             "El NaN de un proceso con palabras desaparece: eso es una avería que no se ve.",
             "sum(shares[r] * gradients[r][i] for r in active)",
             "sum(shares[r] * gradients[r][i].nan_to_num() for r in active)",
+        ),
+        cambia(
+            "esconde el de un parámetro",
+            "También se tiene que ver el NaN del primer parámetro.",
+            "sum(shares[r] * gradients[r][i] for r in active)",
+            "sum(shares[r] * (gradients[r][i] if i else gradients[r][0].nan_to_num())"
+            " for r in active)",
+        ),
+        cambia(
+            "esconde el de la pérdida",
+            "El NaN de la pérdida de un proceso con palabras también tiene que verse.",
+            "shares[r] * losses[r] for",
+            "shares[r] * losses[r].nan_to_num() for",
+        ),
+        cambia(
+            "aparta a quien dice NaN",
+            "Se aparta a quien no tiene palabras, no a quien dice NaN.",
+            " if count > 0",
+            " if count > 0 and not losses[r].isnan()",
         ),
         cambia(
             "solo la pérdida",
@@ -764,6 +793,11 @@ def _casos_calendario(rng: Any) -> list[Caso]:
             ordenes.append(orden + [-k for k in range(lotes - antes + 1, lotes + 1)])
         return ordenes
 
+    def uno_a_uno(etapas: int, lotes: int) -> list[list[int]]:
+        """Nadie empieza un microlote hasta que ha vuelto el anterior: la fórmula no vale."""
+        orden = [x for k in range(1, lotes + 1) for x in (k, -k)]
+        return [list(orden) for _ in range(etapas)]
+
     def adelante(etapas: int, lotes: int) -> list[list[int]]:
         orden = [k + 1 for k in permutacion(rng, lotes)]
         return [list(orden) for _ in range(etapas)]
@@ -778,6 +812,7 @@ def _casos_calendario(rng: Any) -> list[Caso]:
         Caso("1F1B", (alterna(2, entero(rng, 3, 5)), 1)),
         Caso("1F1B", (alterna(entero(rng, 3, 4), entero(rng, 5, 7)), 2)),
         Caso("1F1B", (alterna(4, entero(rng, 2, 3)), entero(rng, 2, 3))),
+        Caso("1F1B", (uno_a_uno(2, entero(rng, 2, 3)), entero(rng, 1, 2))),
     ]
 
 
@@ -853,6 +888,12 @@ _CALENDARIO = Ejercicio(
             "Son las casillas vacías: falta dividir entre todas.",
             "mean().item()",
             "sum().item()",
+        ),
+        cambia(
+            "por la fórmula",
+            "Esa fórmula no vale con cualquier orden: cuenta las casillas vacías de tu tabla.",
+            "(table == 0).double().mean().item()",
+            "last / (last + max(orders[0]))",
         ),
         cambia(
             "parada entre trabajos",

@@ -44,6 +44,18 @@ def join_processes(losses, gradients, counts):
     total = counts[ok].sum()
     return sum(losses[r] * counts[r] / total for r in ok), [sum(gradients[r][i] * counts[r] / total for r in ok) for i in range(len(gradients[0]))]
 
+# %% 26.2 | aparta a quien dice NaN en la pérdida, tenga palabras o no
+def join_processes(losses, gradients, counts):
+    ok = [r for r in range(len(losses)) if counts[r] > 0 and not losses[r].isnan()]
+    total = counts[ok].sum()
+    return sum(losses[r] * counts[r] / total for r in ok), [sum(gradients[r][i] * counts[r] / total for r in ok) for i in range(len(gradients[0]))]
+
+# %% 26.2 | solo mira los NaN de la pérdida ⇒ el NaN de la pérdida de un proceso con palabras
+def join_processes(losses, gradients, counts):
+    ok = [r for r in range(len(losses)) if counts[r] > 0]
+    total = counts.sum()
+    return sum(losses[r].nan_to_num() * counts[r] / total for r in ok), [sum(gradients[r][i] * counts[r] / total for r in ok) for i in range(len(gradients[0]))]
+
 # %% 26.2 | los ceros cuentan como uno
 def join_processes(losses, gradients, counts):
     n = counts.clamp(min=1).double()
@@ -358,6 +370,20 @@ def pipeline_table(orders, backward):
         t += long
     table = torch.tensor(columns).T
     return table, (table == 0).double().mean().item()
+
+# %% 26.7 | la burbuja, por la fórmula ⇒ no vale con cualquier orden
+def pipeline_table(orders, backward):
+    p, ends, rows = len(orders), {}, [[] for _ in orders]
+    while len(ends) < sum(map(len, orders)):
+        for s, o in enumerate(orders):
+            for k in o[len({q for r, q in ends if r == s}) :]:
+                need = None if k > 0 and s == 0 else (s - 1, k) if k > 0 else (s + 1, k) if s < p - 1 else (s, -k)
+                if need is not None and need not in ends:
+                    break
+                rows[s] += [0] * max(0, (ends[need] if need else 0) - len(rows[s])) + [k] * (1 if k > 0 else backward)
+                ends[s, k] = len(rows[s])
+    T = max(map(len, rows))
+    return torch.tensor([r + [0] * (T - len(r)) for r in rows]), (p - 1) / (max(orders[0]) + p - 1)
 
 # %% 26.7 | solo los instantes con alguna parada
 def pipeline_table(orders, backward):
