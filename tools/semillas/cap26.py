@@ -1,4 +1,4 @@
-"""Capítulo 26: el lote cuatro veces mayor con los mismos textos, y lo que cuesta ``torch.compile``.
+"""Capítulo 26: el lote cuatro veces mayor con los mismos textos, y sus controles.
 
 Cada modelo lee 4800 trozos de la prosa del libro, con lotes de 16 o de 64, y con varias tasas. Las
 predicciones de ``PREDICTIONS_26`` se escribieron antes de entrenar ninguno. Las tasas llegaban a
@@ -12,15 +12,12 @@ iba, y para repetirlo todo se borra esa carpeta.
 from __future__ import annotations
 
 import itertools
-import os
-import time
-from statistics import median
-from tempfile import TemporaryDirectory
+from functools import cache
 from typing import Any
 
 import torch
 from recuerdo import Memory
-from torch import Tensor, nn
+from torch import Tensor
 
 from atento import rng
 from atento.models.language import LanguageConfig, LanguageModel, next_token_loss, text_nats
@@ -46,10 +43,6 @@ PREDICTIONS_26 = {
     "recovered": "con su mejor tasa, el lote de 64 pierde menos de la mitad de lo que perdía con "
     "la del de 16",
 }
-COMPILED_26: dict[str, Any] = {
-    **{"vocab": 1024, "d_model": 80, "d_ff": 320, "n_layers": 2, "positions": "rotary"},
-    **{"batch": 16, "length": 64, "rounds": 41},
-}
 CONTROLS_26: dict[str, dict[str, Any]] = {  # con la mejor tasa media de los dos lotes
     "few_steps": {"batch": 16, "rate": 0.032, "texts": 1200},  # 75 pasos, como los de 64
     "scaled_betas": {"batch": 64, "rate": 0.032, "betas": (0.6, 0.92)},  # 4 veces 1 - β
@@ -58,6 +51,7 @@ CONTROLS_26: dict[str, dict[str, Any]] = {  # con la mejor tasa media de los dos
 MEMORY_26 = Memory(26)
 
 
+@cache
 def letters() -> tuple[int, Tensor, Tensor]:
     """Cuántas letras hay, y los dos textos en números."""
     train, test = (part.text() for part in prose.load().split(RECIPE_26["held_out"]))
@@ -127,39 +121,11 @@ def controls() -> dict[str, Any]:
     }
 
 
-def compiled() -> dict[str, Any]:
-    """Lo que tardan la ida y la vuelta sin compilar y compiladas, por rondas, y lo que compilar."""
-    c = COMPILED_26
-    sizes = {key: c[key] for key in ("d_model", "d_ff", "n_layers", "positions")}
-    rng.seed_all(0)
-    model = LanguageModel(LanguageConfig(c["vocab"], **sizes, pad_id=None))
-    ids = torch.randint(c["vocab"], (c["batch"], c["length"] + 1))
-
-    def there_and_back(reader: nn.Module) -> float:
-        model.zero_grad()
-        start = time.process_time()
-        next_token_loss(reader, ids).backward()
-        return 1000 * (time.process_time() - start)
-
-    with TemporaryDirectory() as empty:  # lo compilado en otra llamada no vale
-        os.environ["TORCHINDUCTOR_CACHE_DIR"] = empty
-        start = sum(os.times()[:4])
-        ready = torch.compile(model)
-        there_and_back(ready)
-        found: dict[str, Any] = {"compiling": round(sum(os.times()[:4]) - start, 1)}
-        rounds = [(there_and_back(model), there_and_back(ready)) for _ in range(c["rounds"])]
-    found["more"] = sum(after > before for before, after in rounds)
-    for name, each in zip(("eager", "compiled"), zip(*rounds, strict=True), strict=True):
-        found[name] = [round(x, 2) for x in (min(each), median(each), max(each))]
-    found["difference"] = round(median(after - before for before, after in rounds), 2)
-    return {"recipe": c, "milliseconds": found}
-
-
 def chapter() -> dict[str, Any]:
-    """Los lotes, sus controles y lo compilado."""
+    """Los lotes y sus controles."""
     return {"recipe": RECIPE_26, "predictions": PREDICTIONS_26} | {
         name: part() for name, part in PARTES.items()
     }
 
 
-PARTES = {"runs": runs, "controls": controls, "compiled": compiled}
+PARTES = {"runs": runs, "controls": controls}

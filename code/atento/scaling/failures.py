@@ -10,8 +10,8 @@ from atento.checks import scaling as checks
 def young(save: float, between: float) -> float:
     """Cada cuánto guardar: √(2 · save · between).
 
-    Lo que cuesta guardar, el tiempo medio entre fallos y lo que sale, en la misma unidad. Vale si guardar cuesta mucho menos que lo
-    que se tarda en fallar.
+    Lo que cuesta guardar, el tiempo medio entre fallos y lo que sale, en la misma unidad. Vale si
+    guardar cuesta mucho menos que lo que se tarda en fallar.
 
     Errores: ``TypeError`` o ``ValueError`` si no son positivas.
     Fuente: Young (1974).
