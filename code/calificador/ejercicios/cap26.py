@@ -190,7 +190,11 @@ _JUNTAR = Ejercicio(
     casos=_casos_juntar,
     ejemplo=lambda: Caso(
         "ejemplo",
-        (tensor([1.0, 2.0]), [[tensor([4.0, 0.0])], [tensor([0.0, 8.0])]], tensor([3, 1])),
+        (
+            tensor([1.0, 2.0]),
+            [[tensor([4.0, 0.0]), tensor([1.0])], [tensor([0.0, 8.0]), tensor([5.0])]],
+            tensor([3, 1]),
+        ),
     ),
     propiedades={
         "distintos": (3, "Escribe las dos medias como sumas entre cuentas, y suma las sumas."),
