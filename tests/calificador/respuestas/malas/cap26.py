@@ -50,7 +50,7 @@ def join_processes(losses, gradients, counts):
     total = counts[ok].sum()
     return sum(losses[r] * counts[r] / total for r in ok), [sum(gradients[r][i] * counts[r] / total for r in ok) for i in range(len(gradients[0]))]
 
-# %% 26.2 | solo mira los NaN de la pérdida ⇒ el NaN de la pérdida de un proceso con palabras
+# %% 26.2 | solo mira los NaN de la pérdida ⇒ NaN de la pérdida de un proceso con palabras
 def join_processes(losses, gradients, counts):
     ok = [r for r in range(len(losses)) if counts[r] > 0]
     total = counts.sum()
