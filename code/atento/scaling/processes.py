@@ -69,7 +69,7 @@ def _stop(process: subprocess.Popen) -> None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     process.kill()
-    process.wait()
+    process.wait(timeout=60)
 
 
 def _wait(started: list[subprocess.Popen], folder: Path, size: int, limit: float) -> None:
@@ -112,7 +112,7 @@ def _child() -> None:
             os._exit(_work(folder, rank, task))
         pids[pid] = rank
     while pids:
-        pid, status = os.wait()
+        pid, status = os.waitpid(-1, 0)
         rank = pids.pop(pid)
         if status:
             _tell(folder / f"{rank}.err", "se ha parado sin decir nada", again=False)
@@ -124,8 +124,9 @@ def _work(folder: Path, rank: int, task: tuple) -> int:
     function, size, args, seconds = task
     try:
         store = distributed.FileStore(str(folder / "store"), size)
-        options = {"store": store, "timeout": timedelta(seconds=seconds)}
-        distributed.init_process_group("gloo", rank=rank, world_size=size, **options)
+        distributed.init_process_group(
+            "gloo", store=store, rank=rank, world_size=size, timeout=timedelta(seconds=seconds)
+        )
         found = cloudpickle.dumps(function(rank, *args))
         distributed.barrier()  # nadie se va mientras otro le espera
         (folder / f"{rank}.out").write_bytes(found)
