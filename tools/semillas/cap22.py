@@ -24,6 +24,7 @@ from atento.models.gato import Gato, GatoConfig, Packed, Step, gato_loss, pack, 
 from atento.models.vit import VitConfig
 from atento.tasks import captions, control, digits, multimodal, reports
 from atento.tasks.translation.vocabulary import EOS_ID
+from atento.trained import rounded
 from atento.training import evaluate, fit, parameter_groups, warmup_cosine
 
 RECIPES_22: dict[str, dict[str, Any]] = {
@@ -92,7 +93,12 @@ SENSES: dict[str, tuple[str, ...]] = {"only_seen": ("seen",), "only_told": ("tol
 CONTROLLED = "early_concat"
 """La fusión con que se hacen los controles."""
 
-SEEDS, SOME = 5, 3
+DEVIATIONS: dict[str, dict[str, float]] = {
+    "covered": {"word_std": 0.1, "place_std": 0.5},
+    "faint": {"word_std": 0.1, "place_std": 0.03},
+}
+"""Con las palabras tapadas por sus sitios, y con las dos cosas débiles y nadie tapado."""
+
 MEMORY_22 = Memory(22)
 
 
@@ -131,9 +137,14 @@ def learn(
 # --- Las fusiones ---------------------------------------------------------------------------------
 
 
-def reader(fusion: str) -> TwoSenses:
-    """Un lector sin entrenar."""
-    r = RECIPES_22["fusion"]
+def recipe_of(name: str) -> dict[str, Any]:
+    """La receta de una ejecución de las fusiones o de sus controles."""
+    return RECIPES_22["fusion"] | DEVIATIONS.get(name, {})
+
+
+def reader(name: str) -> TwoSenses:
+    """Un lector sin entrenar: el de una fusión o el de un control."""
+    r, fusion = recipe_of(name), name if name in FUSIONS else CONTROLLED
     same = ("d_model", "n_heads", "d_ff", "n_layers", "init_std")
     sizes: dict[str, Any] = {k: r[k] for k in (*same, "position_std", "word_std", "place_std")}
     image = VitConfig(digits.SIDE, r["patch_size"], d_model=r["d_model"], pooling="mean")
@@ -170,7 +181,7 @@ def fuse(name: str, seed: int) -> tuple[nn.Module, dict[str, Any]]:
     """Entrena una fusión, o el control de ese nombre, y la examina."""
     senses = SENSES.get(name, multimodal.SENSES)
     rng.seed_all(seed)
-    model = reader(CONTROLLED if name in SENSES else name)
+    model = reader(name)
 
     def watch(net: Any) -> dict[str, float]:
         return {"seen": multimodal.score(net, pairs("seen")[:400], senses=senses)["accuracy"]}
@@ -345,43 +356,116 @@ def policies(seed: int) -> dict[str, Any]:
     return {"seed": seed, **marks, "unigram": round(alone, 4)}
 
 
+# --- Lo que se mira en los ya entrenados ----------------------------------------------------------
+
+
+@torch.no_grad()
+def sums(name: str, seed: int) -> dict[str, Any]:
+    """Qué contesta a «cuánto suman» con las parejas reservadas, y lo lejos que queda."""
+    model = MEMORY_22.fill(reader(name), f"{name}-{seed}").eval()
+    asked = multimodal.generate(
+        1000, 20_000, split="test", pairs="unseen", questions=["cuánto suman"]
+    )
+    lot = multimodal.batch(asked)
+    said = [multimodal.ANSWERS[i] for i in model(lot.images, lot.text).argmax(-1).tolist()]
+    numbers = [int(x) if x.isdecimal() else 99 for x in said]
+    far = [abs(x - e.seen - e.told) for x, e in zip(numbers, asked, strict=True)]
+    wrong = [x for x in far if x]
+    near = sum(x <= 2 for x in wrong) / len(wrong)
+    return {"seed": seed, "right": 1 - len(wrong) / len(far), "near": round(near, 4)}
+
+
+@torch.no_grad()
+def mistaken(name: str, seed: int) -> dict[str, Any]:
+    """De cada número reservado, cuánto acierta un CLIP y con quién lo confunde más."""
+    model = MEMORY_22.fill(towers(), f"{name}-{seed}").eval()
+    some = captions.generate(RECIPES_22["clip"]["exam"], 10_001, split="test", numbers="unseen")
+    lot = captions.batch(some)
+    said = model(lot.images, captions.texts(range(100))).argmax(dim=1)
+    found = {}
+    for number in captions.numbers_of("unseen"):
+        own = said[lot.numbers == number]
+        right = (own == number).float().mean().item()
+        others = torch.bincount(own[own != number], minlength=100)
+        found[str(number)] = [round(right, 4), int(others.argmax()) if others.any() else number]
+    lost = said[said != lot.numbers]
+    known = torch.isin(lost, torch.tensor(captions.numbers_of("seen")))
+    return {"seed": seed, "numbers": found, "to_seen": round(known.float().mean().item(), 4)}
+
+
 # --- Guardar lo hecho -----------------------------------------------------------------------------
 
 SIX = FUSIONS[:6]
 """Las de la panorámica; el cuello de botella es la séptima."""
 
-GROUPS: dict[str, tuple[str, ...]] = {
-    "fusions": FUSIONS,
-    "senses": tuple(SENSES),
-    "clip": ("clip", "clip_shuffled"),
-    "gato": ("gato", "gato_control", "gato_text"),
+COUNTS: dict[str, int] = dict.fromkeys(SIX, 2) | {
+    "early_concat": 3,
+    "many_to_one": 3,
+    "bottleneck": 1,
+    "only_seen": 2,
+    "only_told": 2,
+    "covered": 2,
+    "faint": 2,
+    "clip": 2,
+    "clip_shuffled": 2,
+    "gato": 2,
+    "gato_control": 2,
+    "gato_text": 2,
 }
+"""Cuántas semillas hay de cada cosa."""
 
 
-def trainer(name: str) -> tuple[str, Callable[[str, int], tuple[nn.Module, dict[str, Any]]]]:
-    """De qué receta sale una ejecución, y quién la entrena."""
-    if name in (*FUSIONS, *SENSES):
-        return "fusion", fuse
-    return ("clip", pair_up) if name in GROUPS["clip"] else ("gato", act_and_write)
+def trainer(name: str) -> tuple[Any, Callable[[str, int], tuple[nn.Module, dict[str, Any]]]]:
+    """La receta de una ejecución, y quién la entrena."""
+    if name in (*FUSIONS, *SENSES, *DEVIATIONS):
+        return recipe_of(name), fuse
+    if name.startswith("clip"):
+        return RECIPES_22["clip"], pair_up
+    return RECIPES_22["gato"], act_and_write
 
 
 def once(name: str, seed: int) -> dict[str, Any]:
     """Lo de una ejecución, hecho ahora o en una llamada anterior; los pesos quedan al lado."""
     recipe, train = trainer(name)
-    made = {"recipe": RECIPES_22[recipe], "kind": name}
+    made = {"recipe": recipe, "kind": name}
     return MEMORY_22.once(f"{name}-{seed}", made, partial(train, name, seed))
 
 
-def group(name: str) -> dict[str, Any]:
-    """Las ejecuciones de un grupo, semilla a semilla; los controles, con menos."""
-    n = SEEDS if name != "senses" else SOME
-    return {kind: [once(kind, seed) for seed in range(n)] for kind in GROUPS[name]}
-
-
 def chapter() -> dict[str, Any]:
-    """Todos los entrenamientos y sus controles."""
-    runs = {name: group(name) for name in GROUPS}
-    return {"recipes": RECIPES_22, "runs": runs, "policies": policies(0)}
+    """Todos los entrenamientos, sus controles y lo que se mira en ellos."""
+    runs = {name: [once(name, seed) for seed in range(n)] for name, n in COUNTS.items()}
+    looked = {name: [sums(name, seed) for seed in range(COUNTS[name])] for name in SIX}
+    errors = [mistaken("clip", seed) for seed in range(COUNTS["clip"])]
+    return {
+        "recipes": RECIPES_22,
+        "deviations": DEVIATIONS,
+        "runs": runs,
+        "sums": looked,
+        "mistaken": errors,
+        "policies": policies(0),
+    }
 
 
-PARTES: dict[str, Callable] = {name: lambda name=name: group(name) for name in GROUPS}
+def stored(name: str) -> tuple[nn.Module, dict[str, Any]]:
+    """El modelo de la semilla 0, redondeado, y lo que acierta así."""
+    once(name, 0)
+    make: dict[str, Callable] = {"clip": towers, "gato": lambda: Gato(gato_config())}
+    empty = make.get(name, partial(reader, name))()
+    model: Any = rounded(MEMORY_22.fill(empty, f"{name}-0")).eval()
+    marks: dict[str, Any] = {}
+    if name == "clip":
+        marks = {k: x["text_of_image"] for k, x in found_among(model, 1000).items()}
+    elif name == "gato":
+        found = control.score(Driver(model), RECIPES_22["gato"]["carts"], 10_000)
+        marks = {"steps": round(found["steps"], 2), "text": round(nats(model), 4)}
+    else:
+        marks = {k: multimodal.score(model, pairs(k))["accuracy"] for k in ("seen", "unseen")}
+    recipe, _ = trainer(name)
+    return model, {"recipe": recipe, "seed": 0, "marks": marks}
+
+
+PESOS: dict[str, Callable] = {
+    "sentidos": partial(stored, "early_concat"),
+    "nombres": partial(stored, "clip"),
+    "carro": partial(stored, "gato"),
+}
