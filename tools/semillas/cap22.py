@@ -407,10 +407,10 @@ COUNTS: dict[str, int] = dict.fromkeys(SIX, 2) | {
     "covered": 2,
     "faint": 2,
     "clip": 2,
-    "clip_shuffled": 2,
+    "clip_shuffled": 1,
     "gato": 2,
-    "gato_control": 2,
-    "gato_text": 2,
+    "gato_control": 1,
+    "gato_text": 1,
 }
 """Cuántas semillas hay de cada cosa."""
 
