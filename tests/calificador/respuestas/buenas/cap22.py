@@ -284,28 +284,20 @@ def blind_scores(train, test):
                     out[q, 1, s] += r[4] / total
     return out
 
-# %% 22.8 | con claves enteras
+# %% 22.8 | pregunta a pregunta
 def blind_scores(train, test):
-    questions = int(test[:, 2].max()) + 1
-    n_answers = int(max(train[:, 3].max(), test[:, 3].max())) + 1
-    result = []
-    for q in range(questions):
+    answers = int(torch.cat([train, test])[:, 3].max()) + 1
+    def votes(rows):
+        return torch.bincount(rows[:, 3], rows[:, 4].double(), minlength=answers)
+    out = []
+    for q in range(int(test[:, 2].max()) + 1):
         tr, te = train[train[:, 2] == q], test[test[:, 2] == q]
-        def histogram(rows):
-            h = torch.zeros(n_answers, dtype=torch.long)
-            return h.index_add(0, rows[:, 3], rows[:, 4])
-        usual = int(histogram(tr).argmax())
-        ceiling, learned = [], []
-        for see in ([], [0], [1], [0, 1]):
-            seen_keys = te[:, see].unique(dim=0) if see else te[:1, see]
-            top = got = 0
-            for key in seen_keys:
-                inside = histogram(te[(te[:, see] == key).all(1)])
-                before = tr[(tr[:, see] == key).all(1)]
-                pick = int(histogram(before).argmax()) if len(before) else usual
-                top += int(inside.max())
-                got += int(inside[pick])
-            ceiling.append(top / int(te[:, 4].sum()))
-            learned.append(got / int(te[:, 4].sum()))
-        result.append([ceiling, learned])
-    return torch.tensor(result)
+        rules = torch.zeros(2, 4)
+        for s, see in enumerate(([2], [0], [1], [0, 1])):
+            for key in te[:, see].unique(dim=0):
+                asked = votes(te[(te[:, see] == key).all(1)])
+                known = votes(tr[(tr[:, see] == key).all(1)])
+                pick = (known if known.any() else votes(tr)).argmax()
+                rules[:, s] += torch.stack([asked.max(), asked[pick]])
+        out.append(rules / te[:, 4].sum())
+    return torch.stack(out)

@@ -18,95 +18,68 @@ fusions_by_hand = {"rows": 14, "joined": 196, "crossed": 90, "neck": 170, "param
 # %% 22.1 | en una sola dirección ⇒ Falta la otra dirección
 fusions_by_hand = {"rows": 14, "joined": 196, "crossed": 45, "neck": 170, "parameters": 2400}
 
-# %% 22.1 | una secuencia con cuello ⇒ son dos secuencias, no una
-fusions_by_hand = {"rows": 14, "joined": 196, "crossed": 90, "neck": 256, "parameters": 2400}
-
 # %% 22.2 | los tipos, leídos como las fusiones del capítulo
 def who_sees(plan, a_present, b_present):
     n_a, n = len(a_present), len(a_present) + len(b_present)
-    reach, out = torch.eye(n).bool(), []
-    for a, b in plan:
-        grid = torch.ones(n, n).bool()
-        if (a, b) == ("own", "own"):
-            grid[:n_a, n_a:] = False
-            grid[n_a:, :n_a] = False
-        elif (a, b) == ("other", "other"):
-            grid[:n_a, :n_a] = torch.eye(n_a).bool()
-            grid[n_a:, n_a:] = torch.eye(n - n_a).bool()
-        reach = (grid.double() @ reach.double()) > 0
-        out.append(reach)
+    side, eye, out = torch.arange(n) >= n_a, torch.eye(n).bool(), []
+    same, reach = side[:, None] == side, torch.eye(n)
+    grids = {("own", "own"): same, ("other", "other"): ~same | eye}
+    for pair in plan:
+        reach = (grids.get(tuple(pair), same | ~same).double() @ reach > 0).double()
+        out.append(reach > 0)
     return torch.stack(out)
 
 # %% 22.2 | una secuencia tras otra, y no a la vez
 def who_sees(plan, a_present, b_present):
-    n_a, n = len(a_present), len(a_present) + len(b_present)
-    present = torch.cat([a_present, b_present])
-    in_b = torch.arange(n) >= n_a
-    same = in_b[:, None] == in_b
-    looks = {"none": same & ~same, "own": same, "other": ~same, "both": same | ~same}
-    reach, out = torch.eye(n).bool(), []
-    for a, b in plan:
-        for kind, rows in ((a, ~in_b), (b, in_b)):
-            grid = (looks[kind] & present & rows[:, None]) | torch.eye(n).bool()
-            reach = (grid.double() @ reach.double()) > 0
-        out.append(reach)
-    return torch.stack(out)
-
-# %% 22.2 | en la dirección de las columnas
-def who_sees(plan, a_present, b_present):
-    n_a, n = len(a_present), len(a_present) + len(b_present)
-    present = torch.cat([a_present, b_present])
-    in_b = torch.arange(n) >= n_a
-    same = in_b[:, None] == in_b
-    looks = {"none": same & ~same, "own": same, "other": ~same, "both": same | ~same}
-    reach, out = torch.eye(n).bool(), []
-    for a, b in plan:
-        grid = (torch.where(in_b, looks[b], looks[a]) & present) | torch.eye(n).bool()
-        reach = (grid.double() @ reach.double()) > 0
-        out.append(reach)
-    return torch.stack(out)
+    shown, side = torch.cat([a_present, b_present]), [0] * len(a_present) + [1] * len(b_present)
+    know, out = [{i} for i in range(len(side))], []
+    for pair in plan:
+        for i, s in enumerate(side):
+            wanted = {"none": (), "own": (s,), "other": (1 - s,), "both": (0, 1)}[pair[s]]
+            know[i] = know[i].union(*(know[j] for j, z in enumerate(side) if z in wanted and shown[j]))
+        out.append([[j in k for j in range(len(side))] for k in know])
+    return torch.tensor(out)
 
 # %% 22.2 | el relleno, fuera del todo
 def who_sees(plan, a_present, b_present):
-    n_a, n = len(a_present), len(a_present) + len(b_present)
-    present = torch.cat([a_present, b_present])
-    in_b = torch.arange(n) >= n_a
-    same = in_b[:, None] == in_b
-    looks = {"none": same & ~same, "own": same, "other": ~same, "both": same | ~same}
-    reach, out = torch.eye(n).bool(), []
-    for a, b in plan:
-        grid = torch.where(in_b[:, None], looks[b], looks[a]) | torch.eye(n).bool()
-        reach = (grid.double() @ reach.double()) > 0
-        out.append(reach & present & present[:, None])
+    shown, side = torch.cat([a_present, b_present]), [0] * len(a_present) + [1] * len(b_present)
+    know, out = [{i} for i in range(len(side))], []
+    for pair in plan:
+        sees = [{"none": (), "own": (s,), "other": (1 - s,), "both": (0, 1)}[pair[s]] for s in side]
+        know = [know[i].union(*(know[j] for j, z in enumerate(side) if z in sees[i])) for i in range(len(side))]
+        out.append([[j in k for j in range(len(side))] for k in know])
+    return torch.tensor(out) & shown & shown[:, None]
+
+# %% 22.2 | solo las dos últimas capas
+def who_sees(plan, a_present, b_present):
+    shown, side = torch.cat([a_present, b_present]), [0] * len(a_present) + [1] * len(b_present)
+    before, out = torch.eye(len(side)), []
+    for pair in plan:
+        sees = [{"none": (), "own": (s,), "other": (1 - s,), "both": (0, 1)}[pair[s]] for s in side]
+        grid = torch.tensor([[float((z in w and bool(shown[j])) or i == j) for j, z in enumerate(side)] for i, w in enumerate(sees)])
+        out.append(grid @ before > 0)
+        before = grid
     return torch.stack(out)
 
 # %% 22.2 | cuenta los caminos
 def who_sees(plan, a_present, b_present):
-    n_a, n = len(a_present), len(a_present) + len(b_present)
-    present = torch.cat([a_present, b_present])
-    in_b = torch.arange(n) >= n_a
-    same = in_b[:, None] == in_b
-    looks = {"none": same & ~same, "own": same, "other": ~same, "both": same | ~same}
-    reach, out = torch.eye(n), []
-    for a, b in plan:
-        grid = (torch.where(in_b[:, None], looks[b], looks[a]) & present) | torch.eye(n).bool()
-        reach = grid.double() @ reach
+    shown, side = torch.cat([a_present, b_present]), [0] * len(a_present) + [1] * len(b_present)
+    reach, out = torch.eye(len(side)), []
+    for pair in plan:
+        sees = [{"none": (), "own": (s,), "other": (1 - s,), "both": (0, 1)}[pair[s]] for s in side]
+        grid = torch.tensor([[float((z in w and bool(shown[j])) or i == j) for j, z in enumerate(side)] for i, w in enumerate(sees)])
+        reach = grid @ reach
         out.append(reach)
     return torch.stack(out)
 
 # %% 22.2 | sin el atajo ⇒ por la conexión residual
 def who_sees(plan, a_present, b_present):
-    n_a, n = len(a_present), len(a_present) + len(b_present)
-    reach, out = torch.eye(n), []
-    for a, b in plan:
-        grid = torch.zeros(n, n)
-        for first, last, kind in ((0, n_a, a), (n_a, n, b)):
-            if kind in ("own", "both"):
-                grid[first:last, first:last] = 1
-            if kind in ("other", "both"):
-                grid[first:last, :first] = 1
-                grid[first:last, last:] = 1
-        reach = ((grid * torch.cat([a_present, b_present])) @ reach > 0).double()
+    shown, side = torch.cat([a_present, b_present]), [0] * len(a_present) + [1] * len(b_present)
+    reach, out = torch.eye(len(side)), []
+    for pair in plan:
+        sees = [{"none": (), "own": (s,), "other": (1 - s,), "both": (0, 1)}[pair[s]] for s in side]
+        grid = torch.tensor([[float(z in w and bool(shown[j])) for j, z in enumerate(side)] for w in sees])
+        reach = (grid @ reach > 0).double()
         out.append(reach > 0)
     return torch.stack(out)
 
@@ -124,14 +97,6 @@ can_answer = "C y D"
 
 # %% 22.3 | un número
 can_answer = 3
-
-# %% 22.4 | la escala, después de la exponencial del tope
-def contrastive_loss(images, texts, log_scale, ids, *, max_scale=100.0):
-    a, b = nn.functional.normalize(images, dim=1), nn.functional.normalize(texts, dim=1)
-    logits = log_scale.clamp(max=max_scale).exp() * a @ b.T
-    q = (ids[:, None] == ids).double()
-    q = q / q.sum(1, keepdim=True)
-    return -((q * logits.log_softmax(1)).sum(1).mean() + (q * logits.log_softmax(0)).sum(0).mean()) / 2
 
 # %% 22.4 | normaliza todo el lote junto
 def contrastive_loss(images, texts, log_scale, ids, *, max_scale=100.0):
@@ -180,13 +145,13 @@ def contrastive_loss(images, texts, log_scale, ids, *, max_scale=100.0):
     logits = log_scale.exp().clamp(max=max_scale) * a @ b.T
     return -(logits.log_softmax(1).diagonal().mean() + logits.log_softmax(0).diagonal().mean()) / 2
 
-# %% 22.5 | como los ordena topk
+# %% 22.5 | los empates, por sorteo
 def recall_at(similarity, owner, ks):
     own = owner == torch.arange(len(similarity))[:, None]
     def part(x, fine):
-        order = x.argsort(dim=1, descending=True, stable=True)
-        line = fine.gather(1, order)
-        return [line[:, :k].any(1).double().mean().item() for k in ks]
+        best = torch.where(fine, x, -torch.inf).amax(1, keepdim=True)
+        ahead, tied = ((x > best) & ~fine).sum(1), ((x == best) & ~fine).sum(1)
+        return [((k - ahead) / (tied + 1)).clamp(0, 1).mean().item() for k in ks]
     return part(similarity, own), part(similarity.T, own.T)
 
 # %% 22.5 | cuántos de los suyos encuentra
@@ -235,247 +200,267 @@ def recall_at(similarity, owner, ks):
         return [((x > best).sum(1) < k).double().mean().item() for k in ks]
     return part(similarity, own), part(similarity.T, own.T)
 
-# %% 22.6 | los cuellos solo miran
+# %% 22.6 | los sentidos no miran al cuello
 def bottleneck(a, b, neck, a_weights, b_weights, *, fuse_from=0):
     def look(x, y, w):
-        s = (x @ w[0]) @ (y @ w[1]).T / x.shape[1] ** 0.5
-        return x + s.softmax(-1) @ (y @ w[2])
+        return x + torch.softmax((x @ w[0]) @ (y @ w[1]).T / x.shape[1] ** 0.5, 1) @ (y @ w[2])
     for i, (p, q) in enumerate(zip(a_weights, b_weights)):
         if i < fuse_from:
             a, b = look(a, a, p), look(b, b, q)
-        else:
-            n = (look(neck, torch.cat([a, neck]), p) + look(neck, torch.cat([b, neck]), q)) / 2
-            a, b, neck = look(a, a, p), look(b, b, q), n
+            continue
+        x, y = torch.cat([a, neck]), torch.cat([b, neck])
+        neck = (look(neck, x, p) + look(neck, y, q)) / 2
+        a, b = look(a, a, p), look(b, b, q)
     return a, b, neck
 
-# %% 22.6 | el cuello mira primero, y después los sentidos al cuello
+# %% 22.6 | el cuello mira primero, y después los sentidos al cuello nuevo
 def bottleneck(a, b, neck, a_weights, b_weights, *, fuse_from=0):
     def look(x, y, w):
-        s = (x @ w[0]) @ (y @ w[1]).T / x.shape[1] ** 0.5
-        return x + s.softmax(-1) @ (y @ w[2])
+        return x + torch.softmax((x @ w[0]) @ (y @ w[1]).T / x.shape[1] ** 0.5, 1) @ (y @ w[2])
     for i, (p, q) in enumerate(zip(a_weights, b_weights)):
         if i < fuse_from:
             a, b = look(a, a, p), look(b, b, q)
-        else:
-            neck = (look(neck, torch.cat([a, neck]), p) + look(neck, torch.cat([b, neck]), q)) / 2
-            a, b = look(a, torch.cat([a, neck]), p), look(b, torch.cat([b, neck]), q)
+            continue
+        x, y = torch.cat([a, neck]), torch.cat([b, neck])
+        neck = (look(neck, x, p) + look(neck, y, q)) / 2
+        a, b = look(a, torch.cat([a, neck]), p), look(b, torch.cat([b, neck]), q)
     return a, b, neck
 
-# %% 22.6 | dos cuellos que no se juntan hasta el final
+# %% 22.6 | el cuello no se mira a sí mismo
 def bottleneck(a, b, neck, a_weights, b_weights, *, fuse_from=0):
-    def step(x, w):
-        s = (x @ w[0]) @ (x @ w[1]).T / x.shape[1] ** 0.5
-        return x + s.softmax(-1) @ (x @ w[2])
-    one = two = neck
+    def look(x, y, w):
+        return x + torch.softmax((x @ w[0]) @ (y @ w[1]).T / x.shape[1] ** 0.5, 1) @ (y @ w[2])
     for i, (p, q) in enumerate(zip(a_weights, b_weights)):
         if i < fuse_from:
-            a, b = step(a, p), step(b, q)
+            a, b = look(a, a, p), look(b, b, q)
             continue
-        a, one = step(torch.cat([a, one]), p).split([len(a), len(neck)])
-        b, two = step(torch.cat([b, two]), q).split([len(b), len(neck)])
-    return a, b, (one + two) / 2
-
-# %% 22.6 | softmax por columnas
-def bottleneck(a, b, neck, a_weights, b_weights, *, fuse_from=0):
-    def step(x, w):
-        s = (x @ w[0]) @ (x @ w[1]).T / x.shape[1] ** 0.5
-        return x + s.softmax(0) @ (x @ w[2])
-    for i, (p, q) in enumerate(zip(a_weights, b_weights)):
-        if i < fuse_from:
-            a, b = step(a, p), step(b, q)
-            continue
-        a, one = step(torch.cat([a, neck]), p).split([len(a), len(neck)])
-        b, two = step(torch.cat([b, neck]), q).split([len(b), len(neck)])
-        neck = (one + two) / 2
+        x, y = torch.cat([a, neck]), torch.cat([b, neck])
+        neck, a, b = (look(neck, a, p) + look(neck, b, q)) / 2, look(a, x, p), look(b, y, q)
     return a, b, neck
 
 # %% 22.6 | la media, pesada por las filas
 def bottleneck(a, b, neck, a_weights, b_weights, *, fuse_from=0):
-    def step(x, w):
-        s = (x @ w[0]) @ (x @ w[1]).T / x.shape[1] ** 0.5
-        return x + s.softmax(-1) @ (x @ w[2])
+    def look(x, y, w):
+        return x + torch.softmax((x @ w[0]) @ (y @ w[1]).T / x.shape[1] ** 0.5, 1) @ (y @ w[2])
     for i, (p, q) in enumerate(zip(a_weights, b_weights)):
         if i < fuse_from:
-            a, b = step(a, p), step(b, q)
+            a, b = look(a, a, p), look(b, b, q)
             continue
-        a, one = step(torch.cat([a, neck]), p).split([len(a), len(neck)])
-        b, two = step(torch.cat([b, neck]), q).split([len(b), len(neck)])
-        neck = (one * (len(a) + 1) + two * len(b)) / (len(a) + 1 + len(b))
+        x, y = torch.cat([a, neck]), torch.cat([b, neck])
+        n, m = len(a) + 1, len(b)
+        neck, a, b = (n * look(neck, x, p) + m * look(neck, y, q)) / (n + m), look(a, x, p), look(b, y, q)
     return a, b, neck
 
-# %% 22.6 | el orden del artículo, uno tras otro ⇒ aquí b recibe el que ya ha pasado por a
+# %% 22.6 | el cuello vuelve a sumar lo que era
 def bottleneck(a, b, neck, a_weights, b_weights, *, fuse_from=0):
-    def step(x, w):
-        s = (x @ w[0]) @ (x @ w[1]).T / x.shape[1] ** 0.5
-        return x + s.softmax(-1) @ (x @ w[2])
+    def look(x, y, w):
+        return x + torch.softmax((x @ w[0]) @ (y @ w[1]).T / x.shape[1] ** 0.5, 1) @ (y @ w[2])
     for i, (p, q) in enumerate(zip(a_weights, b_weights)):
         if i < fuse_from:
-            a, b = step(a, p), step(b, q)
+            a, b = look(a, a, p), look(b, b, q)
             continue
-        a, one = step(torch.cat([a, neck]), p).split([len(a), len(neck)])
-        b, two = step(torch.cat([b, one]), q).split([len(b), len(neck)])
-        neck = (one + two) / 2
+        x, y = torch.cat([a, neck]), torch.cat([b, neck])
+        neck = neck + (look(neck, x, p) + look(neck, y, q)) / 2
+        a, b = look(a, x, p), look(b, y, q)
     return a, b, neck
 
-# %% 22.7 | el separador, también entre los números
-def gato_tokens(values, actions, vocab, bins, *, mu=100.0, limit=256.0):
-    top = math.log(mu * limit + 1)
-    y = torch.cat([values.sign() * (mu * values.abs() + 1).log() / top, values[:1] * 0, actions])
-    i = ((y + 1) / 2 * bins).floor().long().clamp(0, bins - 1)
-    c = (2 * i + 1) / bins - 1
-    k = len(values)
-    c = torch.cat([c[:k].sign() * ((c[:k].abs() * top).exp() - 1) / mu, c[k + 1 :]])
-    i = i + vocab
-    i[k] = vocab + bins - 1
-    return i, c
+# %% 22.6 | uno tras otro ⇒ aquí b recibe el que ya ha pasado por a
+def bottleneck(a, b, neck, a_weights, b_weights, *, fuse_from=0):
+    def look(x, y, w):
+        return x + torch.softmax((x @ w[0]) @ (y @ w[1]).T / x.shape[1] ** 0.5, 1) @ (y @ w[2])
+    for i, (p, q) in enumerate(zip(a_weights, b_weights)):
+        if i < fuse_from:
+            a, b = look(a, a, p), look(b, b, q)
+            continue
+        x, y = torch.cat([a, neck]), torch.cat([b, neck])
+        one = look(neck, x, p)
+        y = torch.cat([b, one])
+        neck, a, b = (one + look(one, y, q)) / 2, look(a, x, p), look(b, y, q)
+    return a, b, neck
 
-# %% 22.7 | devuelve los números tal como entraron
+# %% 22.7 | el separador, dentro de los intervalos
 def gato_tokens(values, actions, vocab, bins, *, mu=100.0, limit=256.0):
-    top = math.log(mu * limit + 1)
-    y = torch.cat([values.sign() * (mu * values.abs() + 1).log() / top, actions])
-    i = ((y + 1) / 2 * bins).floor().long().clamp(0, bins - 1) + vocab
-    k = len(values)
-    return torch.cat([i[:k], torch.tensor([vocab + bins]), i[k:]]), torch.cat([values, actions])
-
-# %% 22.7 | las acciones, en intervalos propios
-def gato_tokens(values, actions, vocab, bins, *, mu=100.0, limit=256.0):
-    top = math.log(mu * limit + 1)
-    y = torch.cat([values.sign() * (mu * values.abs() + 1).log() / top, actions])
-    i = ((y + 1) / 2 * bins).floor().long().clamp(0, bins - 1)
-    c = (2 * i + 1) / bins - 1
-    k = len(values)
-    c = torch.cat([c[:k].sign() * ((c[:k].abs() * top).exp() - 1) / mu, c[k:]])
-    sep = torch.tensor([vocab + 2 * bins])
-    return torch.cat([vocab + i[:k], sep, vocab + bins + i[k:]]), c
-
-# %% 22.7 | la media de los bordes descomprimidos
-def gato_tokens(values, actions, vocab, bins, *, mu=100.0, limit=256.0):
-    top = math.log(mu * limit + 1)
+    top, k, first, sep = math.log(mu * limit + 1), len(values), vocab, vocab + bins
     y = torch.cat([values.sign() * (mu * values.abs() + 1).log() / top, actions])
     i = ((y + 1) / 2 * bins).floor().long().clamp(0, bins - 1)
     def undo(x):
         return x.sign() * ((x.abs() * top).exp() - 1) / mu
-    k = len(values)
+    c = (2 * i + 1) / bins - 1
+    back = torch.cat([undo(c[:k]), c[k:]])
+    sep = vocab + bins - 1
+    return torch.cat([vocab + i[:k], torch.tensor([sep]), first + i[k:]]), back
+
+# %% 22.7 | devuelve los números tal como entraron
+def gato_tokens(values, actions, vocab, bins, *, mu=100.0, limit=256.0):
+    top, k, first, sep = math.log(mu * limit + 1), len(values), vocab, vocab + bins
+    y = torch.cat([values.sign() * (mu * values.abs() + 1).log() / top, actions])
+    i = ((y + 1) / 2 * bins).floor().long().clamp(0, bins - 1)
+    def undo(x):
+        return x.sign() * ((x.abs() * top).exp() - 1) / mu
+    c = (2 * i + 1) / bins - 1
+    back = torch.cat([undo(c[:k]), c[k:]])
+    back = torch.cat([values, actions])
+    return torch.cat([vocab + i[:k], torch.tensor([sep]), first + i[k:]]), back
+
+# %% 22.7 | las acciones, en intervalos propios
+def gato_tokens(values, actions, vocab, bins, *, mu=100.0, limit=256.0):
+    top, k, first, sep = math.log(mu * limit + 1), len(values), vocab, vocab + bins
+    y = torch.cat([values.sign() * (mu * values.abs() + 1).log() / top, actions])
+    i = ((y + 1) / 2 * bins).floor().long().clamp(0, bins - 1)
+    def undo(x):
+        return x.sign() * ((x.abs() * top).exp() - 1) / mu
+    c = (2 * i + 1) / bins - 1
+    back = torch.cat([undo(c[:k]), c[k:]])
+    first, sep = vocab + bins, vocab + 2 * bins
+    return torch.cat([vocab + i[:k], torch.tensor([sep]), first + i[k:]]), back
+
+# %% 22.7 | la media de los bordes descomprimidos
+def gato_tokens(values, actions, vocab, bins, *, mu=100.0, limit=256.0):
+    top, k, first, sep = math.log(mu * limit + 1), len(values), vocab, vocab + bins
+    y = torch.cat([values.sign() * (mu * values.abs() + 1).log() / top, actions])
+    i = ((y + 1) / 2 * bins).floor().long().clamp(0, bins - 1)
+    def undo(x):
+        return x.sign() * ((x.abs() * top).exp() - 1) / mu
+    c = (2 * i + 1) / bins - 1
+    back = torch.cat([undo(c[:k]), c[k:]])
     low, high = 2 * i / bins - 1, 2 * (i + 1) / bins - 1
     back = torch.cat([(undo(low[:k]) + undo(high[:k])) / 2, (low[k:] + high[k:]) / 2])
-    return torch.cat([vocab + i[:k], torch.tensor([vocab + bins]), vocab + i[k:]]), back
+    return torch.cat([vocab + i[:k], torch.tensor([sep]), first + i[k:]]), back
 
-# %% 22.7 | la ley mu del sonido, dividiendo antes entre el límite
+# %% 22.7 | intervalos contados desde 1
 def gato_tokens(values, actions, vocab, bins, *, mu=100.0, limit=256.0):
-    x = values / limit
-    y = torch.cat([x.sign() * (mu * x.abs() + 1).log() / math.log(mu + 1), actions])
+    top, k, first, sep = math.log(mu * limit + 1), len(values), vocab, vocab + bins
+    y = torch.cat([values.sign() * (mu * values.abs() + 1).log() / top, actions])
     i = ((y + 1) / 2 * bins).floor().long().clamp(0, bins - 1)
+    def undo(x):
+        return x.sign() * ((x.abs() * top).exp() - 1) / mu
     c = (2 * i + 1) / bins - 1
-    k = len(values)
-    back = limit * c[:k].sign() * ((mu + 1) ** c[:k].abs() - 1) / mu
-    return torch.cat([vocab + i[:k], torch.tensor([vocab + bins]), vocab + i[k:]]), torch.cat([back, c[k:]])
+    back = torch.cat([undo(c[:k]), c[k:]])
+    i = i + 1
+    return torch.cat([vocab + i[:k], torch.tensor([sep]), first + i[k:]]), back
 
 # %% 22.7 | el borde izquierdo ⇒ Se recupera el centro
 def gato_tokens(values, actions, vocab, bins, *, mu=100.0, limit=256.0):
-    top = math.log(mu * limit + 1)
+    top, k, first, sep = math.log(mu * limit + 1), len(values), vocab, vocab + bins
     y = torch.cat([values.sign() * (mu * values.abs() + 1).log() / top, actions])
     i = ((y + 1) / 2 * bins).floor().long().clamp(0, bins - 1)
-    c, k = -1 + 2 * i / bins, len(values)
-    c = torch.cat([c[:k].sign() * ((c[:k].abs() * top).exp() - 1) / mu, c[k:]])
-    return torch.cat([vocab + i[:k], torch.tensor([vocab + bins]), vocab + i[k:]]), c
-
-# %% 22.8 | el techo de todas las preguntas juntas
-def blind_scores(train, test):
-    q = int(test[:, 2].max()) + 1
-    out = torch.zeros(q, 2, 4)
-    for s, see in enumerate(([], [0], [1], [0, 1])):
-        top = got = 0
-        for key in {tuple(r[i] for i in see) for r in test.tolist()}:
-            def histogram(t):
-                h = Counter()
-                for r in t.tolist():
-                    if tuple(r[i] for i in see) == key:
-                        h[r[3]] += r[4]
-                return h
-            te, tr = histogram(test), histogram(train)
-            top += max(te.values())
-            got += te[min(tr, key=lambda x: (-tr[x], x))] if tr else 0
-        out[:, 0, s], out[:, 1, s] = top / test[:, 4].sum(), got / test[:, 4].sum()
-    return out
-
-# %% 22.8 | lo aprendido no pasa del techo: el menor de los dos
-def blind_scores(train, test):
-    out = torch.zeros(int(test[:, 2].max()) + 1, 2, 4)
-    for q in range(len(out)):
-        for s, see in enumerate(([], [0], [1], [0, 1])):
-            for rule, table in enumerate((test, train)):
-                rows = table[table[:, 2] == q].tolist()
-                groups = {}
-                for r in rows:
-                    g = groups.setdefault(tuple(r[i] for i in see), {})
-                    g[r[3]] = g.get(r[3], 0) + r[4]
-                out[q, rule, s] = sum(max(g.values()) for g in groups.values()) / sum(r[4] for r in rows)
-    return out
-
-# %% 22.8 | ante lo nuevo, el sentido que sí conoce
-def blind_scores(train, test):
-    tr, te = train.tolist(), test.tolist()
-    out = torch.zeros(1 + max(r[2] for r in te), 2, 4)
-    def best(rows):
-        h = {}
-        for r in rows:
-            h[r[3]] = h.get(r[3], 0) + r[4]
-        return min(h, key=lambda x: (-h[x], x)) if h else None
-    for q in range(len(out)):
-        mine, total = [r for r in te if r[2] == q], sum(r[4] for r in te if r[2] == q)
-        for s, see in enumerate(([], [0], [1], [0, 1])):
-            for r in mine:
-                like = lambda x, see=see: x[2] == q and all(x[i] == r[i] for i in see)
-                out[q, 0, s] += r[4] / total * (r[3] == best([x for x in te if like(x)]))
-                pick = best([x for x in tr if like(x)])
-                if pick is None:
-                    pick = best([x for x in tr if x[2] == q and x[0] == r[0]])
-                if pick is None:
-                    pick = best([x for x in tr if x[2] == q])
-                out[q, 1, s] += r[4] / total * (r[3] == pick)
-    return out
-
-# %% 22.8 | responde al azar según las veces
-def blind_scores(train, test):
-    tr, te = train.tolist(), test.tolist()
-    out = torch.zeros(1 + max(r[2] for r in te), 2, 4)
-    for q in range(len(out)):
-        total = sum(r[4] for r in te if r[2] == q)
-        for s, see in enumerate(([], [0], [1], [0, 1])):
-            for r in (r for r in te if r[2] == q):
-                for rule, table in enumerate((te, tr)):
-                    like = [x for x in table if x[2] == q and all(x[i] == r[i] for i in see)]
-                    like = like or [x for x in table if x[2] == q]
-                    right = sum(x[4] for x in like if x[3] == r[3])
-                    out[q, rule, s] += r[4] / total * right / sum(x[4] for x in like)
-    return out
+    def undo(x):
+        return x.sign() * ((x.abs() * top).exp() - 1) / mu
+    c = (2 * i + 1) / bins - 1
+    back = torch.cat([undo(c[:k]), c[k:]])
+    c = 2 * i / bins - 1
+    back = torch.cat([undo(c[:k]), c[k:]])
+    return torch.cat([vocab + i[:k], torch.tensor([sep]), first + i[k:]]), back
 
 # %% 22.8 | en veces, sin dividir
 def blind_scores(train, test):
     tr, te = train.tolist(), test.tolist()
     out = torch.zeros(1 + max(r[2] for r in te), 2, 4)
-    def best(rows):
+    def best(rows, answer):
         h = {}
         for r in rows:
             h[r[3]] = h.get(r[3], 0) + r[4]
-        return min(h, key=lambda x: (-h[x], x))
+        return float(min(h, key=lambda x: (-h[x], x)) == answer)
     for r in te:
+        total = sum(x[4] for x in te if x[2] == r[2])
         for s, see in enumerate(([2], [0, 2], [1, 2], [0, 1, 2])):
             for rule, table in enumerate((te, tr)):
                 like = [x for x in table if all(x[i] == r[i] for i in see)]
                 like = like or [x for x in table if x[2] == r[2]]
-                out[r[2], rule, s] += r[4] * (best(like) == r[3])
+                out[r[2], rule, s] += r[4] * best(like, r[3])
+    return out
+
+# %% 22.8 | entre todas las preguntas
+def blind_scores(train, test):
+    tr, te = train.tolist(), test.tolist()
+    out = torch.zeros(1 + max(r[2] for r in te), 2, 4)
+    def best(rows, answer):
+        h = {}
+        for r in rows:
+            h[r[3]] = h.get(r[3], 0) + r[4]
+        return float(min(h, key=lambda x: (-h[x], x)) == answer)
+    for r in te:
+        total = sum(x[4] for x in te if x[2] == r[2])
+        for s, see in enumerate(([2], [0, 2], [1, 2], [0, 1, 2])):
+            for rule, table in enumerate((te, tr)):
+                like = [x for x in table if all(x[i] == r[i] for i in see)]
+                like = like or [x for x in table if x[2] == r[2]]
+                out[r[2], rule, s] += r[4] / sum(x[4] for x in te) * best(like, r[3])
+    return out
+
+# %% 22.8 | ante lo nuevo, por la imagen
+def blind_scores(train, test):
+    tr, te = train.tolist(), test.tolist()
+    out = torch.zeros(1 + max(r[2] for r in te), 2, 4)
+    def best(rows, answer):
+        h = {}
+        for r in rows:
+            h[r[3]] = h.get(r[3], 0) + r[4]
+        return float(min(h, key=lambda x: (-h[x], x)) == answer)
+    for r in te:
+        total = sum(x[4] for x in te if x[2] == r[2])
+        for s, see in enumerate(([2], [0, 2], [1, 2], [0, 1, 2])):
+            for rule, table in enumerate((te, tr)):
+                like = [x for x in table if all(x[i] == r[i] for i in see)]
+                like = like or [x for x in table if x[0] == r[0] and x[2] == r[2]]
+                like = like or [x for x in table if x[2] == r[2]]
+                out[r[2], rule, s] += r[4] / total * best(like, r[3])
+    return out
+
+# %% 22.8 | lo que se aprende no baja del azar
+def blind_scores(train, test):
+    tr, te = train.tolist(), test.tolist()
+    out = torch.zeros(1 + max(r[2] for r in te), 2, 4)
+    def best(rows, answer):
+        h = {}
+        for r in rows:
+            h[r[3]] = h.get(r[3], 0) + r[4]
+        return float(min(h, key=lambda x: (-h[x], x)) == answer)
+    for r in te:
+        total = sum(x[4] for x in te if x[2] == r[2])
+        for s, see in enumerate(([2], [0, 2], [1, 2], [0, 1, 2])):
+            for rule, table in enumerate((te, tr)):
+                like = [x for x in table if all(x[i] == r[i] for i in see)]
+                like = like or [x for x in table if x[2] == r[2]]
+                out[r[2], rule, s] += r[4] / total * best(like, r[3])
+    out[:, 1] = torch.maximum(out[:, 1], out[:, 0, :1])
+    return out
+
+# %% 22.8 | las respuestas dichas, sin repetir
+def blind_scores(train, test):
+    tr, te = train.tolist(), test.tolist()
+    out = torch.zeros(1 + max(r[2] for r in te), 2, 4)
+    def best(rows, answer):
+        h = {}
+        for r in rows:
+            h[r[3]] = h.get(r[3], 0) + r[4]
+        return float(min(h, key=lambda x: (-h[x], x)) == answer)
+    for r in te:
+        total = sum(x[4] for x in te if x[2] == r[2])
+        for s, see in enumerate(([2], [0, 2], [1, 2], [0, 1, 2])):
+            for rule, table in enumerate((te, tr)):
+                like = [x for x in table if all(x[i] == r[i] for i in see)]
+                like = [[*x[:4], 1] for x in like]
+                like = like or [x for x in table if x[2] == r[2]]
+                out[r[2], rule, s] += r[4] / total * best(like, r[3])
     return out
 
 # %% 22.8 | ha visto el examen ⇒ Esa regla ha visto el examen
 def blind_scores(train, test):
-    out = torch.zeros(int(test[:, 2].max()) + 1, 2, 4)
-    for q in range(len(out)):
-        rows = test[test[:, 2] == q].tolist()
-        for s, see in enumerate(([], [0], [1], [0, 1])):
-            groups = {}
-            for r in rows:
-                g = groups.setdefault(tuple(r[i] for i in see), {})
-                g[r[3]] = g.get(r[3], 0) + r[4]
-            out[q, :, s] = sum(max(g.values()) for g in groups.values()) / sum(r[4] for r in rows)
+    tr, te = train.tolist(), test.tolist()
+    out = torch.zeros(1 + max(r[2] for r in te), 2, 4)
+    def best(rows, answer):
+        h = {}
+        for r in rows:
+            h[r[3]] = h.get(r[3], 0) + r[4]
+        return float(min(h, key=lambda x: (-h[x], x)) == answer)
+    for r in te:
+        total = sum(x[4] for x in te if x[2] == r[2])
+        for s, see in enumerate(([2], [0, 2], [1, 2], [0, 1, 2])):
+            for rule, table in enumerate((te, tr)):
+                like = [x for x in table if all(x[i] == r[i] for i in see)]
+                table = te
+                like = [x for x in te if all(x[i] == r[i] for i in see)]
+                like = like or [x for x in table if x[2] == r[2]]
+                out[r[2], rule, s] += r[4] / total * best(like, r[3])
     return out
