@@ -472,7 +472,7 @@ def _por_sitio(parecidos: Any, owner: Any, ks: list[int]) -> list[list[float]]:
 
     suyos, ambas = owner == torch.arange(len(parecidos))[:, None], []
     for x, valen in ((parecidos, suyos), (parecidos.T, suyos.T)):
-        fila = valen.gather(1, x.argsort(1, descending=True, stable=True))
+        fila = valen.gather(1, x.argsort(dim=1, descending=True, stable=True))
         ambas.append([float(fila[:, :k].any(1).double().mean()) for k in ks])
     return ambas
 
@@ -492,9 +492,10 @@ def _casos_recupera(rng: Any) -> list[Caso]:
 
         def vale(dado: tuple[Any, ...]) -> bool:
             mal, bien, nadie = (_recupera(*dado, p) for p in (1.0, 0.0, 99.0))
-            otras = [bien, nadie, _por_sitio(*dado)]
-            if empates and any(mal[i] == o[i] for o in otras for i in (0, 1)):
-                return False
+            if empates:
+                otras = [bien, nadie, _por_sitio(*dado)]
+                if any(mal[i] == o[i] for o in otras for i in (0, 1)):
+                    return False
             x, owner, _ = dado
             iguales = [len({*fila.tolist()}) for fila in x]
             # Ni las dos direcciones iguales, ni un k de más o de menos que dé lo mismo.
