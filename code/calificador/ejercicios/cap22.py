@@ -452,87 +452,80 @@ _CLIP = Ejercicio(
 # --- 22.5 -----------------------------------------------------------------------------------------
 
 
-def _recupera(parecidos: Any, owner: Any, ks: list[int], empate: float) -> list[list[float]]:
-    """``empate``: cuántos puestos pierde la buena por cada mala con que empata."""
-    import torch
-
-    suyos = owner == torch.arange(len(parecidos))[:, None]
-    ambas = []
-    for eje in (1, 0):
-        mejor = parecidos.masked_fill(~suyos, -1e9).amax(eje, keepdim=True)
-        delante = ((parecidos > mejor) & ~suyos).sum(eje).double()
-        delante += empate * ((parecidos == mejor) & ~suyos).sum(eje)
-        ambas.append([float((delante < k).double().mean()) for k in ks])
-    return ambas
-
-
-def _por_sitio(parecidos: Any, owner: Any, ks: list[int]) -> list[list[float]]:
-    """Como sale de ordenar: en un empate, delante el que está antes."""
-    import torch
-
-    suyos, ambas = owner == torch.arange(len(parecidos))[:, None], []
-    for x, valen in ((parecidos, suyos), (parecidos.T, suyos.T)):
-        fila = valen.gather(1, x.argsort(dim=1, descending=True, stable=True))
-        ambas.append([float(fila[:, :k].any(1).double().mean()) for k in ks])
-    return ambas
+def _rivales(puntos: list[float], buenas: list[bool]) -> tuple[int, int, int]:
+    """Cuántas malas ganan a la mejor buena, cuántas empatan y cuántas de estas están antes."""
+    mejor = max(x for x, buena in zip(puntos, buenas, strict=True) if buena)
+    antes = next(i for i, x in enumerate(puntos) if buenas[i] and x == mejor)
+    malas = [(i, x) for i, x in enumerate(puntos) if not buenas[i]]
+    empatan = [i for i, x in malas if x == mejor]
+    return sum(x > mejor for _, x in malas), len(empatan), sum(i < antes for i in empatan)
 
 
 def _casos_recupera(rng: Any) -> list[Caso]:
-    def caso(propiedad: str, cuantos: list[int], ks: list[int], empates: bool = False) -> Caso:
+    def dado(cuantos: list[int], empates: bool) -> tuple[Any, Any]:
         """``cuantos``: los textos de cada imagen."""
         import torch
 
         de = [i for i, n in enumerate(cuantos) for _ in range(n)]
+        owner = tensor([de[i] for i in permutacion(rng, len(de))])
+        x = torch.rand(len(cuantos), len(de), generator=rng, dtype=torch.float64)
+        return (3 * x).round() / 4 if empates else x, owner
 
-        def sortea() -> tuple[Any, ...]:
-            owner = tensor([de[i] for i in permutacion(rng, len(de))])
-            x = torch.rand(len(cuantos), len(de), generator=rng, dtype=torch.float64)
-            x = (3 * x).round() / 4 if empates else x
-            return x, owner, ks
+    def vale(x: Any, owner: Any, ks: list[int], empates: bool, varios: bool) -> bool:
+        """Que ninguna otra regla dé lo mismo."""
+        filas, de = x.tolist(), owner.tolist()
+        imagenes = [_rivales(fila, [d == i for d in de]) for i, fila in enumerate(filas)]
+        textos = [
+            _rivales([fila[j] for fila in filas], [i == d for i in range(len(filas))])
+            for j, d in enumerate(de)
+        ]
 
-        def vale(dado: tuple[Any, ...]) -> bool:
-            mal, bien, nadie = (_recupera(*dado, p) for p in (1.0, 0.0, 99.0))
-            if empates:
-                otras = [bien, nadie, _por_sitio(*dado)]
-                if any(mal[i] == o[i] for o in otras for i in (0, 1)):
-                    return False
-            x, owner, _ = dado
-            iguales = [len({*fila.tolist()}) for fila in x]
-            # Ni las dos direcciones iguales, ni un k de más o de menos que dé lo mismo.
-            otros = [_recupera(x, owner, [k + i for k in ks], 1.0) for i in (1, -1)]
-            varia = mal[0] != mal[1] and all(mal[i] != o[i] for o in otros for i in (0, 1))
-            return varia and (empates or min(iguales) == len(de))
+        def partes(cuentas: list[int], mas: int = 0) -> list[float]:
+            return [sum(c < k + mas for c in cuentas) / len(cuentas) for k in ks]
 
-        return Caso(propiedad, _hasta(sortea, vale))
-
-    def vale_solo_uno(dado: Caso) -> bool:
-        """Que mirar el primer texto, pedirlos todos o hacerlos rivales no dé lo mismo."""
-        x, owner, ks = dado.args
-        vistas = [_recupera(x, owner, ks, 1.0)[0]]
-        for cual in ("primero", "peor", "cada uno"):
+        ciertas = [[ganan + igualan for ganan, igualan, _ in x] for x in (imagenes, textos)]
+        uno, otro = map(partes, ciertas)
+        if uno == otro or any(
+            partes(c, mas) == p
+            for c, p in zip(ciertas, (uno, otro), strict=True)
+            for mas in (1, -1)
+        ):
+            return False
+        for cierta, lado in ((uno, imagenes), (otro, textos)):
+            otras = ([g for g, _, _ in lado], [g + 99 * i for g, i, _ in lado])
+            mas = [*otras, [g + antes for g, _, antes in lado]]
+            if empates and cierta in map(partes, mas):
+                return False
+        if not varios:
+            return True
+        # Mirar el primero de los suyos, pedirlos todos o hacerlos rivales.
+        vistas, sueltos = [uno], []
+        for cual in ("primero", "peor"):
             delante = []
-            for i, fila in enumerate(x):
-                suyos, ajenos = fila[owner == i], fila[owner != i]
-                if cual == "cada uno":
-                    delante += [int((fila >= suyo).sum()) - 1 for suyo in suyos]
-                else:
-                    suyo = suyos[0] if cual == "primero" else suyos.min()
-                    delante.append(int((ajenos >= suyo).sum()))
-            vistas.append([sum(d < k for d in delante) / len(delante) for k in ks])
+            for i, fila in enumerate(filas):
+                suyos = [v for v, d in zip(fila, de, strict=True) if d == i]
+                suyo = suyos[0] if cual == "primero" else min(suyos)
+                delante.append(sum(v >= suyo for v, d in zip(fila, de, strict=True) if d != i))
+            vistas.append(partes(delante))
+        for j, d in enumerate(de):
+            sueltos.append(sum(v >= filas[d][j] for v in filas[d]) - 1)
+        vistas.append(partes(sueltos))
         return all(vistas.count(v) == 1 for v in vistas)
 
-    def varios(propiedad: str, cuantos: list[int], ks: list[int], empates: bool = False) -> Caso:
-        return _hasta(lambda: caso(propiedad, cuantos, ks, empates), vale_solo_uno)
+    def caso(propiedad: str, cuantos: list[int], ks: list[int], mas: tuple[int, ...] = ()) -> Caso:
+        empates, varios = propiedad == "empates", propiedad == "varios textos"
+        elegido = _hasta(lambda: dado(cuantos, empates), lambda x: vale(*x, ks, empates, varios))
+        return Caso(propiedad, (*elegido, [*ks, *mas]))
 
     n = entero(rng, 5, 7)
     return [
         caso("uno a uno", [1] * n, [1, 2]),
         caso("uno a uno", [1] * 6, [elige(rng, (1, 2)), 3]),
-        varios("varios textos", [2, 1, 3, 2], [1, elige(rng, (2, 3))]),
-        varios("varios textos", elige(rng, ([3, 2, 2, 1], [1, 2, 2, 2, 2])), [1]),
-        Caso("varios textos", (*varios("", [2, 2, 2, 1], [1]).args[:2], [1, 40])),
-        caso("empates", [1] * 6, [2, elige(rng, (1, 3))], empates=True),
-        caso("empates", [2, 1, 2, 2], [2], empates=True),
+        caso("varios textos", [2, 1, 3, 2], [1, elige(rng, (2, 3))]),
+        caso("varios textos", elige(rng, ([3, 2, 2, 1], [1, 2, 2, 2, 2])), [1]),
+        caso("varios textos", [2, 2, 2, 1], [1], (40,)),
+        caso("empates", [1] * 6, [2, elige(rng, (1, 3))]),
+        caso("empates", [2, 1, 2, 2], [2]),
     ]
 
 
