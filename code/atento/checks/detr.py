@@ -87,6 +87,15 @@ def require_grid(config: Any) -> None:
         raise TypeError(f"config: se esperaba una GridConfig; llegó {type(config).__name__}.")
 
 
+def conv_block(before: int, after: int, stride: int, kernel_size: int) -> None:
+    """Lanza si no son enteros positivos o el núcleo es par y no tiene centro."""
+    sizes = {"before": before, "after": after, "stride": stride, "kernel_size": kernel_size}
+    for name, size in sizes.items():
+        require_size(size, name=name)
+    if kernel_size % 2 == 0:
+        raise ValueError(f"kernel_size: se esperaba un impar; llegó {kernel_size}.")
+
+
 def sine_positions(
     points: Tensor, d_model: int, *, scale: float = 2 * math.pi, temperature: float = 10_000.0
 ) -> None:

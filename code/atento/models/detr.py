@@ -10,13 +10,13 @@ objetos llegan como esquinas, igual que en :mod:`atento.boxes`.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from atento.attention import MultiHeadAttention
@@ -152,10 +152,10 @@ class Backbone(nn.Module):
         super().__init__()
         widths = (config.channels, *config.widths)
         layers = [
-            _conv(before, after, stride=2)
+            conv_block(before, after, stride=2)
             for before, after in zip(widths, widths[1:], strict=False)
         ]
-        layers += [_conv(widths[-1], widths[-1], stride=1) for _ in range(config.n_convs)]
+        layers += [conv_block(widths[-1], widths[-1], stride=1) for _ in range(config.n_convs)]
         self.layers, self.n_convs = nn.Sequential(*layers), config.n_convs
         self.project = nn.Conv2d(widths[-1], config.d_model, kernel_size=1)
         self.norm = LayerNorm(config.d_model)
@@ -190,8 +190,16 @@ class Backbone(nn.Module):
         return self.norm(self.project(x).movedim(1, -1)).movedim(-1, 1)
 
 
-def _conv(before: int, after: int, stride: int) -> nn.Sequential:
-    conv = nn.Conv2d(before, after, kernel_size=3, stride=stride, padding=1, bias=False)
+def conv_block(before: int, after: int, *, stride: int, kernel_size: int = 3) -> nn.Sequential:
+    """Una convolución, con su norma por grupos y su ReLU.
+
+    De (batch, before, row, column) a (batch, after, ⌈row / stride⌉, ⌈column / stride⌉).
+
+    Errores: ``TypeError`` o ``ValueError`` si no son enteros positivos o ``kernel_size`` es par.
+    """
+    checks.conv_block(before, after, stride, kernel_size)
+    padding = kernel_size // 2
+    conv = nn.Conv2d(before, after, kernel_size, stride=stride, padding=padding, bias=False)
     return nn.Sequential(conv, nn.GroupNorm(math.gcd(8, after), after), nn.ReLU())
 
 
@@ -310,14 +318,19 @@ class DetrDecoderBlock(nn.Module):
         own: Float[Tensor, "#batch query d_model"],
         memory: Float[Tensor, "batch n d_model"],
         places: Float[Tensor, "#batch n d_model"],
+        mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch query d_model"]:
         """``own`` es dónde está cada consulta, y ``places``, dónde cada celda de ``memory``.
+
+        ``mask``, si se da, se difunde hasta (batch, head, query, n): a qué celdas puede mirar.
 
         Errores: los de :meth:`~atento.attention.MultiHeadAttention.forward`.
         """
         keys = memory + places
         x = self.add_attention(x, lambda y: self.attention(y + own, y + own, y)[0])
-        x = self.add_cross_attention(x, lambda y: self.cross_attention(y + own, keys, memory)[0])
+        x = self.add_cross_attention(
+            x, lambda y: self.cross_attention(y + own, keys, memory, mask)[0]
+        )
         return self.add_feed_forward(x, self.feed_forward)
 
 
@@ -427,14 +440,21 @@ class Detr(GridEncoder):
         """Lo que contesta cada capa del decodificador a lo que dice el codificador."""
         return [answers for _, answers in self._layers(memory, places)]
 
-    def _layers(self, memory: Tensor, places: Tensor) -> Iterator[tuple[Tensor, Detections]]:
-        """Cada capa del decodificador: el estado de las consultas y lo que contestan con él."""
+    def _layers(
+        self, memory: Tensor, places: Tensor, look: Callable[[Tensor], Tensor] | None = None
+    ) -> Iterator[tuple[Tensor, Detections]]:
+        """Cada capa del decodificador: el estado de las consultas y lo que contestan con él.
+
+        ``look``, si se da, dice con ese estado a qué celdas puede mirar cada una en la siguiente.
+        """
         x, own, box = self._start(len(memory))
+        mask = None  # la primera lo ve todo
         for block in self.decoder:
-            x = block(x, own, memory, places)  # (batch, query, d_model)
+            x = block(x, own, memory, places, mask)  # (batch, query, d_model)
             seen = self.decoder_norm(x)
             fixed = box + self.locate(seen)  # la caja, antes de la sigmoide
             yield seen, Detections(self.classify(seen), fixed.sigmoid())
+            mask = look(seen) if look is not None else None
             if self.config.refine:
                 box = fixed.detach()
                 own = self.place(box.sigmoid()[..., :2]) if self.starts is not None else own
