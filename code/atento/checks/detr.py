@@ -130,7 +130,7 @@ def _require_detections(detections: Any, config: Any, *, name: str = "detections
         )
 
 
-def _require_objects(labels: Tensor, boxes: Tensor, classes: int) -> None:
+def require_objects(labels: Tensor, boxes: Tensor, classes: int) -> None:
     require_integer(labels, name="labels")
     corners(boxes)
     if labels.ndim != 1 or tuple(boxes.shape) != (len(labels), 4):
@@ -149,7 +149,7 @@ def matching_cost(detections: Any, labels: Tensor, boxes: Tensor, config: Any) -
     """Lanza si lo contestado o los objetos no son lo que se dice."""
     _require_config(config)
     _require_detections(detections, config)
-    _require_objects(labels, boxes, config.classes)
+    require_objects(labels, boxes, config.classes)
 
 
 def _require_targets(targets: Any, config: Any, batch: int | None = None) -> None:
@@ -166,7 +166,7 @@ def _require_targets(targets: Any, config: Any, batch: int | None = None) -> Non
                 f"targets[{i}]: se esperaba una pareja (clases, cajas); llegó "
                 f"{type(target).__name__}."
             )
-        _require_objects(target[0], target[1], config.classes)
+        require_objects(target[0], target[1], config.classes)
 
 
 def assign(detections: Any, targets: Any, config: Any) -> None:
