@@ -550,7 +550,7 @@ def losses(detections: Detections, targets: Sequence[Any], config: DetrConfig) -
     Fuente: Carion et al. (2020), ec. 2 y apéndice A.2.
     """
     pairs = assign.unchecked(detections, targets, config)
-    return matched_losses(detections, targets, pairs, config)
+    return matched_losses.unchecked(detections, targets, pairs, config)
 
 
 class Matched(NamedTuple):
@@ -561,19 +561,27 @@ class Matched(NamedTuple):
     object: Int[Tensor, " pair"]
 
 
+@typed(validate=checks.pairs)
 def flatten_pairs(pairs: Sequence[Match]) -> Matched:
-    """Las parejas de cada imagen, (pair,), una detrás de otra."""
+    """Las parejas de cada imagen, (pair,), una detrás de otra.
+
+    Errores: ``TypeError`` si ``pairs`` no es una lista con un reparto por imagen.
+    """
     image = torch.cat([torch.full_like(pair.rows, i) for i, pair in enumerate(pairs)])
     query, object_ = (torch.cat(x) for x in zip(*pairs, strict=True))
     return Matched(image, query, object_)
 
 
+@typed(validate=checks.matched_losses)
 def matched_losses(
     detections: Detections, targets: Sequence[Any], pairs: Sequence[Match], config: DetrConfig
 ) -> Losses:
-    """Las tres partes de :func:`losses`, con el reparto ``pairs``, que lo da quien llama."""
+    """Las tres partes de :func:`losses`, con el reparto ``pairs``, que lo da quien llama.
+
+    Errores: los de :func:`assign` y :func:`flatten_pairs`.
+    """
     logits, found = detections
-    image, query, _ = flatten_pairs(pairs)
+    image, query, _ = flatten_pairs.unchecked(pairs)
     both = [(t, pair.columns) for t, pair in zip(targets, pairs, strict=True)]
     labels = torch.cat([target[0][columns] for target, columns in both])
     boxes = torch.cat([target[1][columns] for target, columns in both])

@@ -300,14 +300,14 @@ def segment_losses(
     Fuente: Cheng et al. (2021), ec. 1 y § 4.
     """
     pairs = assign_segments.unchecked(segments, targets, config)
-    image, query, _ = flatten_pairs(pairs)
+    image, query, _ = flatten_pairs.unchecked(pairs)
     mine = segments.masks[image, query].flatten(1)  # (pair, pixel)
     chosen = [target[2][pair.columns] for target, pair in zip(targets, pairs, strict=True)]
     wanted = torch.cat(chosen).flatten(1).to(mine.dtype)
     within, outside = focal_costs.unchecked(mine, gamma=config.gamma, alpha=config.alpha)
     focal = (within * wanted + outside * (1 - wanted)).mean(dim=-1)
     dice, count = dice_loss.unchecked(mine, wanted), max(len(mine), 1)
-    boxed = matched_losses(segments.detections, targets, pairs, config)
+    boxed = matched_losses.unchecked(segments.detections, targets, pairs, config)
     return SegmentLosses(*boxed, focal.sum() / count, dice.sum() / count)
 
 
