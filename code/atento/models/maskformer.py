@@ -69,7 +69,7 @@ class PixelDecoder(nn.Module):
     y mezcla con una convolución. El último nivel es la imagen.
 
     Errores: ``TypeError`` si ``config`` no es una :class:`MaskFormerConfig`.
-    Fuente: Cheng et al. (2021), § 3.3 y apéndice; Lin et al. (2017), figura 3.
+    Fuente: Cheng et al. (2021), § 3.3 y apéndice; Lin, Dollár et al. (2017), figura 3.
     """
 
     @typed(validate=checks.model)
@@ -203,7 +203,7 @@ def focal_costs(
 
     Errores: ``TypeError`` o ``ValueError`` si ``logits`` no es de coma flotante, ``gamma`` es
     negativo o ``alpha`` no está en [0, 1].
-    Fuente: Lin et al. (2017b), ecs. 4 y 5.
+    Fuente: Lin, Goyal et al. (2017), ecs. 4 y 5.
     """
     chance = logits.sigmoid()
     within = alpha * (1 - chance) ** gamma * F.softplus(-logits)
@@ -221,7 +221,8 @@ def dice_loss(
     píxeles de fondo haya.
 
     Errores: ``TypeError`` o ``ValueError`` si no son de coma flotante y de la misma forma.
-    Fuente: Milletari et al. (2016), ec. 1; Cheng et al. (2021), § 3.3, y el código publicado.
+    Fuente: Milletari et al. (2016), § 3, con p donde allí p²; Cheng et al. (2021), § 3.3, y el
+    código publicado.
     """
     chance = logits.sigmoid()
     shared, total = (chance * masks).sum(dim=-1), chance.sum(dim=-1) + masks.sum(dim=-1)

@@ -48,7 +48,7 @@ class Pix2SeqConfig(GridConfig):
     dice dónde está cada celda.
 
     Errores: los de :class:`~atento.models.detr.GridConfig`, y si un campo no es lo que se dice.
-    Fuente: Chen et al. (2022), §§ 2.1 a 2.4; ``place_words`` no está en el artículo.
+    Fuente: Chen et al. (2022), §§ 2.1 a 2.3; ``place_words`` no está en el artículo.
     """
 
     bins: int = 41
@@ -161,7 +161,7 @@ def pack(
 
     Errores: los de :func:`write`, y ``TypeError`` si no hay una pareja por imagen o falta
     ``generator`` con ``noise``.
-    Fuente: Chen et al. (2022), §§ 2.1 y 2.4 y figura 6.
+    Fuente: Chen et al. (2022), §§ 2.1 y 2.3.
     """
     rows = [_row(target, config, generator) for target in targets]
     n = max(len(words) for words, _, _ in rows)

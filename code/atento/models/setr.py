@@ -28,7 +28,7 @@ class SetrConfig(VitConfig):
     y ``pooling`` es «mean».
 
     Errores: los de :class:`~atento.models.vit.VitConfig`, y si un campo no es lo que se dice.
-    Fuente: Zheng et al. (2021), § 3.2.
+    Fuente: Zheng et al. (2021), §§ 3.2 y 3.3.
     """
 
     pooling: str = "mean"
@@ -60,7 +60,7 @@ class Setr(nn.Module):
     ``vit`` es el codificador, sin su cabeza; ``upsample``, el decodificador.
 
     Errores: ``TypeError`` si ``config`` no es una :class:`SetrConfig`.
-    Fuente: Zheng et al. (2021), § 3.2 y figura 1. Aquí la norma de las convoluciones es por grupos.
+    Fuente: Zheng et al. (2021), §§ 3.2 y 3.3 y figura 1. Aquí la norma de las convoluciones es por grupos.
     """
 
     @typed(validate=checks.model)
