@@ -60,7 +60,8 @@ class Setr(nn.Module):
     ``vit`` es el codificador, sin su cabeza; ``upsample``, el decodificador.
 
     Errores: ``TypeError`` si ``config`` no es una :class:`SetrConfig`.
-    Fuente: Zheng et al. (2021), §§ 3.2 y 3.3 y figura 1. Aquí la norma de las convoluciones es por grupos.
+    Fuente: Zheng et al. (2021), §§ 3.2 y 3.3 y figura 1. Aquí la norma de las convoluciones
+    es por grupos.
     """
 
     @typed(validate=checks.model)
