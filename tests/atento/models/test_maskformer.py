@@ -269,10 +269,11 @@ def test_semantic_is_that_of_transformers():
 
 
 def sure(seed, kinds):
-    """Unas consultas seguras de su clase, con máscaras que se reparten todos los píxeles."""
+    """Unas consultas seguras de su clase; las de las que son alguien se reparten los píxeles."""
     source = rng.generator(seed)
     masks = torch.randn(1, len(kinds), 6, 6, generator=source, dtype=F64)
-    masks = masks - masks.topk(2, dim=1).values.mean(1, keepdim=True)  # una, y solo una, positiva
+    alive = masks[:, [i for i, kind in enumerate(kinds) if kind < 3]]
+    masks = masks - alive.topk(2, dim=1).values.mean(1, keepdim=True)  # de ellas, una positiva
     logits = 50 * F.one_hot(torch.tensor([kinds]), 4).double()
     return Segments(logits, torch.rand(1, len(kinds), 4, dtype=F64), 8 * masks)
 
