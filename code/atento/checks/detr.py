@@ -186,14 +186,16 @@ def assign(detections: Any, targets: Any, config: Any) -> None:
 def pairs(pairs: Any) -> None:
     """Lanza si no es una lista con un reparto por imagen."""
     if not isinstance(pairs, Sequence) or isinstance(pairs, str) or not pairs:
-        raise TypeError(f"pairs: se esperaba una lista, con un Match por imagen; llegó {pairs!r}.")
+        raise TypeError(
+            f"pairs: se esperaba una lista, con un reparto por imagen; llegó {pairs!r}."
+        )
     _require_matches(pairs)
 
 
 def _require_matches(pairs: Any) -> None:
     for i, pair in enumerate(pairs):
         if not hasattr(pair, "rows"):
-            raise TypeError(f"pairs[{i}]: se esperaba un Match; llegó {type(pair).__name__}.")
+            raise TypeError(f"pairs[{i}]: se esperaba un reparto; llegó {type(pair).__name__}.")
 
 
 def matched_losses(detections: Any, targets: Any, pairs: Any, config: Any) -> None:
@@ -201,7 +203,7 @@ def matched_losses(detections: Any, targets: Any, pairs: Any, config: Any) -> No
     assign(detections, targets, config)
     if not isinstance(pairs, Sequence) or len(pairs) != len(targets):
         raise ValueError(
-            f"pairs: se esperaba una lista, con un Match por imagen, {len(targets)}; llegó "
+            f"pairs: se esperaba una lista, con un reparto por imagen, {len(targets)}; llegó "
             f"{pairs!r}."
         )
     _require_matches(pairs)

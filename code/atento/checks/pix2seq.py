@@ -54,7 +54,7 @@ def read(words: Tensor, config: Any) -> None:
     _require_config(config)
     require_integer(words, name="words")
     if words.ndim != 1:
-        raise ValueError(f"words: se esperaba la forma (word,); llegó {tuple(words.shape)}.")
+        raise ValueError(f"words: se esperaba un solo eje; llegó {tuple(words.shape)}.")
     if ((words < 0) | (words >= config.target_vocab)).any():
         raise ValueError(
             f"words: se esperaban números de 0 a {config.target_vocab - 1}; llegaron de "
@@ -89,7 +89,7 @@ def sequence_loss(logits: Tensor, labels: Tensor, weights: Tensor) -> None:
     require_floating(logits, name="logits")
     if logits.ndim != 3:
         raise ValueError(
-            f"logits: se esperaba la forma (batch, word, vocab); llegó {tuple(logits.shape)}."
+            f"logits: se esperaba la forma (batch, n, vocab); llegó {tuple(logits.shape)}."
         )
     require_integer(labels, name="labels")
     require_floating(weights, name="weights")

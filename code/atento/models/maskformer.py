@@ -114,7 +114,7 @@ class Segments(NamedTuple):
 
 
 class MaskFormer(Detr):
-    """El segmentador: ``forward(images)`` da los :class:`Segments` de la última capa.
+    """Quien segmenta: ``forward(images)`` da los :class:`Segments` de la última capa.
 
     Es un :class:`~atento.models.detr.Detr` con un decodificador de píxeles y una tercera cabeza,
     que hace de cada consulta un vector: su producto con los rasgos de un píxel dice si el píxel es
@@ -203,7 +203,7 @@ def focal_costs(
 
     Errores: ``TypeError`` o ``ValueError`` si ``logits`` no es de coma flotante, ``gamma`` es
     negativo o ``alpha`` no está en [0, 1].
-    Fuente: Lin, Goyal et al. (2017), ecs. 4 y 5.
+    Fuente: Lin, Goyal et al. (2017), ec. 4 y ec. 5.
     """
     chance = logits.sigmoid()
     within = alpha * (1 - chance) ** gamma * F.softplus(-logits)
@@ -338,7 +338,7 @@ def class_scores(segments: Segments) -> Float[Tensor, "batch class row column"]:
     La clase «sin objeto» no está.
 
     Errores: ``TypeError`` o ``ValueError`` si ``segments`` no son :class:`Segments`.
-    Fuente: Cheng et al. (2021), § 3.4, «Semantic inference».
+    Fuente: Cheng et al. (2021), § 3.4.
     """
     chance = segments.logits.softmax(dim=-1)[..., :-1]  # (batch, query, class)
     return torch.einsum("bqc,bqyx->bcyx", chance, segments.masks.sigmoid())
@@ -376,7 +376,7 @@ def panoptic(
 
     Errores: los de :func:`class_scores`, y si ``rest`` no es un entero ≥ 0 o ``least`` u
     ``overlap`` no están entre 0 y 1.
-    Fuente: Cheng et al. (2021), § 3.4, «General inference», y el código publicado de Cheng et al.
+    Fuente: Cheng et al. (2021), § 3.4, y el código publicado de Cheng et al.
     (2022).
     """
     pairs = zip(segments.logits, segments.masks, strict=True)

@@ -1,8 +1,8 @@
 """Piso 6: SETR, que da la clase de cada píxel con un ViT y un decodificador que vuelve a su tamaño.
 
 El codificador deja una fila por parche. El decodificador las pone otra vez en su sitio y sube hasta
-los píxeles: el ingenuo, de un salto, y el progresivo (PUP), doblando el lado y convolucionando cada
-vez. No separa dos objetos de la misma clase: la segmentación es semántica.
+los píxeles: el ingenuo, de un salto, y el progresivo (PUP), que cada vez dobla el lado y pasa una
+convolución. No separa dos objetos de la misma clase: la segmentación es semántica.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from atento.shapes import typed
 class SetrConfig(VitConfig):
     """Todo lo que define un :class:`Setr`: lo del ViT que lee y lo del decodificador.
 
-    ``decoder`` es «naive», que clasifica cada parche y agranda las puntuaciones, o «pup», que
+    ``decoder`` es ``"naive"``, que clasifica cada parche y agranda las puntuaciones, o ``"pup"``, que
     agranda de dos en dos los rasgos y clasifica cada píxel; entonces ``patch_size`` es una potencia
     de dos. ``decoder_width`` es la anchura de sus convoluciones. La fila que resume no hace falta,
     y ``pooling`` es «mean».
@@ -55,7 +55,7 @@ class Doubled(nn.Module):
 
 
 class Setr(nn.Module):
-    """El segmentador: ``forward(images)`` da puntuaciones, (batch, class, row, column).
+    """Quien segmenta: ``forward(images)`` da puntuaciones, (batch, class, row, column).
 
     ``vit`` es el codificador, sin su cabeza; ``upsample``, el decodificador.
 

@@ -305,7 +305,7 @@ LABELS, BOXES = torch.tensor([1]), torch.tensor([[0.0, 0.0, 0.5, 0.5]])
         (TypeError, "words: ", lambda: read(torch.ones(5), config())),
         (
             ValueError,
-            "words: se esperaba la forma",
+            "words: se esperaba un solo eje",
             lambda: read(torch.ones(1, 5).long(), config()),
         ),
         (ValueError, "words: .*de 0 a 23", lambda: read(torch.tensor([24]), config())),
