@@ -22,10 +22,10 @@ from atento.shapes import typed
 class SetrConfig(VitConfig):
     """Todo lo que define un :class:`Setr`: lo del ViT que lee y lo del decodificador.
 
-    ``decoder`` es ``"naive"``, que clasifica cada parche y agranda las puntuaciones, o ``"pup"``, que
-    agranda de dos en dos los rasgos y clasifica cada píxel; entonces ``patch_size`` es una potencia
-    de dos. ``decoder_width`` es la anchura de sus convoluciones. La fila que resume no hace falta,
-    y ``pooling`` es «mean».
+    ``decoder`` es ``"naive"``, que clasifica cada parche y agranda las puntuaciones, o ``"pup"``,
+    que agranda de dos en dos los rasgos y clasifica cada píxel; entonces ``patch_size`` es una
+    potencia de dos. ``decoder_width`` es la anchura de sus convoluciones. La fila que resume no
+    hace falta, y ``pooling`` es «mean».
 
     Errores: los de :class:`~atento.models.vit.VitConfig`, y si un campo no es lo que se dice.
     Fuente: Zheng et al. (2021), §§ 3.2 y 3.3.
