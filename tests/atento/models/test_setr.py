@@ -118,10 +118,8 @@ def test_it_learns_the_pixels_of_a_square():
     rng.seed_all(0)
     net = Setr(config(d_model=32))
     optimizer = partial(torch.optim.Adam, lr=3e-3)
-    history = fit(
-        net, lambda step: x, lambda m, b: m.loss(b, classes), steps=150, optimizer=optimizer
-    )
-    assert history.loss[-1] < history.loss[0] / 4
+    fit(net, lambda step: x, lambda m, b: m.loss(b, classes), steps=200, optimizer=optimizer)
+    assert (net.segment(x) == classes).float().mean() > 0.97  # todo fondo: 0.94
 
 
 @pytest.mark.parametrize(
