@@ -757,7 +757,8 @@ def test_las_celdas_se_pliegan_segun_su_etiqueta(avisos):
     assert caja["classes"] == ["comprobacion"] and caja[0].astext() == "Suma bien"
     assert caja[0]["rotulo"] == "Comprobado:" and len(caja) == 3
     caja, salida = dibujo.children
-    assert caja["classes"] == ["dibujo"] and caja["titulo"] == "Código de la figura"
+    assert caja["classes"] == ["dibujo"] and caja["titulo"] == "Código de preparación"
+    assert plegado.titulo_del_dibujo("plots.show(fig)") == "Código de la figura"
     assert caja.astext() == "x = 1" and salida.astext() == "salida"
     assert len(normal) == 2 and not sin_codigo.children and isinstance(texto[0], nodes.paragraph)
     assert avisos == [] and not plegado.codigo_del_dibujo(dibujo)

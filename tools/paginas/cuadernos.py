@@ -29,6 +29,7 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 import nbformat
+from libro.plegado import titulo_del_dibujo
 from myst_nb.ext.glue import extract_glue_data_cell
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -50,7 +51,6 @@ except ImportError:
 %load_ext calificador.cuaderno"""
 SIN_SALIDAS = "sin-salidas"
 OCULTAS = {"hide-input", "hide-cell", "remove-input", "comprobacion", "dibujo"}
-DIBUJO = "Código de la figura"
 COMPROBACION = "Comprobación"
 DIBUJADO = re.compile(r'<svg [^>]*aria-label="[^"]*"[^>]*max-width.*?</svg>', re.DOTALL)
 
@@ -113,7 +113,7 @@ def _de_codigo(celda: NotebookNode) -> NotebookNode:
     if OCULTAS & set(etiquetas):
         metadatos["jupyter"] = {"source_hidden": True}
     if "dibujo" in etiquetas:
-        titulo = DIBUJO
+        titulo = titulo_del_dibujo(fuente)
     elif "comprobacion" in etiquetas:
         titulo = celda.metadata.get("comprueba", COMPROBACION)
     if titulo and not fuente.startswith("%%"):

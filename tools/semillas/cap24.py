@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from recuerdo import Memory
+from recuerdo import Memory, rounded
 from torch import Tensor, nn
 
 from atento import rng
@@ -154,16 +154,7 @@ def once(way: str, seed: int) -> dict[str, Any]:
     """Lo de una ejecución, hecho ahora o en una llamada anterior."""
     made = {key: value for key, value in RECIPE_24.items() if key != "seeds"}
     name = f"{way.replace(' ', '-')}-{seed}"
-    return MEMORY_24.once(name, made, lambda: {"seed": seed} | rounded(one(way, seed)))
-
-
-def rounded(found: Any) -> Any:
-    """Lo mismo, con cuatro cifras significativas."""
-    if isinstance(found, dict):
-        return {key: rounded(value) for key, value in found.items()}
-    if isinstance(found, list):
-        return [rounded(value) for value in found]
-    return float(f"{found:.4g}") if isinstance(found, float) else found
+    return MEMORY_24.once(name, made, lambda: {"seed": seed} | rounded(one(way, seed), ".4g"))
 
 
 def runs() -> dict[str, Any]:

@@ -21,7 +21,7 @@ import torch
 from cap14 import train_14
 from cap15 import pretrain
 from cap16 import train_copier
-from recuerdo import Memory
+from recuerdo import Memory, rounded
 from scipy.stats import spearmanr
 from torch import Tensor, nn
 
@@ -342,15 +342,6 @@ def once(kind: str, seed: int) -> dict[str, Any]:
         del made["least_effect"]  # solo se usa ahí
     train, look = KINDS[kind]
     return remembered(f"{kind}-{seed}", made, lambda: {"seed": seed} | look(train(seed), seed))
-
-
-def rounded(found: Any) -> Any:
-    """Lo mismo, con cuatro decimales."""
-    if isinstance(found, dict):
-        return {key: rounded(value) for key, value in found.items()}
-    if isinstance(found, list):
-        return [rounded(value) for value in found]
-    return round(found, 4) if isinstance(found, float) else found
 
 
 def runs() -> dict[str, Any]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from recuerdo import Memory
+from recuerdo import Memory, rounded
 from torch import Tensor
 
 from atento import rng
@@ -384,15 +384,6 @@ def remembers(seed: int, dedup: bool, *, plant: bool = True) -> dict[str, Any]:
 
 
 # --- Guardar lo hecho -----------------------------------------------------------------------------
-
-
-def rounded(found: Any) -> Any:
-    """Lo mismo, con cuatro decimales."""
-    if isinstance(found, dict):
-        return {key: rounded(value) for key, value in found.items()}
-    if isinstance(found, list):
-        return [rounded(value) for value in found]
-    return round(found, 4) if isinstance(found, float) else found
 
 
 COUNTS = ("doses", "seeds", "first_seed", "balanced")  # no cambian una ejecución

@@ -16,6 +16,15 @@ from torch import nn
 CACHE = Path(__file__).resolve().parents[2] / ".cache"
 
 
+def rounded(found: Any, figures: str = ".4f") -> Any:
+    """Lo mismo, con los números de coma flotante como los escribe ``figures``: cuatro decimales."""
+    if isinstance(found, dict):
+        return {key: rounded(value, figures) for key, value in found.items()}
+    if isinstance(found, list):
+        return [rounded(value, figures) for value in found]
+    return float(format(found, figures)) if isinstance(found, float) else found
+
+
 class Memory:
     """Las ejecuciones recordadas de un capítulo."""
 

@@ -187,9 +187,14 @@ class PlegarCeldas(SphinxTransform):
         )
         if codigo is None:
             return
-        caja = nuevo_desplegable("Código de la figura", "dibujo")
+        caja = nuevo_desplegable(titulo_del_dibujo(codigo.astext()), "dibujo")
         celda.replace(codigo, caja)
         caja += codigo
+
+
+def titulo_del_dibujo(codigo: str) -> str:
+    """Cómo se llama, plegado, el código de una celda ``dibujo``: no todas enseñan algo."""
+    return "Código de la figura" if "show(" in codigo else "Código de preparación"
 
 
 def codigo_del_dibujo(celda: nodes.Element) -> bool:

@@ -352,12 +352,12 @@ def test_auxiliary_losses_are_one_per_layer():
 
 def test_cells_know_what_covers_their_middle():
     """Rejilla de 4 × 4: una caja que llega justo al centro de una celda la tapa por la izquierda y
-    no por la derecha, y de dos que se pisan manda la última."""
-    boxes = torch.tensor([[0.125, 0.0, 0.625, 0.5], [0.3, 0.3, 0.5, 0.5]])
+    por arriba, y no por la derecha ni por abajo, y de dos que se pisan manda la última."""
+    boxes = torch.tensor([[0.125, 0.125, 0.625, 0.875], [0.3, 0.3, 0.5, 0.5]])
     cells = cell_classes(
         [(torch.tensor([2, 0]), boxes), (torch.tensor([]).long(), boxes[:0])], config()
     )
-    assert cells[0].reshape(4, 4).tolist() == [[2, 2, 3, 3], [2, 0, 3, 3], [3] * 4, [3] * 4]
+    assert cells[0].reshape(4, 4).tolist() == [[2, 2, 3, 3], [2, 0, 3, 3], [2, 2, 3, 3], [3] * 4]
     assert (cells[1] == 3).all()
 
 
