@@ -297,7 +297,7 @@ def test_code_tags_and_metadata(libro):
         and codigo[3].metadata.cellView == "form"
     )
     assert (
-        codigo[4].source == "# @title Código de preparación\nx"
+        codigo[4].source == "# @title Código de la figura\nx"
         and codigo[4].metadata.jupyter.source_hidden
     )
     assert "cellView" not in codigo[1].metadata and "jupyter" not in codigo[2].metadata

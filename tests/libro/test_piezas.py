@@ -758,7 +758,20 @@ def test_las_celdas_se_pliegan_segun_su_etiqueta(avisos):
     assert caja[0]["rotulo"] == "Comprobado:" and len(caja) == 3
     caja, salida = dibujo.children
     assert caja["classes"] == ["dibujo"] and caja["titulo"] == "Código de preparación"
-    assert plegado.titulo_del_dibujo("plots.show(fig)") == "Código de la figura"
+    for codigo in (
+        "plots.show(fig)",
+        "a = 1\nmapa",
+        "HTML('<svg/>')",
+        "if a:\n    plots.show(fig)",
+    ):
+        assert plegado.titulo_del_dibujo(codigo) == "Código de la figura"
+    for codigo in (
+        "# nada",
+        "a = mapa()",
+        "notebook.glue('c04-dato', 1)",
+        "def f():\n    return 1",
+    ):
+        assert plegado.titulo_del_dibujo(codigo) == "Código de preparación"
     assert caja.astext() == "x = 1" and salida.astext() == "salida"
     assert len(normal) == 2 and not sin_codigo.children and isinstance(texto[0], nodes.paragraph)
     assert avisos == [] and not plegado.codigo_del_dibujo(dibujo)

@@ -7,6 +7,7 @@ las dos marcas no puede haber títulos.
 
 from __future__ import annotations
 
+import ast
 import html
 
 from docutils import nodes
@@ -194,7 +195,16 @@ class PlegarCeldas(SphinxTransform):
 
 def titulo_del_dibujo(codigo: str) -> str:
     """Cómo se llama, plegado, el código de una celda ``dibujo``: no todas enseñan algo."""
-    return "Código de la figura" if "show(" in codigo else "Código de preparación"
+    return "Código de la figura" if _ensena(codigo) else "Código de preparación"
+
+
+def _ensena(codigo: str) -> bool:
+    """Dice si una celda llama a ``show`` o acaba en un valor, que Jupyter enseña."""
+    ultima = (ast.parse(codigo).body or [None])[-1]
+    if "show(" in codigo or not isinstance(ultima, ast.Expr):
+        return "show(" in codigo
+    llamada = ast.unparse(ultima.value.func) if isinstance(ultima.value, ast.Call) else ""
+    return llamada.rpartition(".")[2] not in ("glue", "start", "print")
 
 
 def codigo_del_dibujo(celda: nodes.Element) -> bool:
