@@ -16,6 +16,7 @@ mostrar:
 - :func:`architecture`: el mapa del Transformer; qué entra y qué sale de cada parte.
 - :func:`schedule`: la tasa de cada paso y la pérdida que dejó, en ejecuciones guardadas.
 - :func:`beam`: una búsqueda en haz, paso a paso: qué sigue, qué acaba y por qué cae lo demás.
+- :func:`landscape`: la energía de una memoria de Hopfield, y adónde baja un estado según β.
 - :func:`lowrank`: un cambio de pesos y su mejor aproximación de cada rango, con lo que cuesta.
 - :func:`sampling`: temperatura, top-k, top-p y min-p sobre unas puntuaciones, y lo que se sortea.
 
@@ -32,6 +33,7 @@ from figuras.explorers.base import Explorer, deduplicate, detach
 from figuras.explorers.beam import BeamExplorer, beam
 from figuras.explorers.clock import ClockExplorer, clock
 from figuras.explorers.heads import HeadsExplorer, heads
+from figuras.explorers.landscape import LandscapeExplorer, landscape
 from figuras.explorers.lowrank import LowrankExplorer, lowrank
 from figuras.explorers.mask import MaskExplorer, mask
 from figuras.explorers.merges import MergesExplorer, merges
@@ -50,6 +52,7 @@ __all__ = [
     "ClockExplorer",
     "Explorer",
     "HeadsExplorer",
+    "LandscapeExplorer",
     "LowrankExplorer",
     "MaskExplorer",
     "MergesExplorer",
@@ -67,6 +70,7 @@ __all__ = [
     "deduplicate",
     "detach",
     "heads",
+    "landscape",
     "lowrank",
     "mask",
     "merges",
