@@ -96,6 +96,7 @@ CONSULTAS = {
     "separar voces": "21-oir.html#sepformer-separar-dos-voces",
     "flash attention": "23-eficiencia.html#flashattention-la-softmax-por-trozos",
     "mixture of experts": "23-eficiencia.html#mezcla-de-expertos",
+    "tensor parallel": "26-escalar.html#megatron-por-dentro-de-cada-capa",
     "rank collapse": "24-por-que-funciona.html#el-colapso-de-rango",
     "activation patching": "25-mirar-dentro.html#parches-por-donde-viaja-la-llevada",
     "gender bias": "27-sociedad.html#medir-una-asociacion-weat-y-seat",
