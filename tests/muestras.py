@@ -236,6 +236,10 @@ def make_landscape(**changes):
     return explorers.landscape(**(given | changes))
 
 
+def make_budget(**changes):
+    return explorers.budget(**({"name": "prueba"} | changes))
+
+
 LETTERS = ["<fin>", "la", "casa"]
 ENDING = torch.tensor([[0.05, 0.6, 0.35], [0.3, 0.4, 0.3], [0.9, 0.05, 0.05]])
 
@@ -472,6 +476,7 @@ RANGO = explorers.lowrank(
     question="¿Qué rango recoge casi todo?", answer="El 4.",
 )  # fmt: skip
 TERRENO = make_landscape(name="terreno", beta=0.7, answer="Desde 3.")
+TALLA = make_budget(name="talla", answer="Con 64.")
 HOJA = make_sketch(name="hoja", start=1, question="¿Qué dice si se corre?", answer="Otra cosa.")
 FRASES_DEL_HAZ = {
     "no": {"limpian": 1.0},

@@ -102,6 +102,7 @@ SAID = {
     "stepper": "Atención paso a paso: 5 consultas y 5 claves, d_k = 3, d_v = 2, 2 cabezas",
     "softmax": "Explorador de la softmax: 3 consultas y 5 claves, d_k = 64",
     "lowrank": "Rango: un cambio de 6 × 5, del rango 0 al 4",
+    "budget": "Presupuesto de un entrenamiento: un modelo de 124 millones",
     "landscape": "Terreno de una memoria: 3 recuerdos y β de 1.00",
     "paths": "Explorador de caminos: 5 palabras, filtro de 3",
     "heads": "Cabezas: 3 capas de 3, sobre 3 frases",

@@ -8,6 +8,7 @@ mostrar:
 - :func:`plane`: vectores en un plano que se mueven con la mano.
 - :func:`merges`: las uniones de BPE en una frase que se escribe, y el corte de unigrama.
 - :func:`softmax`: de puntuaciones a pesos, con temperatura y escala.
+- :func:`budget`: la talla de un modelo, lo que pide entrenarlo y si cabe.
 - :func:`clock`: las agujas de una posición, con las sinusoides.
 - :func:`rotation`: una consulta y una clave que giran según su sitio, con RoPE.
 - :func:`mask`: se pinta quién puede mirar a quién; pesos y alcance tras varias capas.
@@ -31,6 +32,7 @@ tabla con el estado inicial.
 from figuras.explorers.architecture import ArchitectureExplorer, architecture
 from figuras.explorers.base import Explorer, deduplicate, detach
 from figuras.explorers.beam import BeamExplorer, beam
+from figuras.explorers.budget import BudgetExplorer, budget
 from figuras.explorers.clock import ClockExplorer, clock
 from figuras.explorers.heads import HeadsExplorer, heads
 from figuras.explorers.landscape import LandscapeExplorer, landscape
@@ -49,6 +51,7 @@ from figuras.explorers.stream import StreamExplorer, stream
 __all__ = [
     "ArchitectureExplorer",
     "BeamExplorer",
+    "BudgetExplorer",
     "ClockExplorer",
     "Explorer",
     "HeadsExplorer",
@@ -66,6 +69,7 @@ __all__ = [
     "StreamExplorer",
     "architecture",
     "beam",
+    "budget",
     "clock",
     "deduplicate",
     "detach",
