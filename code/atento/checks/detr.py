@@ -131,6 +131,7 @@ def _require_detections(detections: Any, config: Any, *, name: str = "detections
 
 
 def require_objects(labels: Tensor, boxes: Tensor, classes: int) -> None:
+    """Lanza si no son clases, (object,), y sus esquinas, (object, 4)."""
     require_integer(labels, name="labels")
     corners(boxes)
     if labels.ndim != 1 or tuple(boxes.shape) != (len(labels), 4):

@@ -50,7 +50,7 @@ def write(labels: Tensor, boxes: Tensor, config: Any) -> None:
 
 
 def read(words: Tensor, config: Any) -> None:
-    """Lanza si ``words`` no son números del vocabulario, (word,)."""
+    """Lanza si ``words`` no son números del vocabulario, en un solo eje."""
     _require_config(config)
     require_integer(words, name="words")
     if words.ndim != 1:

@@ -177,11 +177,12 @@ class Backbone(nn.Module):
 
         Las capas que no parten el lado cuentan con la que llevan delante.
         """
-        halving = len(self.layers) - self.n_convs
-        maps = [images]
-        for layer in self.layers[:halving]:
+        maps, halving = [images], len(self.layers) - self.n_convs
+        for layer in list(self.layers)[:halving]:
             maps.append(layer(maps[-1]))
-        return [*maps[:-1], self.layers[halving:](maps[-1])]
+        for layer in list(self.layers)[halving:]:
+            maps[-1] = layer(maps[-1])
+        return maps
 
     def cells(
         self, x: Float[Tensor, "batch width row column"]

@@ -133,7 +133,7 @@ class MaskFormer(Detr):
         self.draw = nn.Sequential(*hidden, nn.Linear(d, width))
 
     @typed(validate=checks.images)
-    def forward(self, images: Float[Tensor, "batch channel height width"]) -> Segments:  # type: ignore[override]
+    def forward(self, images: Float[Tensor, "batch channel height width"]) -> Segments:
         """Lo que contesta cada consulta.
 
         Errores: los de :meth:`atento.models.detr.Detr.forward`.
@@ -141,9 +141,7 @@ class MaskFormer(Detr):
         return self.every_layer(images)[-1]
 
     @typed(validate=checks.images)
-    def every_layer(  # type: ignore[override]
-        self, images: Float[Tensor, "batch channel height width"]
-    ) -> list[Segments]:
+    def every_layer(self, images: Float[Tensor, "batch channel height width"]) -> list[Segments]:
         """Lo que contestan las consultas al salir de cada capa del decodificador.
 
         Errores: los de :meth:`forward`.
@@ -308,8 +306,8 @@ def segment_losses(
     within, outside = focal_costs.unchecked(mine, gamma=config.gamma, alpha=config.alpha)
     focal = (within * wanted + outside * (1 - wanted)).mean(dim=-1)
     dice, count = dice_loss.unchecked(mine, wanted), max(len(mine), 1)
-    boxed = matched_losses.unchecked(segments.detections, targets, pairs, config)
-    return SegmentLosses(*boxed, focal.sum() / count, dice.sum() / count)
+    classes, l1, apart = matched_losses.unchecked(segments.detections, targets, pairs, config)
+    return SegmentLosses(classes, l1, apart, focal.sum() / count, dice.sum() / count)
 
 
 @typed(validate=checks.segment_loss)

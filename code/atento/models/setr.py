@@ -69,7 +69,7 @@ class Setr(nn.Module):
         super().__init__()
         c = self.config = config
         self.vit = Vit(c)
-        self.vit.classify = nn.Identity()  # type: ignore[assignment]  # aquí no se usa
+        self.vit.classify = nn.Identity()  # aquí no se usa
         width, doublings = c.decoder_width, c.patch_size.bit_length() - 1
         steps: list[nn.Module] = [conv_block(c.d_model, width, stride=1, kernel_size=1)]
         if c.decoder == "pup":
@@ -113,7 +113,7 @@ class Setr(nn.Module):
         Errores: los de :meth:`forward`, y ``TypeError`` o ``ValueError`` si ``classes`` no son
         clases, una por píxel.
         """
-        return F.cross_entropy(self.forward.unchecked(self, images, mask), classes)  # type: ignore[attr-defined]
+        return F.cross_entropy(self.forward.unchecked(self, images, mask), classes)
 
     @torch.no_grad()
     def segment(

@@ -463,7 +463,7 @@ def test_it_learns_where_a_square_is():
         return model.loss(batch, targets)
 
     optimizer = partial(torch.optim.Adam, lr=3e-3)
-    history = fit(net, lambda step: x, loss, steps=120, optimizer=optimizer)
+    history = fit(net, lambda step: x, loss, steps=80, optimizer=optimizer)
     assert history.loss[-1] < history.loss[0] / 2
 
 
