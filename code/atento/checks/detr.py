@@ -19,29 +19,13 @@ from atento.checks.layers import require_option
 from atento.checks.vit import images as images
 from atento.shapes import require_floating, require_integer
 
-SIZES = (
-    "image_size",
-    "channels",
-    "classes",
-    "queries",
-    "d_model",
-    "n_heads",
-    "d_ff",
-    "n_decoder_layers",
-)
-WEIGHTS = (
-    "class_cost",
-    "class_weight",
-    "l1_weight",
-    "giou_weight",
-    "no_object_weight",
-    "cell_weight",
-)
+GRID_SIZES = ("image_size", "channels", "classes", "d_model", "n_heads", "d_ff")
+WEIGHTS = ("class_cost", "class_weight", "l1_weight", "giou_weight")
 
 
-def fields(config: Any) -> None:
-    """Lanza si un campo de ``DetrConfig`` no es lo que su nombre dice."""
-    for name in SIZES:
+def grid_fields(config: Any) -> None:
+    """Lanza si un campo de ``GridConfig`` no es lo que su nombre dice."""
+    for name in GRID_SIZES:
         require_size(getattr(config, name), name=name)
     for name in ("n_encoder_layers", "n_convs"):
         require_size(getattr(config, name), name=name, least=0)
@@ -54,16 +38,29 @@ def fields(config: Any) -> None:
     require_divisible(config.image_size, times, name="image_size", divisor_name="2 ** len(widths)")
     require_divisible(config.d_model, config.n_heads, name="d_model", divisor_name="n_heads")
     require_divisible(config.d_model, 4, name="d_model", divisor_name="senos y ejes")
+    require_option(config.norm, ("pre", "post"), name="norm")
+    require_probability(config.dropout, name="dropout")
+    for name in ("position_scale", "temperature", "position_gain"):
+        require_positive(getattr(config, name), name=name)
+    require_weights(config, ("no_object_weight", "cell_weight"))
+
+
+def fields(config: Any) -> None:
+    """Lanza si un campo de ``DetrConfig`` no es lo que su nombre dice."""
+    grid_fields(config)
+    for name in ("queries", "n_decoder_layers"):
+        require_size(getattr(config, name), name=name)
+    for name in ("reference_points", "refine"):
+        require_kind(getattr(config, name), bool, name=name, wanted="True o False")
     if config.reference_points:  # cada cabeza recibe los mismos senos de los dos ejes
         waves = 4 * config.n_heads
         require_divisible(config.d_model, waves, name="d_model", divisor_name="4 * n_heads")
-    require_option(config.norm, ("pre", "post"), name="norm")
-    require_probability(config.dropout, name="dropout")
-    for name in ("reference_points", "refine"):
-        require_kind(getattr(config, name), bool, name=name, wanted="True o False")
-    for name in ("position_scale", "temperature", "position_gain"):
-        require_positive(getattr(config, name), name=name)
-    for name in WEIGHTS:
+    require_weights(config, WEIGHTS)
+
+
+def require_weights(config: Any, names: Sequence[str]) -> None:
+    """Lanza si alguno de esos campos no es un número ≥ 0."""
+    for name in names:
         require_number(getattr(config, name), name=name)
         if getattr(config, name) < 0:
             raise ValueError(f"{name}: se esperaba un peso ≥ 0; llegó {getattr(config, name)}.")
@@ -75,8 +72,28 @@ def model(self: Any, config: Any) -> None:
 
 
 def _require_config(config: Any) -> None:
-    if not hasattr(config, "no_object_weight"):
+    if not hasattr(config, "giou_weight"):
         raise TypeError(f"config: se esperaba una DetrConfig; llegó {type(config).__name__}.")
+
+
+def grid(self: Any, config: Any) -> None:
+    """Lanza ``TypeError`` si no llega una ``GridConfig``."""
+    require_grid(config)
+
+
+def require_grid(config: Any) -> None:
+    """Lanza ``TypeError`` si no es una ``GridConfig``, o de quien hereda de ella."""
+    if not hasattr(config, "cell_weight"):
+        raise TypeError(f"config: se esperaba una GridConfig; llegó {type(config).__name__}.")
+
+
+def conv_block(before: int, after: int, stride: int, kernel_size: int) -> None:
+    """Lanza si no son enteros positivos o el núcleo es par y no tiene centro."""
+    sizes = {"before": before, "after": after, "stride": stride, "kernel_size": kernel_size}
+    for name, size in sizes.items():
+        require_size(size, name=name)
+    if kernel_size % 2 == 0:
+        raise ValueError(f"kernel_size: se esperaba un impar; llegó {kernel_size}.")
 
 
 def sine_positions(
@@ -113,7 +130,8 @@ def _require_detections(detections: Any, config: Any, *, name: str = "detections
         )
 
 
-def _require_objects(labels: Tensor, boxes: Tensor, classes: int) -> None:
+def require_objects(labels: Tensor, boxes: Tensor, classes: int) -> None:
+    """Lanza si no son clases, (object,), y sus esquinas, (object, 4)."""
     require_integer(labels, name="labels")
     corners(boxes)
     if labels.ndim != 1 or tuple(boxes.shape) != (len(labels), 4):
@@ -132,7 +150,7 @@ def matching_cost(detections: Any, labels: Tensor, boxes: Tensor, config: Any) -
     """Lanza si lo contestado o los objetos no son lo que se dice."""
     _require_config(config)
     _require_detections(detections, config)
-    _require_objects(labels, boxes, config.classes)
+    require_objects(labels, boxes, config.classes)
 
 
 def _require_targets(targets: Any, config: Any, batch: int | None = None) -> None:
@@ -149,7 +167,7 @@ def _require_targets(targets: Any, config: Any, batch: int | None = None) -> Non
                 f"targets[{i}]: se esperaba una pareja (clases, cajas); llegó "
                 f"{type(target).__name__}."
             )
-        _require_objects(target[0], target[1], config.classes)
+        require_objects(target[0], target[1], config.classes)
 
 
 def assign(detections: Any, targets: Any, config: Any) -> None:
@@ -164,6 +182,32 @@ def assign(detections: Any, targets: Any, config: Any) -> None:
                 f"targets[{i}]: se esperaban como mucho tantos objetos como consultas, {queries}; "
                 f"llegaron {len(target[0])}."
             )
+
+
+def pairs(pairs: Any) -> None:
+    """Lanza si no es una lista con un reparto por imagen."""
+    if not isinstance(pairs, Sequence) or isinstance(pairs, str) or not pairs:
+        raise TypeError(
+            f"pairs: se esperaba una lista, con un reparto por imagen; llegó {pairs!r}."
+        )
+    _require_matches(pairs)
+
+
+def _require_matches(pairs: Any) -> None:
+    for i, pair in enumerate(pairs):
+        if not hasattr(pair, "rows"):
+            raise TypeError(f"pairs[{i}]: se esperaba un reparto; llegó {type(pair).__name__}.")
+
+
+def matched_losses(detections: Any, targets: Any, pairs: Any, config: Any) -> None:
+    """Lanza si no hay unos objetos y un reparto por imagen."""
+    assign(detections, targets, config)
+    if not isinstance(pairs, Sequence) or len(pairs) != len(targets):
+        raise ValueError(
+            f"pairs: se esperaba una lista, con un reparto por imagen, {len(targets)}; llegó "
+            f"{pairs!r}."
+        )
+    _require_matches(pairs)
 
 
 def set_loss(layers: Any, targets: Any, config: Any) -> None:
@@ -181,7 +225,7 @@ def set_loss(layers: Any, targets: Any, config: Any) -> None:
 
 def cell_classes(targets: Any, config: Any) -> None:
     """Lanza si ``targets`` no son los objetos de cada imagen."""
-    _require_config(config)
+    require_grid(config)
     _require_targets(targets, config)
     if not targets:
         raise ValueError("targets: se esperaban los objetos de alguna imagen; llegó [].")
@@ -189,7 +233,7 @@ def cell_classes(targets: Any, config: Any) -> None:
 
 def cell_loss(logits: Tensor, targets: Any, config: Any) -> None:
     """Lanza si ``logits`` no es (batch, celdas, clases + 1) o ``targets`` no son sus objetos."""
-    _require_config(config)
+    require_grid(config)
     require_floating(logits, name="logits")
     wanted = (config.side**2, config.classes + 1)
     if logits.ndim != 3 or tuple(logits.shape[1:]) != wanted:

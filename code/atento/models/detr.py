@@ -10,13 +10,13 @@ objetos llegan como esquinas, igual que en :mod:`atento.boxes`.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from atento.attention import MultiHeadAttention
@@ -29,65 +29,83 @@ from atento.shapes import typed
 
 
 @dataclass(frozen=True)
-class DetrConfig:
-    """Todo lo que define un :class:`Detr`.
+class GridConfig:
+    """Cómo se lee una imagen por celdas: lo que define un :class:`GridEncoder`.
 
     La imagen es cuadrada, de ``image_size`` píxeles de lado. La convolución tiene una capa por cada
-    número de ``widths``, que parte el lado por dos, y ``n_convs`` más que no. ``queries`` son las
-    consultas, más que los objetos que pueda haber. ``norm`` es «post», como en 2020, o «pre».
-
-    Con ``reference_points`` cada consulta lleva, además de su contenido, una caja de partida que se
-    aprende: su centro, escrito con los mismos senos que las celdas, es su posición, y lo que se
-    contesta es cuánto corregirla. Con ``refine``, cada capa corrige la caja de la anterior y la
-    consulta se muda a su centro. Sin ninguna de las dos es el modelo de 2020.
+    número de ``widths``, que parte el lado por dos, y ``n_convs`` más que no. ``norm`` es «post»,
+    como en 2020, o «pre».
 
     ``position_scale`` es el ángulo, en radianes, del seno más rápido de un lado al otro de la
     imagen; ``temperature``, cuántas veces más lento es el más lento, y ``position_gain``, por
     cuánto se multiplican todos: con más, importa más dónde está cada cosa que qué es.
 
-    ``l1_weight`` y ``giou_weight`` pesan lo mismo en el emparejamiento y en la pérdida. La clase
-    pesa ``class_cost`` en el primero y ``class_weight`` en la segunda, y ``no_object_weight`` es lo
-    que pesa en ella acertar que no hay nada. Con ``cell_weight`` mayor que 0 hay además una cabeza
-    que solo se usa al entrenar: de cada celda de la imagen dice qué objeto la tapa.
+    Con ``cell_weight`` mayor que 0 hay además una cabeza que solo se usa al entrenar: de cada celda
+    de la imagen dice qué objeto la tapa. ``no_object_weight`` es lo que pesa acertar que no hay
+    nada.
 
     Errores: ``TypeError`` o ``ValueError`` si un campo no es lo que su nombre dice: el mensaje lo
     nombra.
-    Fuente: Carion et al. (2020), § 3 y apéndice A.4; las opciones, Meng et al. (2021), Liu et al.
-    (2022) y, la de las celdas, Zong et al. (2023).
+    Fuente: Carion et al. (2020), § 3.2 y apéndice A.4; la de las celdas, Zong et al. (2023).
     """
 
     image_size: int
     channels: int = 1
     classes: int = 10
-    queries: int = 10
     widths: tuple[int, ...] = (32, 64)
     n_convs: int = 1
     d_model: int = 64
     n_heads: int = 4
     d_ff: int = 128
     n_encoder_layers: int = 2
-    n_decoder_layers: int = 3
     norm: str = "post"
     dropout: float = 0.0
-    reference_points: bool = False
-    refine: bool = False
     position_scale: float = 2 * math.pi
     temperature: float = 10_000.0
     position_gain: float = 1.0
-    class_cost: float = 1.0
-    class_weight: float = 1.0
-    l1_weight: float = 5.0
-    giou_weight: float = 2.0
     no_object_weight: float = 0.1
     cell_weight: float = 0.0
 
     def __post_init__(self) -> None:
-        checks.fields(self)
+        checks.grid_fields(self)
 
     @property
     def side(self) -> int:
         """El lado de la rejilla que lee el codificador, en celdas."""
         return self.image_size // 2 ** len(self.widths)
+
+
+@dataclass(frozen=True)
+class DetrConfig(GridConfig):
+    """Todo lo que define un :class:`Detr`: cómo lee la imagen y, además, cómo contesta.
+
+    ``queries`` son las consultas, más que los objetos que pueda haber.
+
+    Con ``reference_points`` cada consulta lleva, además de su contenido, una caja de partida que se
+    aprende: su centro, escrito con los mismos senos que las celdas, es su posición, y lo que se
+    contesta es cuánto corregirla. Con ``refine``, cada capa corrige la caja de la anterior y la
+    consulta se muda a su centro. Sin ninguna de las dos es el modelo de 2020.
+
+    ``l1_weight`` y ``giou_weight`` pesan lo mismo en el emparejamiento y en la pérdida. La clase
+    pesa ``class_cost`` en el primero y ``class_weight`` en la segunda, y ``no_object_weight`` es lo
+    que pesa en ella acertar que no hay nada.
+
+    Errores: los de :class:`GridConfig`.
+    Fuente: Carion et al. (2020), § 3 y apéndice A.4; las opciones, Meng et al. (2021) y Liu et al.
+    (2022).
+    """
+
+    queries: int = 10
+    n_decoder_layers: int = 3
+    reference_points: bool = False
+    refine: bool = False
+    class_cost: float = 1.0
+    class_weight: float = 1.0
+    l1_weight: float = 5.0
+    giou_weight: float = 2.0
+
+    def __post_init__(self) -> None:
+        checks.fields(self)
 
 
 # --- Dónde está cada cosa -------------------------------------------------------------------------
@@ -126,19 +144,19 @@ class Backbone(nn.Module):
 
     Cada capa es una convolución de 3 × 3, una normalización por grupos y una ReLU.
 
-    Errores: ``TypeError`` si ``config`` no es una :class:`DetrConfig`.
+    Errores: ``TypeError`` si ``config`` no es una :class:`GridConfig`.
     """
 
-    @typed(validate=checks.model)
-    def __init__(self, config: DetrConfig) -> None:
+    @typed(validate=checks.grid)
+    def __init__(self, config: GridConfig) -> None:
         super().__init__()
         widths = (config.channels, *config.widths)
         layers = [
-            _conv(before, after, stride=2)
+            conv_block(before, after, stride=2)
             for before, after in zip(widths, widths[1:], strict=False)
         ]
-        layers += [_conv(widths[-1], widths[-1], stride=1) for _ in range(config.n_convs)]
-        self.layers = nn.Sequential(*layers)
+        layers += [conv_block(widths[-1], widths[-1], stride=1) for _ in range(config.n_convs)]
+        self.layers, self.n_convs = nn.Sequential(*layers), config.n_convs
         self.project = nn.Conv2d(widths[-1], config.d_model, kernel_size=1)
         self.norm = LayerNorm(config.d_model)
 
@@ -150,12 +168,39 @@ class Backbone(nn.Module):
         Sin la norma, lo que el codificador suma, que al empezar es casi lo mismo en todas, tapa lo
         que es de cada celda.
         """
-        cells = self.project(self.layers(images)).movedim(1, -1)
-        return self.norm(cells).movedim(-1, 1)
+        return self.cells(self.scales(images)[-1])
+
+    def scales(
+        self, images: Float[Tensor, "batch channel height width"]
+    ) -> list[Float[Tensor, "batch width row column"]]:
+        """La imagen y lo que sale de cada capa, de la más fina a la más gruesa.
+
+        Las capas que no parten el lado cuentan con la que llevan delante.
+        """
+        maps, halving = [images], len(self.layers) - self.n_convs
+        for layer in list(self.layers)[:halving]:
+            maps.append(layer(maps[-1]))
+        for layer in list(self.layers)[halving:]:
+            maps[-1] = layer(maps[-1])
+        return maps
+
+    def cells(
+        self, x: Float[Tensor, "batch width row column"]
+    ) -> Float[Tensor, "batch d_model row column"]:
+        """Las filas de la rejilla, a partir de lo último que da :meth:`scales`."""
+        return self.norm(self.project(x).movedim(1, -1)).movedim(-1, 1)
 
 
-def _conv(before: int, after: int, stride: int) -> nn.Sequential:
-    conv = nn.Conv2d(before, after, kernel_size=3, stride=stride, padding=1, bias=False)
+def conv_block(before: int, after: int, *, stride: int, kernel_size: int = 3) -> nn.Sequential:
+    """Una convolución, con su norma por grupos y su ReLU.
+
+    De (batch, before, row, column) a (batch, after, ⌈row / stride⌉, ⌈column / stride⌉).
+
+    Errores: ``TypeError`` o ``ValueError`` si no son enteros positivos o ``kernel_size`` es par.
+    """
+    checks.conv_block(before, after, stride, kernel_size)
+    padding = kernel_size // 2
+    conv = nn.Conv2d(before, after, kernel_size, stride=stride, padding=padding, bias=False)
     return nn.Sequential(conv, nn.GroupNorm(math.gcd(8, after), after), nn.ReLU())
 
 
@@ -163,12 +208,12 @@ class DetrEncoderBlock(nn.Module):
     """Un bloque del codificador, en que la posición se suma en cada capa y solo a quién mira a
     quién: a consultas y claves, y no a los valores.
 
-    Errores: ``TypeError`` si ``config`` no es una :class:`DetrConfig`.
+    Errores: ``TypeError`` si ``config`` no es una :class:`GridConfig`.
     Fuente: Carion et al. (2020), apéndice A.3 y figura 10.
     """
 
-    @typed(validate=checks.model)
-    def __init__(self, config: DetrConfig) -> None:
+    @typed(validate=checks.grid)
+    def __init__(self, config: GridConfig) -> None:
         super().__init__()
         c, options = config, {"norm": config.norm, "dropout": config.dropout}
         self.attention = MultiHeadAttention(c.d_model, c.n_heads)
@@ -185,6 +230,69 @@ class DetrEncoderBlock(nn.Module):
         """
         x = self.add_attention(x, lambda y: self.attention(y + places, y + places, y)[0])
         return self.add_feed_forward(x, self.feed_forward)
+
+
+class GridEncoder(nn.Module):
+    """Quien lee la imagen: la convolución y el codificador, con una fila por celda.
+
+    Errores: ``TypeError`` si ``config`` no es una :class:`GridConfig`.
+    Fuente: Carion et al. (2020), § 3.2 y figura 2.
+    """
+
+    config: Any  # una GridConfig, o la de quien hereda
+
+    @typed(validate=checks.grid)
+    def __init__(self, config: GridConfig) -> None:
+        super().__init__()
+        c = self.config = config
+        self.backbone = Backbone(c)
+        self.encoder = nn.ModuleList(DetrEncoderBlock(c) for _ in range(c.n_encoder_layers))
+        self.encoder_norm = LayerNorm(c.d_model) if c.norm == "pre" else nn.Identity()
+        self.classify_cells = nn.Linear(c.d_model, c.classes + 1) if c.cell_weight else None
+
+    @typed(validate=checks.images)
+    def encode(
+        self, images: Float[Tensor, "batch channel height width"]
+    ) -> tuple[Float[Tensor, "batch n d_model"], Float[Tensor, "1 n d_model"]]:
+        """Las celdas de la imagen al salir del codificador, y dónde está cada una.
+
+        Errores: ``TypeError`` o ``ValueError`` si ``images`` no es de coma flotante, de tamaño
+        (batch, channels, image_size, image_size).
+        """
+        return self._relate(self.backbone(images))
+
+    def auxiliary_loss(
+        self, memory: Float[Tensor, "batch n d_model"], targets: Sequence[Any]
+    ) -> Float[Tensor, ""]:
+        """La pérdida de las celdas, con su peso; 0, sin ``cell_weight``.
+
+        Errores: los de :func:`cell_loss`.
+        """
+        if self.classify_cells is None:
+            return memory.new_zeros(())
+        return self.config.cell_weight * cell_loss(
+            self.classify_cells(memory), targets, self.config
+        )
+
+    def place(self, points: Float[Tensor, "*batch 2"]) -> Float[Tensor, "*batch d_model"]:
+        """Dónde están unos puntos ``(x, y)``, escrito como lo leen la imagen y las consultas.
+
+        Errores: los de :func:`sine_positions`.
+        """
+        c = self.config
+        options = {"scale": c.position_scale, "temperature": c.temperature}
+        return c.position_gain * sine_positions(points, c.d_model, **options)
+
+    def _relate(self, cells: Tensor) -> tuple[Tensor, Tensor]:
+        """Cada celda de la convolución mira a todas."""
+        x = cells.flatten(2).mT  # (batch, n, d_model)
+        side = self.config.side
+        middle = (torch.arange(side, dtype=x.dtype, device=x.device) + 0.5) / side
+        down, right = torch.meshgrid(middle, middle, indexing="ij")
+        places = self.place(torch.stack([right, down], dim=-1).reshape(1, -1, 2))
+        for block in self.encoder:
+            x = block(x, places)
+        return self.encoder_norm(x), places
 
 
 class DetrDecoderBlock(nn.Module):
@@ -211,14 +319,19 @@ class DetrDecoderBlock(nn.Module):
         own: Float[Tensor, "#batch query d_model"],
         memory: Float[Tensor, "batch n d_model"],
         places: Float[Tensor, "#batch n d_model"],
+        mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch query d_model"]:
         """``own`` es dónde está cada consulta, y ``places``, dónde cada celda de ``memory``.
+
+        ``mask``, si se da, se difunde hasta (batch, head, query, n): a qué celdas puede mirar.
 
         Errores: los de :meth:`~atento.attention.MultiHeadAttention.forward`.
         """
         keys = memory + places
         x = self.add_attention(x, lambda y: self.attention(y + own, y + own, y)[0])
-        x = self.add_cross_attention(x, lambda y: self.cross_attention(y + own, keys, memory)[0])
+        x = self.add_cross_attention(
+            x, lambda y: self.cross_attention(y + own, keys, memory, mask)[0]
+        )
         return self.add_feed_forward(x, self.feed_forward)
 
 
@@ -244,7 +357,7 @@ class Detected(NamedTuple):
     boxes: Float[Tensor, "query 4"]
 
 
-class Detr(nn.Module):
+class Detr(GridEncoder):
     """El detector: ``forward(images)`` da las :class:`Detections` de la última capa.
 
     Las dos cabezas, la de la clase y la de la caja, son las mismas para todas las capas del
@@ -256,19 +369,15 @@ class Detr(nn.Module):
 
     @typed(validate=checks.model)
     def __init__(self, config: DetrConfig) -> None:
-        super().__init__()
-        c = self.config = config
-        self.backbone = Backbone(c)
-        self.encoder = nn.ModuleList(DetrEncoderBlock(c) for _ in range(c.n_encoder_layers))
+        super().__init__(config)
+        c = config
         self.decoder = nn.ModuleList(DetrDecoderBlock(c) for _ in range(c.n_decoder_layers))
-        self.encoder_norm = LayerNorm(c.d_model) if c.norm == "pre" else nn.Identity()
         self.decoder_norm = LayerNorm(c.d_model)
         self.queries = nn.Parameter(torch.zeros(c.queries, c.d_model))
         self.starts = nn.Parameter(torch.zeros(c.queries, 4)) if c.reference_points else None
         self.classify = nn.Linear(c.d_model, c.classes + 1)
         hidden = [nn.Linear(c.d_model, c.d_model), nn.ReLU(), nn.Linear(c.d_model, c.d_model)]
         self.locate = nn.Sequential(*hidden, nn.ReLU(), nn.Linear(c.d_model, 4))
-        self.classify_cells = nn.Linear(c.d_model, c.classes + 1) if c.cell_weight else None
         self.reset_parameters()
 
     @torch.no_grad()
@@ -326,41 +435,30 @@ class Detr(nn.Module):
         """
         memory, places = self.encode(images)
         whole = set_loss(self._decode(memory, places), targets, self.config)
-        if self.classify_cells is None:
-            return whole
-        cells = cell_loss(self.classify_cells(memory), targets, self.config)
-        return whole + self.config.cell_weight * cells
+        return whole + self.auxiliary_loss(memory, targets)
 
     def _decode(self, memory: Tensor, places: Tensor) -> list[Detections]:
         """Lo que contesta cada capa del decodificador a lo que dice el codificador."""
+        return [answers for _, answers in self._layers(memory, places)]
+
+    def _layers(
+        self, memory: Tensor, places: Tensor, look: Callable[[Tensor], Tensor] | None = None
+    ) -> Iterator[tuple[Tensor, Detections]]:
+        """Cada capa del decodificador: el estado de las consultas y lo que contestan con él.
+
+        ``look``, si se da, dice con ese estado a qué celdas puede mirar cada una en la siguiente.
+        """
         x, own, box = self._start(len(memory))
-        answers = []
+        mask = None  # la primera lo ve todo
         for block in self.decoder:
-            x = block(x, own, memory, places)  # (batch, query, d_model)
+            x = block(x, own, memory, places, mask)  # (batch, query, d_model)
             seen = self.decoder_norm(x)
             fixed = box + self.locate(seen)  # la caja, antes de la sigmoide
-            answers.append(Detections(self.classify(seen), fixed.sigmoid()))
+            yield seen, Detections(self.classify(seen), fixed.sigmoid())
+            mask = look(seen) if look is not None else None
             if self.config.refine:
                 box = fixed.detach()
-                own = self._places(box.sigmoid()[..., :2]) if self.starts is not None else own
-        return answers
-
-    @typed(validate=checks.images)
-    def encode(
-        self, images: Float[Tensor, "batch channel height width"]
-    ) -> tuple[Float[Tensor, "batch n d_model"], Float[Tensor, "1 n d_model"]]:
-        """Las celdas de la imagen al salir del codificador, y dónde está cada una.
-
-        Errores: los de :meth:`forward`.
-        """
-        x = self.backbone(images).flatten(2).mT  # (batch, n, d_model)
-        side = self.config.side
-        middle = (torch.arange(side, dtype=x.dtype, device=x.device) + 0.5) / side
-        down, right = torch.meshgrid(middle, middle, indexing="ij")
-        places = self._places(torch.stack([right, down], dim=-1).reshape(1, -1, 2))
-        for block in self.encoder:
-            x = block(x, places)
-        return self.encoder_norm(x), places
+                own = self.place(box.sigmoid()[..., :2]) if self.starts is not None else own
 
     @torch.no_grad()
     @typed(validate=checks.images)
@@ -383,12 +481,7 @@ class Detr(nn.Module):
         if self.starts is None:
             return torch.zeros_like(queries), queries, queries.new_zeros(4)
         starts = self.starts.expand(batch, -1, -1)  # (batch, query, 4)
-        return queries, self._places(starts[..., :2].sigmoid()), starts
-
-    def _places(self, points: Tensor) -> Tensor:
-        c = self.config
-        options = {"scale": c.position_scale, "temperature": c.temperature}
-        return c.position_gain * sine_positions(points, c.d_model, **options)
+        return queries, self.place(starts[..., :2].sigmoid()), starts
 
 
 # --- Emparejar y perder ---------------------------------------------------------------------------
@@ -457,10 +550,39 @@ def losses(detections: Detections, targets: Sequence[Any], config: DetrConfig) -
     Errores: los de :func:`assign`.
     Fuente: Carion et al. (2020), ec. 2 y apéndice A.2.
     """
-    logits, found = detections
     pairs = assign.unchecked(detections, targets, config)
+    return matched_losses.unchecked(detections, targets, pairs, config)
+
+
+class Matched(NamedTuple):
+    """Las parejas de un lote, todas seguidas: de qué imagen, qué consulta y qué objeto suyo."""
+
+    image: Int[Tensor, " pair"]
+    query: Int[Tensor, " pair"]
+    object: Int[Tensor, " pair"]
+
+
+@typed(validate=checks.pairs)
+def flatten_pairs(pairs: Sequence[Match]) -> Matched:
+    """Las parejas de cada imagen, (pair,), una detrás de otra.
+
+    Errores: ``TypeError`` si ``pairs`` no es una lista con un reparto por imagen.
+    """
     image = torch.cat([torch.full_like(pair.rows, i) for i, pair in enumerate(pairs)])
-    query = torch.cat([pair.rows for pair in pairs])
+    query, object_ = (torch.cat(x) for x in zip(*pairs, strict=True))
+    return Matched(image, query, object_)
+
+
+@typed(validate=checks.matched_losses)
+def matched_losses(
+    detections: Detections, targets: Sequence[Any], pairs: Sequence[Match], config: DetrConfig
+) -> Losses:
+    """Las tres partes de :func:`losses`, con el reparto ``pairs``, que lo da quien llama.
+
+    Errores: los de :func:`assign` y :func:`flatten_pairs`.
+    """
+    logits, found = detections
+    image, query, _ = flatten_pairs.unchecked(pairs)
     both = [(t, pair.columns) for t, pair in zip(targets, pairs, strict=True)]
     labels = torch.cat([target[0][columns] for target, columns in both])
     boxes = torch.cat([target[1][columns] for target, columns in both])
@@ -497,7 +619,7 @@ def set_loss(
 
 @typed(validate=checks.cell_classes)
 def cell_classes(
-    targets: Sequence[Any], config: DetrConfig
+    targets: Sequence[Any], config: GridConfig
 ) -> Int[Tensor, "batch {config.side * config.side}"]:
     """La clase del objeto cuya caja tapa el centro de cada celda; ``classes``, si no hay ninguno.
 
@@ -519,7 +641,7 @@ def cell_classes(
 
 @typed(validate=checks.cell_loss)
 def cell_loss(
-    logits: Float[Tensor, "batch n class"], targets: Sequence[Any], config: DetrConfig
+    logits: Float[Tensor, "batch n class"], targets: Sequence[Any], config: GridConfig
 ) -> Float[Tensor, ""]:
     """La pérdida auxiliar de las celdas: entropía cruzada con las clases de :func:`cell_classes`.
 

@@ -51,6 +51,18 @@ class Objects(NamedTuple):
     boxes: Float[Tensor, "object 4"]
 
 
+class Parts(NamedTuple):
+    """Los trozos de una imagen: la clase de cada uno, (part,), su caja, (part, 4), y sus píxeles,
+    (part, 40, 40).
+
+    El primero es el fondo, con toda la imagen por caja, y después van los objetos.
+    """
+
+    labels: Int[Tensor, " part"]
+    boxes: Float[Tensor, "part 4"]
+    masks: Bool[Tensor, "part 40 40"]
+
+
 class Panoptic(NamedTuple):
     """Un mapa panóptico: de qué trozo es cada píxel, (40, 40), y la clase de cada trozo, (part,).
 
@@ -99,6 +111,13 @@ class Scene:
     def panoptic(self) -> Panoptic:
         """De qué trozo es cada píxel y de qué clase es cada trozo."""
         return Panoptic(self.ids, torch.cat([torch.tensor([BACKGROUND]), self.labels]))
+
+    @property
+    def parts(self) -> Parts:
+        """Lo mismo que :attr:`panoptic`, trozo a trozo y con sus cajas."""
+        whole = self.boxes.new_tensor([[0.0, 0.0, 1.0, 1.0]])
+        masks = torch.cat([self.ids[None] == 0, self.masks])
+        return Parts(self.panoptic.classes, torch.cat([whole, self.boxes]), masks)
 
 
 # --- Hacer escenas --------------------------------------------------------------------------------

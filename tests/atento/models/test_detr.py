@@ -16,10 +16,16 @@ from atento.models.detr import (
     Detections,
     Detr,
     DetrConfig,
+    DetrDecoderBlock,
+    GridConfig,
+    GridEncoder,
     assign,
     cell_classes,
     cell_loss,
+    conv_block,
+    flatten_pairs,
     losses,
+    matched_losses,
     matching_cost,
     set_loss,
     sine_positions,
@@ -28,6 +34,7 @@ from atento.models.weights import from_detr
 
 F64 = torch.float64
 SIZES = {"queries": 5, "classes": 3, "widths": (4, 8), "d_model": 16, "n_heads": 4, "d_ff": 24}
+GRID = {name: size for name, size in SIZES.items() if name != "queries"}
 OPTIONS = [(False, False), (True, False), (False, True), (True, True)]
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-5}
 
@@ -213,6 +220,37 @@ def test_the_picture_has_places_and_queries_have_none():
     close(net(x).boxes, plain.boxes[:, order])
 
 
+def test_the_reader_alone_is_that_of_the_detector():
+    """Quien lee la imagen no sabe de consultas: con los mismos pesos, las mismas celdas."""
+    net = Detr(config(cell_weight=2.0)).double()
+    alone = GridEncoder(GridConfig(**{"image_size": 16, **GRID}, cell_weight=2.0)).double()
+    found = alone.load_state_dict(net.state_dict(), strict=False)
+    assert not found.missing_keys
+    for mine, other in zip(alone.encode(images()), net.encode(images()), strict=True):
+        close(mine, other)
+    targets = [(torch.tensor([1]), torch.tensor([[0.0, 0.0, 0.5, 0.5]], dtype=F64))] * 2
+    memory, _ = alone.encode(images())
+    assert alone.classify_cells is not None
+    cells = cell_loss(alone.classify_cells(memory), targets, alone.config)
+    close(alone.auxiliary_loss(memory, targets), 2 * cells)
+    assert Detr(config()).double().auxiliary_loss(memory, targets).item() == 0
+
+
+def test_a_mask_hides_cells_from_a_query():
+    block, source = DetrDecoderBlock(config()).double(), rng.generator(1)
+    x, own, memory, places = (
+        torch.randn(1, n, 16, generator=source, dtype=F64) for n in (5, 5, 16, 16)
+    )
+    mask = torch.ones(5, 16, dtype=torch.bool)
+    close(block(x, own, memory, places, mask), block(x, own, memory, places))
+    mask[0, 3] = False
+    changed = memory.clone()
+    changed[0, 3] += 1
+    before, after = (block(x, own, m, places, mask) for m in (memory, changed))
+    close(before[:, 0], after[:, 0])
+    assert not torch.allclose(before[:, 1:], after[:, 1:])
+
+
 def test_backbone_halves_the_side_each_time():
     rows = Backbone(config(widths=(4, 8, 12)))(images().float())
     assert rows.shape == (2, 16, 2, 2) and config(widths=(4, 8, 12)).side == 2
@@ -343,6 +381,26 @@ def test_a_perfect_answer_costs_nothing_and_an_empty_picture_is_a_class():
     assert set_loss([wrong], targets, c).item() > 50
 
 
+def test_the_losses_are_those_of_the_pairs_that_are_given():
+    """Con otro reparto salen las de esas parejas: aquí, la consulta que no tocaba."""
+    detections, targets = drawn(2, objects=(1, 2))
+    pairs = assign(detections, targets, config())
+    for mine, other in zip(
+        matched_losses(detections, targets, pairs, config()),
+        losses(detections, targets, config()),
+        strict=True,
+    ):
+        close(mine, other)
+    moved = [pairs[0]._replace(rows=(pairs[0].rows + 1) % 5), pairs[1]]
+    worse = matched_losses(detections, targets, moved, config())
+    query, box = int(moved[0].rows[0]), targets[0][1][0]
+    first = (detections.boxes[0, query] - to_center(box)).abs().sum()
+    second = detections.boxes[1, pairs[1].rows] - to_center(targets[1][1][pairs[1].columns])
+    close(worse.l1, (first + second.abs().sum()) / 3)
+    flat = flatten_pairs(pairs)
+    assert flat.image.tolist() == [0, 1, 1] and flat.object[0] == 0
+
+
 def test_auxiliary_losses_are_one_per_layer():
     drawings = [drawn(seed) for seed in (1, 2, 3)]
     layers, targets = [d for d, _ in drawings], drawings[0][1]
@@ -405,7 +463,7 @@ def test_it_learns_where_a_square_is():
         return model.loss(batch, targets)
 
     optimizer = partial(torch.optim.Adam, lr=3e-3)
-    history = fit(net, lambda step: x, loss, steps=120, optimizer=optimizer)
+    history = fit(net, lambda step: x, loss, steps=80, optimizer=optimizer)
     assert history.loss[-1] < history.loss[0] / 2
 
 
@@ -462,6 +520,12 @@ def far(**fields):
         ),
         (TypeError, "layers: ", lambda: set_loss([], THERE, config())),
         (ValueError, "cell_weight: ", lambda: config(cell_weight=-1.0)),
+        (TypeError, "config: se esperaba una GridConfig", lambda: Backbone(3)),
+        (TypeError, "config: se esperaba una DetrConfig", lambda: Detr(GridConfig(16))),
+        (ValueError, "kernel_size: ", lambda: conv_block(2, 2, stride=1, kernel_size=2)),
+        (TypeError, "pairs: ", lambda: flatten_pairs([])),
+        (ValueError, "pairs: .*por imagen, 2", lambda: matched_losses(SEEN, THERE, [], config())),
+        (TypeError, r"pairs\[0\]: ", lambda: matched_losses(SEEN, THERE, [1, 2], config())),
         (ValueError, "targets: ", lambda: cell_classes([], config())),
         (TypeError, "targets: ", lambda: cell_classes(3, config())),
         (

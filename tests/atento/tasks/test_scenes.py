@@ -34,6 +34,11 @@ def test_the_maps_agree(seed):
         assert torch.equal(ids == i + 1, scene.masks[i])
         assert (scene.semantic[scene.masks[i]] == label).all()
     assert torch.equal(scene.semantic == BACKGROUND, ids == 0)
+    labels, boxes, masks = scene.parts
+    assert torch.equal(labels, classes)
+    assert torch.equal((masks.int() * torch.arange(len(labels))[:, None, None]).sum(0), ids)
+    assert (masks.sum(0) == 1).all()  # cada píxel es de un trozo y solo de uno
+    assert boxes[0].tolist() == [0, 0, 1, 1] and torch.equal(boxes[1:], scene.boxes)
     assert torch.equal(scene.ids > 0, scene.image >= scenes.VISIBLE)
     assert scene.image.min() == 0 and scene.image.max() <= 1
 
