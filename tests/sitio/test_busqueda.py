@@ -94,6 +94,8 @@ CONSULTAS = {
     "swin transformer": "19-vit.html#ventanas-y-piramide-swin",
     "whisper": "21-oir.html#whisper-linea-a-linea",
     "separar voces": "21-oir.html#sepformer-separar-dos-voces",
+    "clip": "22-varios-sentidos.html#clip-dos-torres",
+    "modelos multimodales": "22-varios-sentidos.html",
     "flash attention": "23-eficiencia.html#flashattention-la-softmax-por-trozos",
     "mixture of experts": "23-eficiencia.html#mezcla-de-expertos",
     "tensor parallel": "26-escalar.html#megatron-por-dentro-de-cada-capa",
