@@ -143,4 +143,5 @@ def _limits(points: Tensor) -> tuple[float, float, float, float]:
     low, high = points.amin(dim=0), points.amax(dim=0)
     half = 0.65 * float((high - low).amax()) or 1.0
     x, y = ((low + high) / 2).tolist()
-    return tuple(round(v, 2) for v in (x - half, x + half, y - half, y + half))  # type: ignore[return-value]
+    left, right, bottom, top = (round(v, 2) for v in (x - half, x + half, y - half, y + half))
+    return left, right, bottom, top
