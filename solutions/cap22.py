@@ -136,7 +136,7 @@ def contrastive_loss(
     """La pérdida contrastiva de un lote en que un mismo texto puede ir con varias imágenes."""
     unit_images = images / images.norm(dim=-1, keepdim=True)
     unit_texts = texts / texts.norm(dim=-1, keepdim=True)
-    scale = log_scale.exp().clamp(max=max_scale)
+    scale = log_scale.clamp(max=math.log(max_scale)).exp()  # antes de que desborde
     logits = scale * unit_images @ unit_texts.T  # (image, text)
     right = (ids[:, None] == ids).to(logits.dtype)
     share = right / right.sum(dim=-1, keepdim=True)
