@@ -121,7 +121,8 @@ def can_answer() -> str:
 #
 # La diana de una fila se reparte entre las parejas que valen. La entropía cruzada con una diana
 # repartida es el logaritmo de la suma de exponenciales menos la media, según la diana, de las
-# puntuaciones. La misma diana vale por filas y por columnas, porque es simétrica.
+# puntuaciones. La misma diana vale por filas y por columnas, porque es simétrica. La escala se
+# recorta en el logaritmo, antes de que la exponencial desborde.
 
 
 # %%
@@ -136,7 +137,7 @@ def contrastive_loss(
     """La pérdida contrastiva de un lote en que un mismo texto puede ir con varias imágenes."""
     unit_images = images / images.norm(dim=-1, keepdim=True)
     unit_texts = texts / texts.norm(dim=-1, keepdim=True)
-    scale = log_scale.clamp(max=math.log(max_scale)).exp()  # antes de que desborde
+    scale = log_scale.clamp(max=math.log(max_scale)).exp()
     logits = scale * unit_images @ unit_texts.T  # (image, text)
     right = (ids[:, None] == ids).to(logits.dtype)
     share = right / right.sum(dim=-1, keepdim=True)
