@@ -121,7 +121,8 @@ def can_answer() -> str:
 #
 # La diana de una fila se reparte entre las parejas que valen. La entropía cruzada con una diana
 # repartida es el logaritmo de la suma de exponenciales menos la media, según la diana, de las
-# puntuaciones. La misma diana vale por filas y por columnas, porque es simétrica.
+# puntuaciones. La misma diana vale por filas y por columnas, porque es simétrica. La escala se
+# recorta en el logaritmo, antes de que la exponencial desborde.
 
 
 # %%
@@ -136,8 +137,8 @@ def contrastive_loss(
     """La pérdida contrastiva de un lote en que un mismo texto puede ir con varias imágenes."""
     unit_images = images / images.norm(dim=-1, keepdim=True)
     unit_texts = texts / texts.norm(dim=-1, keepdim=True)
-    scale = log_scale.exp().clamp(max=max_scale)
-    logits = scale * unit_images @ unit_texts.T  # (n, n)
+    scale = log_scale.clamp(max=math.log(max_scale)).exp()
+    logits = scale * unit_images @ unit_texts.T  # (image, text)
     right = (ids[:, None] == ids).to(logits.dtype)
     share = right / right.sum(dim=-1, keepdim=True)
     by_image = logits.logsumexp(dim=1) - (share * logits).sum(dim=1)
@@ -158,7 +159,7 @@ def recall_at(
     similarity: Float[Tensor, "image text"], owner: Int[Tensor, " text"], ks: list[int]
 ) -> tuple[list[float], list[float]]:
     """La parte de las búsquedas que aciertan entre los k primeros, de imagen a texto y al revés."""
-    own = owner == torch.arange(len(similarity))[:, None]  # (n, n)
+    own = owner == torch.arange(len(similarity))[:, None]  # (image, text)
     kept = similarity.masked_fill(~own, -math.inf)
     best_text, best_image = kept.amax(dim=1, keepdim=True), kept.amax(dim=0, keepdim=True)
     texts_ahead = ((similarity >= best_text) & ~own).sum(dim=1)  # (image,)

@@ -319,6 +319,7 @@ def _casos_clip(rng: Any) -> list[Caso]:
     return [
         caso("sin repetir", elige(rng, ("abc", "abcd")), suave()),
         caso("sin repetir", "abcde", suave()),
+        caso("sin repetir", "abcd", real(rng, -0.6, -0.2)),
         caso("repetidos", elige(rng, ("abac", "abca", "aabc")), suave()),
         caso("repetidos", elige(rng, ("abcaba", "aabacd")), suave()),
         caso("repetidos", "abba", suave()),
@@ -394,8 +395,8 @@ _CLIP = Ejercicio(
         cambia(
             "sin la exponencial",
             "Lo que entra es el logaritmo de la escala.",
-            "log_scale.exp()",
-            "log_scale",
+            "log_scale.clamp(max=math.log(max_scale)).exp()",
+            "log_scale.clamp(max=max_scale)",
         ),
         cambia(
             "divide",
@@ -406,8 +407,14 @@ _CLIP = Ejercicio(
         cambia(
             "sin tope",
             "Falta el tope de la escala.",
-            "log_scale.exp().clamp(max=max_scale)",
+            "log_scale.clamp(max=math.log(max_scale)).exp()",
             "log_scale.exp()",
+        ),
+        cambia(
+            "al menos 1",
+            "La escala solo tiene tope por arriba: puede ser menor que 1.",
+            "log_scale.clamp(max=math.log(max_scale))",
+            "log_scale.clamp(min=0, max=math.log(max_scale))",
         ),
         cambia(
             "los repetidos, malos",
@@ -443,8 +450,8 @@ _CLIP = Ejercicio(
         cambia(
             "escala fija",
             "A la escala no le llega gradiente.",
-            "log_scale.exp()",
-            "log_scale.detach().exp()",
+            "log_scale.clamp(max=",
+            "log_scale.detach().clamp(max=",
         ),
     ),
 )
@@ -469,7 +476,7 @@ def _casos_recupera(rng: Any) -> list[Caso]:
         de = [i for i, n in enumerate(cuantos) for _ in range(n)]
         owner = tensor([de[i] for i in permutacion(rng, len(de))])
         x = torch.rand(len(cuantos), len(de), generator=rng, dtype=torch.float64)
-        return (3 * x).round() / 4 if empates else x, owner
+        return (3 * x).round() / 4 - 0.5 if empates else x - 0.5, owner
 
     def vale(x: Any, owner: Any, ks: list[int], empates: bool, varios: bool) -> bool:
         """Que ninguna otra regla dé lo mismo."""
@@ -483,8 +490,24 @@ def _casos_recupera(rng: Any) -> list[Caso]:
         def partes(cuentas: list[int], mas: int = 0) -> list[float]:
             return [sum(c < k + mas for c in cuentas) / len(cuentas) for k in ks]
 
+        def a_cero(puntos: list[float], buenas: list[bool]) -> int:
+            """Las malas por delante, si lo que no es suyo se anula en vez de apartarse."""
+            pares = list(zip(puntos, buenas, strict=True))
+            mejor = max(x if buena else 0.0 for x, buena in pares)
+            return sum(x >= mejor for x, buena in pares if not buena)
+
+        anuladas = (
+            [a_cero(fila, [d == i for d in de]) for i, fila in enumerate(filas)],
+            [
+                a_cero([fila[j] for fila in filas], [i == d for i in range(len(filas))])
+                for j, d in enumerate(de)
+            ],
+        )
         ciertas = [[ganan + igualan for ganan, igualan, _ in x] for x in (imagenes, textos)]
         uno, otro = map(partes, ciertas)
+        # Con un solo puesto casi ningún sorteo lo distingue: basta con los demás casos.
+        if max(ks) > 1 and [uno, otro] == [partes(x) for x in anuladas]:
+            return False
         if uno == otro or any(
             partes(c, mas) == p
             for c, p in zip(ciertas, (uno, otro), strict=True)
@@ -620,6 +643,12 @@ _RECUPERA = Ejercicio(
             of_image = [(texts_ahead < k).double().mean().item() for k in ks]
             of_text = [(images_ahead < k).double().mean().item() for k in ks]
             return of_image, of_text""",
+        ),
+        cambia(
+            "lo ajeno, a cero",
+            "Un parecido puede ser negativo: lo que no es suyo se aparta, no se pone a cero.",
+            "similarity.masked_fill(~own, -math.inf)",
+            "(similarity * own)",
         ),
         cambia(
             "todos los suyos",
