@@ -138,7 +138,7 @@ def contrastive_loss(
     unit_images = images / images.norm(dim=-1, keepdim=True)
     unit_texts = texts / texts.norm(dim=-1, keepdim=True)
     scale = log_scale.clamp(max=math.log(max_scale)).exp()
-    logits = scale * unit_images @ unit_texts.T  # (image, text)
+    logits = scale * unit_images @ unit_texts.T  # (imagen, texto)
     right = (ids[:, None] == ids).to(logits.dtype)
     share = right / right.sum(dim=-1, keepdim=True)
     by_image = logits.logsumexp(dim=1) - (share * logits).sum(dim=1)
@@ -159,11 +159,11 @@ def recall_at(
     similarity: Float[Tensor, "image text"], owner: Int[Tensor, " text"], ks: list[int]
 ) -> tuple[list[float], list[float]]:
     """La parte de las búsquedas que aciertan entre los k primeros, de imagen a texto y al revés."""
-    own = owner == torch.arange(len(similarity))[:, None]  # (image, text)
+    own = owner == torch.arange(len(similarity))[:, None]  # (imagen, texto)
     kept = similarity.masked_fill(~own, -math.inf)
     best_text, best_image = kept.amax(dim=1, keepdim=True), kept.amax(dim=0, keepdim=True)
-    texts_ahead = ((similarity >= best_text) & ~own).sum(dim=1)  # (image,)
-    images_ahead = ((similarity >= best_image) & ~own).sum(dim=0)  # (text,)
+    texts_ahead = ((similarity >= best_text) & ~own).sum(dim=1)  # por imagen
+    images_ahead = ((similarity >= best_image) & ~own).sum(dim=0)  # por texto
     of_image = [(texts_ahead < k).double().mean().item() for k in ks]
     of_text = [(images_ahead < k).double().mean().item() for k in ks]
     return of_image, of_text
