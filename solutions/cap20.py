@@ -23,15 +23,15 @@ from torch import Tensor
 # %% [markdown]
 # ## 20.1 IoU y GIoU, a mano
 #
-# La intersección mide 2 × 2 y la unión, 12 + 8 − 4. La caja que envuelve a las dos tiene 20, de los
-# que 4 no son de ninguna. Con C y con D no hay nada en común, el IoU es 0 las dos veces, y solo el
-# GIoU dice que D está más lejos.
+# A y B comparten 3 × 1, y la unión es 12 + 21 − 3. La caja que envuelve a las dos mide 8 × 5 = 40,
+# de los que 10 no son de ninguna: el IoU es 0.1 y el GIoU, 0.25 menos. Con C y con D no hay nada en
+# común, el IoU es 0 las dos veces, y solo el GIoU dice que D está más lejos.
 
 
 # %%
 def boxes_by_hand() -> dict[str, float]:
     """Las respuestas, calculadas."""
-    a, b, c, d = (1, 1, 5, 4), (2, 2, 4, 6), (7, 2, 11, 5), (9, 2, 13, 5)
+    a, b, c, d = (1, 1, 5, 4), (2, 3, 9, 6), (7, 2, 11, 5), (9, 2, 13, 5)
 
     def shared(p: tuple[int, ...], q: tuple[int, ...]) -> int:
         width = min(p[2], q[2]) - max(p[0], q[0])
