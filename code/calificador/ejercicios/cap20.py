@@ -683,7 +683,7 @@ def _casos_palabras(rng: Any) -> list[Caso]:
 
         def sortea() -> Any:
             """Ninguna coordenada cae cerca del borde de un cajón."""
-            cual = tensor([entero(rng, 0, cajones - 1) for _ in range(4 * n)]).reshape(n, 2, 2)
+            cual = (cajones * uniforme(rng, 0.0, 0.99, n, 2, 2)).long()
             puntos = (cual + uniforme(rng, 0.1, 0.9, n, 2, 2)) / cajones
             puntos = puntos.sort(1).values
             if bordes:
@@ -993,7 +993,8 @@ def _casos_fusion(rng: Any) -> list[Caso]:
         caso("separadas", [(otra, 0.5, (0, 3), baja), (nada, 0.5, (3, 5), alta),
                            (suelo, 0.4, (5, 7), alta), (cosa, 0.28, (7, 8), alta)],
              least=0.3, overlap=0.5),
-        caso("separadas", [(nada, 0.9, (0, 3), alta), (cosa, 0.45 + 0.1 * n, (3, 6), alta)]),
+        caso("separadas", [(nada, 0.95, (0, 3 + n), alta), (cosa, 0.75, (2, 8), baja),
+                           (otra, 0.65, (5, 7 + n), alta)]),
         caso("solapes", [(cosa, 0.75, (2, 8), baja), (otra, 0.95, (0, 3 + n), alta)]),
         caso("solapes", [(cosa, 0.75, (2, 8), baja), (otra, 0.95, (0, 3 + n), alta)],
              overlap=0.9),
