@@ -76,12 +76,6 @@ _A_MANO = Ejercicio(
             '"shared": 3 + 1',
         ),
         cambia(
-            "lo que ocupan",
-            "Eso es lo que ocupan entre las dos; se pide lo que comparten.",
-            '"shared": shared(a, b)',
-            '"shared": union(a, b)',
-        ),
-        cambia(
             "cuenta dos veces lo común",
             "En la suma de las áreas, lo que comparten está dos veces.",
             '"iou": shared(a, b) / union(a, b)',
@@ -98,6 +92,12 @@ _A_MANO = Ejercicio(
             "Se divide entre lo que ocupan las dos, no entre la caja que las envuelve.",
             '"iou": shared(a, b) / union(a, b)',
             '"iou": shared(a, b) / 40',
+        ),
+        cambia(
+            "sin el IoU",
+            "Falta el IoU: eso es solo lo que se le resta.",
+            '"giou": giou(a, b)',
+            '"giou": giou(a, b) - shared(a, b) / union(a, b)',
         ),
         cambia(
             "suma lo vacío",
@@ -213,12 +213,6 @@ _TABLA = Ejercicio(
             "Las cajas que se dan llegan como centro y tamaño, no como esquinas.",
             "(center - size / 2)[:, :, None], (center + size / 2)[:, :, None]",
             "center[:, :, None], size[:, :, None]",
-        ),
-        cambia(
-            "desde el centro",
-            "El centro está en medio: la caja empieza medio tamaño antes.",
-            "(center - size / 2)[:, :, None], (center + size / 2)[:, :, None]",
-            "center[:, :, None], (center + size)[:, :, None]",
         ),
         cambia(
             "solo el IoU",
@@ -463,12 +457,6 @@ _REPARTO = Ejercicio(
             "cost, cost.argmin(dim=0)",
         ),
         cambia(
-            "el que más cuesta",
-            "Se busca el reparto que menos cuesta.",
-            "sum(dim=-1).argmin()",
-            "sum(dim=-1).argmax()",
-        ),
-        cambia(
             "por turno",
             "Dar por orden la mejor consulta libre puede salir más caro que otro reparto.",
             "return cost, ways[best]",
@@ -654,12 +642,6 @@ _PRECISION = Ejercicio(
             "precision",
         ),
         cambia(
-            "la mayor, hasta él",
-            "Se toma la mayor desde cada acierto en adelante, no hasta él.",
-            "precision.flip(0).cummax(dim=0).values.flip(0)",
-            "precision.cummax(dim=0).values",
-        ),
-        cambia(
             "entre los aciertos",
             "Se divide entre los objetos que hay: los que nadie encuentra también cuentan.",
             "/ len(truth)",
@@ -736,7 +718,7 @@ _PALABRAS = Ejercicio(
     casos=_casos_palabras,
     ejemplo=lambda: Caso(
         "ejemplo",
-        (tensor([4, 7]), tensor([[0.05, 0.3, 0.35, 0.7], [0.1, 0.15, 0.95, 0.85]])),
+        (tensor([4, 7]), tensor([[0.05, 0.33, 0.35, 0.72], [0.12, 0.15, 0.95, 0.85]])),
         {"bins": 10, "most": 2},
     ),
     propiedades={
@@ -798,12 +780,6 @@ _PALABRAS = Ejercicio(
             "Se escriben de mayor a menor área.",
             "area.argsort(descending=True)[:most]",
             "torch.arange(len(area))[:most]",
-        ),
-        cambia(
-            "todos",
-            "Solo se escriben los que caben.",
-            "[:most]",
-            "",
         ),
         cambia(
             "las clases, sobre los cajones",
@@ -899,12 +875,6 @@ _PERDIDAS = Ejercicio(
             "En Dice se suma 1 arriba y abajo.",
             "(2 * shared + 1) / (total + 1)",
             "2 * shared / total",
-        ),
-        cambia(
-            "sin el dos",
-            "Lo común cuenta dos veces: abajo está en las dos sumas.",
-            "2 * shared",
-            "shared",
         ),
         cambia(
             "al cuadrado",
@@ -1037,6 +1007,14 @@ _FUSION = Ejercicio(
         Borde("separadas", valores={"least": 0.95}),
     ),
     casos=_casos_fusion,
+    ejemplo=lambda: Caso(
+        "ejemplo",
+        (
+            tensor([[4.0, 0.0, 0.0], [0.0, 4.0, 0.0]]),
+            tensor([[[3.0, 3.0], [-4.0, 1.0]], [[-3.0, 2.0], [-3.0, 3.0]]]),
+        ),
+        {"things": 1, "overlap": 0.4},
+    ),
     propiedades={
         "separadas": (2, "Quedan las consultas con objeto y nota bastante; las demás no cuentan."),
         "solapes": (3, "Un píxel es de una sola; mira después qué parte conserva cada máscara."),
@@ -1100,12 +1078,6 @@ _FUSION = Ejercicio(
             "Falta quitar las que conservan poco de su máscara.",
             " or mine.sum() < overlap * whole.sum()",
             "",
-        ),
-        cambia(
-            "la última tapa",
-            "Los píxeles no son de la última que llega, sino de la de mayor producto.",
-            "mine = whole & (owner == k)",
-            "mine = whole",
         ),
         cambia(
             "todo se cuenta",
