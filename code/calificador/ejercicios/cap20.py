@@ -352,7 +352,10 @@ def _casos_reparto(rng: Any) -> list[Caso]:
             for o in range(objetos):
                 avaro.append(min(libres, key=lambda q, o=o: filas[q][o]))
                 libres.remove(avaro[-1])
-            return not disputan or mejor not in (avaro, coste.argmin(0).tolist())
+            ultima = max(mejor) >= min(
+                objetos, consultas - 1
+            )  # no vale dar el objeto de cada consulta
+            return not disputan or (ultima and mejor not in (avaro, coste.argmin(0).tolist()))
 
         notas, dadas, etiquetas, hay = _hasta(sortea, vale)
         return Caso(propiedad, (notas, dadas, etiquetas, _esquinas(hay)), pesos)
@@ -678,9 +681,12 @@ def _casos_palabras(rng: Any) -> list[Caso]:
             areas = sorted(lados.prod(-1).tolist())
             distintas = all(b - a > 0.01 for a, b in zip(areas, areas[1:], strict=False))
             giradas = (cajas[:, 0] - cajas[:, 1]).abs().max() > 1.5 / cajones
+            otros = bool(((cajas * (cajones - 1)).round() != (cajas * cajones).floor()).any())
             bajan = lados.prod(-1).argsort(descending=True).tolist()
             seguidos = list(range(n))
-            return bool(distintas and giradas) and (n < 3 or bajan != seguidos != bajan[::-1])
+            return bool(distintas and giradas and otros) and (
+                n < 3 or bajan != seguidos != bajan[::-1]
+            )
 
         etiquetas = tensor([entero(rng, 0, 6) for _ in range(n)] or [0])[:n]
         cajas = _hasta(sortea, vale) if n else tensor([[0.0] * 4])[:0]
