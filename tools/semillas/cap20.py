@@ -59,7 +59,10 @@ TRAIN: dict[str, Any] = {
 }
 QUERIES: dict[str, Any] = {"queries": 12, "reference_points": True, "refine": True}
 RECIPES_20: dict[str, dict[str, Any]] = {
-    "detr": {"train": TRAIN, "model": READ | QUERIES},
+    "detr": {
+        "train": TRAIN | {"steps": 1000, "cells_first": 250},
+        "model": READ | QUERIES | {"class_weight": 2.0},
+    },
     "pix2seq": {"train": TRAIN | {"steps": 700}, "model": READ},
     "setr": {
         "train": TRAIN | {"steps": 600, "weight_decay": 0.05},
@@ -145,8 +148,10 @@ def recipe_of(name: str) -> dict[str, Any]:
     """La receta de una ejecución, o la de su familia con lo que cambia."""
     base = RECIPES_20[family(name)]
     changes = DEVIATIONS.get(name, ("", {}))[1]
-    stop = {"stop": STOPS.get(name)}
-    return {"train": base["train"] | stop, "model": base["model"] | changes}
+    changed: dict[str, Any] = {"stop": STOPS.get(name)}
+    if "cell_weight" in changes:  # sin celdas no hay con qué empezar
+        changed["cells_first"] = 0
+    return {"train": base["train"] | changed, "model": base["model"] | changes}
 
 
 def build(name: str) -> Any:
