@@ -226,6 +226,20 @@ def make_lowrank(**changes):
     return explorers.lowrank(**(given | changes))
 
 
+def make_landscape(**changes):
+    given = {
+        "words": ["mar", "sol", "pan"],
+        "patterns": [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]],
+        "start": [2.0, 1.0],
+        "name": "prueba",
+    }
+    return explorers.landscape(**(given | changes))
+
+
+def make_budget(**changes):
+    return explorers.budget(**({"name": "prueba"} | changes))
+
+
 LETTERS = ["<fin>", "la", "casa"]
 ENDING = torch.tensor([[0.05, 0.6, 0.35], [0.3, 0.4, 0.3], [0.9, 0.05, 0.05]])
 
@@ -461,6 +475,8 @@ RANGO = explorers.lowrank(
     scored="Cuánto acierta", said="Así acierta", most=12, start=1, name="rango",
     question="¿Qué rango recoge casi todo?", answer="El 4.",
 )  # fmt: skip
+TERRENO = make_landscape(name="terreno", beta=0.7, answer="Desde 3.")
+TALLA = make_budget(name="talla", answer="Con 64.")
 HOJA = make_sketch(name="hoja", start=1, question="¿Qué dice si se corre?", answer="Otra cosa.")
 FRASES_DEL_HAZ = {
     "no": {"limpian": 1.0},

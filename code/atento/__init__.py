@@ -17,7 +17,8 @@ Cada módulo importa solo de los pisos inferiores, y el orden es el del libro.
    ``efficient``: atenciones que no comparan todos con todos.
 6. ``models``: una familia, un fichero.
 7. ``tasks``: los datos; generar, hacer lotes y puntuar. ``adaptation``: ajustar y alinear un modelo
-   que ya sabe algo. ``interpret``: mirar dentro de él.
+   que ya sabe algo. ``interpret``: mirar dentro de él. ``scaling``: lo que pide entrenarlo, y
+   repartirlo entre procesos.
 8. ``trained``: el modelo que ya viene entrenado.
 
 Ni los modelos conocen las tareas ni las tareas los modelos. Lo que dibuja está en otro paquete,

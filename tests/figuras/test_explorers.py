@@ -102,6 +102,8 @@ SAID = {
     "stepper": "Atención paso a paso: 5 consultas y 5 claves, d_k = 3, d_v = 2, 2 cabezas",
     "softmax": "Explorador de la softmax: 3 consultas y 5 claves, d_k = 64",
     "lowrank": "Rango: un cambio de 6 × 5, del rango 0 al 4",
+    "budget": "Presupuesto de un entrenamiento: un modelo de 124 millones",
+    "landscape": "Terreno de una memoria: 3 recuerdos y β de 1.00",
     "paths": "Explorador de caminos: 5 palabras, filtro de 3",
     "heads": "Cabezas: 3 capas de 3, sobre 3 frases",
     "sampling": "Sorteo: 2 comienzos y 5 palabras",
@@ -118,7 +120,9 @@ def test_a_name_that_is_not_an_identifier_is_named_at_the_door(make):
 @every_explorer
 def test_a_label_cannot_break_out_of_the_page(make):
     hostile = "</script><b>&"
-    labels = dict.fromkeys(("stepper", "plane", "mask", "stream", "sampling", "paths"), "words")
+    labels = dict.fromkeys(
+        ("stepper", "plane", "mask", "stream", "sampling", "paths", "landscape"), "words"
+    )
     labels |= {"softmax": "keys"}
     label = labels.get(make().kind)
     named = {label: [hostile] * len(getattr(make(), label))} if label else {}
@@ -157,7 +161,7 @@ def test_a_page_with_several_keeps_one_copy_of_what_is_shared():
     )
     lean = explorers.deduplicate(page)
     parts = re.findall(r'data-atento-part="([a-z/]+)-', lean)
-    pieces = ["pieces/kit", "pieces/table", "pieces/chart", "pieces/cells"]
+    pieces = [f"pieces/{name}" for name in ("kit", "field", "table", "chart", "cells")]
     assert sorted(parts) == sorted(2 * ["base", "stepper", "plane", "softmax", "mask", *pieces])
     assert lean.count(" data-atento-explorer=") == 5 and explorers.deduplicate(lean) == lean
 

@@ -32,7 +32,7 @@ PISOS = {
         "boxes",
     ],
     6: ["models"],
-    7: ["tasks", "adaptation", "interpret"],
+    7: ["tasks", "adaptation", "interpret", "scaling"],
     8: ["trained"],
 }
 DIBUJO = {  # el otro paquete, que importa de atento y del que atento no importa nada
@@ -53,6 +53,7 @@ PAQUETES = {
     "models",
     "tasks",
     "interpret",
+    "scaling",
     "plots",
     "explorers",
     "diagrams",

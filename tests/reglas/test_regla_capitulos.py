@@ -651,7 +651,7 @@ def faltas_de_cabecera(texto: str) -> list[str]:
     return faltas
 
 
-LARGOS = {3: 120, 9: 120, 14: 120, 16: 90, 17: 90, 19: 90, 21: 60, 25: 75}
+LARGOS = {3: 120, 9: 120, 14: 120, 16: 90, 17: 90, 19: 90, 21: 60, 22: 60, 25: 75}
 """Los segundos de procesador, con un hilo, de los capítulos que pueden pasar de ``SEGUNDOS``."""
 SEGUNDOS = 45
 

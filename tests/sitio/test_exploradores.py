@@ -47,6 +47,8 @@ from muestras import (
     SOLO_UNA,
     SORTEO,
     SUMADOR,
+    TALLA,
+    TERRENO,
     UNIDO,
     UNIONES_BPE,
     WORDS,
@@ -1566,6 +1568,127 @@ def test_tocar_el_grafico_elige_el_rango(abrir):
         grafico.click(position={"x": caja["width"] * sitio / RANGO.most, "y": caja["height"] / 2})
         assert _leer(pagina, RANGO)["state"]["rank"] == sitio
         assert pagina.get_by_role("slider").input_value() == str(sitio)
+
+
+# --- El terreno de una memoria --------------------------------------------------------------------
+
+
+def test_en_el_terreno_se_baja_como_en_pytorch(abrir):
+    pagina = abrir(TERRENO)
+    for beta in TERRENO.betas:
+        pagina.get_by_role("slider").fill(str(math.log2(beta)))
+        for sitio in ([2.0, 1.0], [-0.4, -0.2], [-1.4, 1.2]):
+            punto = [f"{x:.2f}" for x in sitio]
+            _lleva(pagina, *sitio)
+            visto, gemelo = _leer(pagina, TERRENO), TERRENO.compute(sitio, beta)
+            assert [f"{x:.2f}" for x in visto["state"]["state"]] == punto
+            for nombre in ("path", "energies", "weights"):
+                _igual(visto["values"][nombre], gemelo[nombre])
+            assert visto["values"]["settled"] == gemelo["settled"]
+
+
+def _lleva(pagina, x: float, y: float) -> None:
+    """Arrastra el estado hasta un sitio del plano."""
+    caja = pagina.locator(".plane").bounding_box()
+    izquierda, derecha, abajo, arriba = TERRENO.limits
+    unidad = (caja["width"] * 372 / 400) / (derecha - izquierda)
+    orilla = caja["width"] * 14 / 400
+    agarre = pagina.locator(".grip").bounding_box()
+    pagina.mouse.move(agarre["x"] + agarre["width"] / 2, agarre["y"] + agarre["height"] / 2)
+    pagina.mouse.down()
+    pagina.mouse.move(
+        caja["x"] + orilla + unidad * (x - izquierda), caja["y"] + orilla + unidad * (arriba - y)
+    )
+    pagina.mouse.up()
+
+
+def test_lo_que_se_dice_del_terreno_es_lo_calculado(abrir):
+    pagina = abrir(TERRENO)
+    mando = pagina.get_by_role("slider")
+    mando.fill(str(math.log2(0.7)))
+    assert pagina.locator(".reading").inner_text().endswith("es una mezcla, no un recuerdo.")
+    mando.fill("2")  # beta = 4
+    fin = TERRENO.compute(beta=4.0)
+    sitio = ", ".join(f"{x:.2f}" for x in fin["path"][-1].tolist())
+    assert pagina.locator(".reading").inner_text() == (
+        f"Con β = 4.00, se para tras {len(fin['path']) - 1} pasos, en ({sitio}): recuerda «mar»."
+    )
+    _lleva(pagina, -1.4, 0.3)
+    assert pagina.locator(".reading").inner_text().endswith("recuerda «pan».")
+    pagina.get_by_role("button", name="Volver al principio").click()
+    assert _leer(pagina, TERRENO)["state"] == {"state": [2, 1], "beta": 0.7}
+
+
+def test_dando_pasos_se_llega_donde_dice_el_camino(abrir):
+    pagina = abrir(TERRENO)
+    camino = TERRENO.compute()["path"]
+    boton = pagina.get_by_role("button", name="Dar un paso")
+    for paso in camino[1:4]:
+        boton.click()
+        _igual(_leer(pagina, TERRENO)["state"]["state"], paso)
+    pagina.get_by_role("slider").fill("4")
+    for _ in range(20):
+        if not boton.is_enabled():
+            break
+        boton.click()
+    assert not boton.is_enabled(), "en el fondo no hay paso que dar"
+
+
+# --- El presupuesto -------------------------------------------------------------------------------
+
+
+def _elige(pagina, **pedido) -> None:
+    """Lleva cada mando del presupuesto a un valor."""
+    nombres = {
+        "width": "Anchura",
+        "layers": "Capas",
+        "context": "Tokens por texto",
+        "texts": "Textos por GPU",
+        "processes": "GPU",
+        "tokens": "Tokens en total",
+        "use": "MFU",
+    }
+    for clave, valor in pedido.items():
+        if clave == "stage":
+            pagina.get_by_role("radio").nth(valor).click()
+        elif clave in ("fused", "again"):
+            pagina.get_by_role("checkbox").nth(int(clave == "again")).set_checked(valor)
+        else:
+            mando = pagina.get_by_role("slider", name=nombres[clave], exact=True)
+            mando.fill(str(TALLA.data()["scales"][clave].index(valor)))
+
+
+@pytest.mark.parametrize("pedido", [
+    {},
+    {"width": 64, "layers": 1, "context": 64, "texts": 512, "fused": False},
+    {"width": 1600, "layers": 48, "again": True, "stage": 1, "processes": 512, "use": 10},
+    {"width": 12288, "layers": 96, "context": 2048, "texts": 1, "stage": 3, "again": True,
+     "processes": 64, "tokens": 3 * 10**11, "fused": True},
+])  # fmt: skip
+def test_el_presupuesto_de_la_pagina_es_el_de_python(abrir, pedido):
+    pagina = abrir(TALLA)
+    _elige(pagina, **pedido)
+    visto, gemelo = _leer(pagina, TALLA), TALLA.compute(**pedido)
+    assert visto["state"] == TALLA.start | pedido
+    for nombre, valor in gemelo.items():
+        assert visto["values"][nombre] == pytest.approx(valor, rel=1e-12), nombre
+
+
+def test_lo_que_se_dice_del_presupuesto_es_lo_calculado(abrir):
+    pagina = abrir(TALLA)
+    frase, fallo = pagina.locator(".reading"), pagina.locator(".verdict")
+    total = sum(TALLA.compute()["memory"]) / 1e9
+    assert frase.inner_text() == (
+        f"124 millones de parámetros. En cada GPU, {total:.2f} GB de 80 GB: cabe."
+        " Leer 10 mil millones de tokens llevaría 45 minutos."
+    )
+    assert TALLA.compute()["seconds"] == pytest.approx(45 * 60, rel=0.01) and fallo.is_hidden()
+    pagina.get_by_role("button", name="GPT-3").click()
+    assert fallo.inner_text() == "GPT-3 todavía no cabe."
+    _elige(pagina, stage=3, again=True, processes=64)
+    assert fallo.inner_text() == "✓ GPT-3 cabe, con 64 GPU."
+    _elige(pagina, processes=32)
+    assert fallo.inner_text() == "GPT-3 todavía no cabe."
 
 
 # --- El dígito que se dibuja ----------------------------------------------------------------------

@@ -8,6 +8,7 @@ mostrar:
 - :func:`plane`: vectores en un plano que se mueven con la mano.
 - :func:`merges`: las uniones de BPE en una frase que se escribe, y el corte de unigrama.
 - :func:`softmax`: de puntuaciones a pesos, con temperatura y escala.
+- :func:`budget`: la talla de un modelo, lo que pide entrenarlo y si cabe.
 - :func:`clock`: las agujas de una posición, con las sinusoides.
 - :func:`rotation`: una consulta y una clave que giran según su sitio, con RoPE.
 - :func:`mask`: se pinta quién puede mirar a quién; pesos y alcance tras varias capas.
@@ -16,6 +17,7 @@ mostrar:
 - :func:`architecture`: el mapa del Transformer; qué entra y qué sale de cada parte.
 - :func:`schedule`: la tasa de cada paso y la pérdida que dejó, en ejecuciones guardadas.
 - :func:`beam`: una búsqueda en haz, paso a paso: qué sigue, qué acaba y por qué cae lo demás.
+- :func:`landscape`: la energía de una memoria de Hopfield, y adónde baja un estado según β.
 - :func:`lowrank`: un cambio de pesos y su mejor aproximación de cada rango, con lo que cuesta.
 - :func:`sampling`: temperatura, top-k, top-p y min-p sobre unas puntuaciones, y lo que se sortea.
 
@@ -30,8 +32,10 @@ tabla con el estado inicial.
 from figuras.explorers.architecture import ArchitectureExplorer, architecture
 from figuras.explorers.base import Explorer, deduplicate, detach
 from figuras.explorers.beam import BeamExplorer, beam
+from figuras.explorers.budget import BudgetExplorer, budget
 from figuras.explorers.clock import ClockExplorer, clock
 from figuras.explorers.heads import HeadsExplorer, heads
+from figuras.explorers.landscape import LandscapeExplorer, landscape
 from figuras.explorers.lowrank import LowrankExplorer, lowrank
 from figuras.explorers.mask import MaskExplorer, mask
 from figuras.explorers.merges import MergesExplorer, merges
@@ -47,9 +51,11 @@ from figuras.explorers.stream import StreamExplorer, stream
 __all__ = [
     "ArchitectureExplorer",
     "BeamExplorer",
+    "BudgetExplorer",
     "ClockExplorer",
     "Explorer",
     "HeadsExplorer",
+    "LandscapeExplorer",
     "LowrankExplorer",
     "MaskExplorer",
     "MergesExplorer",
@@ -63,10 +69,12 @@ __all__ = [
     "StreamExplorer",
     "architecture",
     "beam",
+    "budget",
     "clock",
     "deduplicate",
     "detach",
     "heads",
+    "landscape",
     "lowrank",
     "mask",
     "merges",

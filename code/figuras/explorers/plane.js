@@ -1,6 +1,6 @@
 /* Vectores en un plano que se mueven con ratón, dedo o flechas. La cuenta tiene su gemelo en plane.py. */
 window.atentoExplorers.register("plane", (stage, data, root) => {
-  const {h, svg, dot, softmax, mix, number, slider, reading, probe} = window.atentoExplorers;
+  const {h, svg, dot, softmax, mix, number, slider, reading, probe, field} = window.atentoExplorers;
   const {
     words,
     queryWord,
@@ -8,8 +8,7 @@ window.atentoExplorers.register("plane", (stage, data, root) => {
     limits: [xMin, xMax, yMin, yMax],
   } = data;
   const SIZE = 400,
-    PAD = 14,
-    REACH = 27; // unidades del dibujo; con 27, el blanco mide 44 píxeles en un teléfono
+    PAD = 14;
   const tied = data.value === null;
   const copy = (points) => points.map((point) => [...point]);
   const initial = () => ({
@@ -43,27 +42,9 @@ window.atentoExplorers.register("plane", (stage, data, root) => {
   }
 
   // ---- El dibujo ------------------------------------------------------------------------------------------------
-  const X = (x) => PAD + ((SIZE - 2 * PAD) * (x - xMin)) / (xMax - xMin);
-  const Y = (y) => SIZE - PAD - ((SIZE - 2 * PAD) * (y - yMin)) / (yMax - yMin);
-  const drawing = svg("svg", {
-    class: "plane",
-    viewBox: `0 0 ${SIZE} ${SIZE}`,
-    role: "group",
-    "aria-label": "Plano con los vectores",
-  });
-  const layer = (name) => {
-    const group = svg("g", {class: name});
-    drawing.append(group);
-    return group;
-  };
-  const [grid, area, strings, arrows, labels, handles] = [
-    "grid",
-    "area",
-    "strings",
-    "arrows",
-    "labels",
-    "handles",
-  ].map(layer);
+  const board = field({label: "Plano con los vectores", limits: data.limits, size: SIZE, pad: PAD});
+  const {drawing, X, Y} = board;
+  const [grid, area, strings, arrows, labels] = ["grid", "area", "strings", "arrows", "labels"].map(board.layer);
 
   function drawGrid() {
     const span = xMax - xMin,
@@ -181,82 +162,21 @@ window.atentoExplorers.register("plane", (stage, data, root) => {
   }
 
   // ---- Mover ----------------------------------------------------------------------------------------------------
-  const STEP = (xMax - xMin) / 50;
   const NAMES = {query: "consulta", key: tied ? "vector" : "clave", value: "valor"};
-  const grips = [];
-  function grip(role, j) {
-    const point = () => (role === "query" ? state.query : state[role][j]);
-    const start = role === "query" ? data.query : data[role][j];
-    const word = role === "query" ? queryWord : words[j];
-    const node = svg(
-      "g",
-      {class: `grip ${role}`, tabindex: 0, role: "button", "aria-roledescription": "punto que se mueve"},
-      svg("circle", {class: "hit", r: REACH}),
-      svg("circle", {class: "ring", r: 15}),
-    );
-    const item = {
-      node,
-      point,
-      place() {
-        const [x, y] = point();
-        node.setAttribute("transform", `translate(${X(x)} ${Y(y)})`);
-        node.dataset.tip = `${NAMES[role]} de «${word}»: (${number(x)}, ${number(y)}). Arrastra o usa las flechas.`;
-        node.setAttribute("aria-label", `${NAMES[role]} de «${word}», ${number(x)}, ${number(y)}`);
-      },
-      to(x, y) {
-        const inside = [Math.min(xMax, Math.max(xMin, x)), Math.min(yMax, Math.max(yMin, y))];
-        point().splice(0, 2, ...inside.map((value) => Math.round(value * 100) / 100));
+  const grip = (role, j) =>
+    board.grip({
+      role,
+      name: `${NAMES[role]} de «${role === "query" ? queryWord : words[j]}»`,
+      start: role === "query" ? data.query : data[role][j],
+      point: () => (role === "query" ? state.query : state[role][j]),
+      moved() {
         if (role === "query" && selfIndex != null) state.key[selfIndex] = [...state.query];
         update();
       },
-    };
-    node.addEventListener("keydown", (event) => {
-      const by = STEP * (event.shiftKey ? 5 : 1),
-        [x, y] = point();
-      const target = {
-        ArrowLeft: [x - by, y],
-        ArrowRight: [x + by, y],
-        ArrowUp: [x, y + by],
-        ArrowDown: [x, y - by],
-        Home: start,
-        End: [0, 0],
-      }[event.key];
-      if (!target) return;
-      event.preventDefault();
-      item.to(...target);
     });
-    grips.push(item);
-    handles.append(node);
-  }
   if (data.move.includes("value")) words.forEach((_, j) => grip("value", j));
   if (data.move.includes("key")) words.forEach((_, j) => j !== selfIndex && grip("key", j));
   if (data.move.includes("query")) grip("query");
-
-  const toPlane = (event) => {
-    const box = drawing.getBoundingClientRect(),
-      unit = SIZE / box.width;
-    const [px, py] = [(event.clientX - box.left) * unit, (event.clientY - box.top) * unit];
-    return [
-      xMin + ((px - PAD) * (xMax - xMin)) / (SIZE - 2 * PAD),
-      yMin + ((SIZE - PAD - py) * (yMax - yMin)) / (SIZE - 2 * PAD),
-    ];
-  };
-  let held = null;
-  handles.addEventListener("pointerdown", (event) => {
-    const [x, y] = toPlane(event); // si hay varios bajo el dedo, el más cercano
-    const far = (item) => Math.hypot(item.point()[0] - x, item.point()[1] - y);
-    held = grips.reduce((best, item) => (far(item) < far(best) ? item : best));
-    held.node.focus({preventScroll: true});
-    drawing.setPointerCapture(event.pointerId);
-    event.preventDefault();
-  });
-  drawing.addEventListener("pointermove", (event) => {
-    if (held) held.to(...toPlane(event));
-  });
-  for (const type of ["pointerup", "pointercancel", "lostpointercapture"])
-    drawing.addEventListener(type, () => {
-      held = null;
-    });
 
   // ---- La tabla y los mandos ------------------------------------------------------------------------------------
   const canLeave = data.controls.includes("words");
@@ -360,7 +280,7 @@ window.atentoExplorers.register("plane", (stage, data, root) => {
   function update() {
     const v = compute();
     draw(v);
-    grips.forEach((item) => item.place());
+    board.place();
     rows.forEach((row, j) => {
       row.score.textContent = number(v.scores[j]);
       row.weight.textContent = state.present[j] ? number(v.weights[j]) : "—";

@@ -35,7 +35,7 @@ class PlaneExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "plane"
-    pieces: ClassVar[tuple[str, ...]] = ()
+    pieces: ClassVar[tuple[str, ...]] = ("field",)
     words: tuple[str, ...]
     query_word: str
     query: Tensor
