@@ -352,9 +352,8 @@ def _casos_reparto(rng: Any) -> list[Caso]:
             for o in range(objetos):
                 avaro.append(min(libres, key=lambda q, o=o: filas[q][o]))
                 libres.remove(avaro[-1])
-            ultima = max(mejor) >= min(
-                objetos, consultas - 1
-            )  # no vale dar el objeto de cada consulta
+            # y que no salga lo mismo diciendo el objeto de cada consulta
+            ultima = max(mejor) >= min(objetos, consultas - 1)
             return not disputan or (ultima and mejor not in (avaro, coste.argmin(0).tolist()))
 
         notas, dadas, etiquetas, hay = _hasta(sortea, vale)
