@@ -141,7 +141,7 @@ def assign_queries(
     overlap = giou_table(boxes[None], truth[None])[0]
     cost = weights[1] * apart - weights[0] * chance - weights[2] * overlap
     objects = torch.arange(len(labels))
-    ways = torch.tensor(list(permutations(range(len(logits)), len(labels))))  # (way, object)
+    ways = torch.tensor(list(permutations(range(len(logits)), len(labels))))
     best = cost[ways, objects].sum(dim=-1).argmin()
     return cost, ways[best]
 

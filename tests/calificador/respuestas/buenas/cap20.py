@@ -11,19 +11,14 @@ boxes_by_hand = {
 
 # %% 20.2 | pareja a pareja
 def giou_table(found, truth):
-    batch, n, m = found.shape[0], found.shape[1], truth.shape[1]
-    out = torch.zeros(batch, n, m, dtype=found.dtype)
-    for b in range(batch):
-        for i in range(n):
-            cx, cy, w, h = found[b, i].tolist()
-            ax0, ay0, ax1, ay1 = cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2
-            for j in range(m):
-                bx0, by0, bx1, by1 = truth[b, j].tolist()
-                inter = max(0, min(ax1, bx1) - max(ax0, bx0)) * max(0, min(ay1, by1) - max(ay0, by0))
-                union = w * h + (bx1 - bx0) * (by1 - by0) - inter
-                hull = (max(ax1, bx1) - min(ax0, bx0)) * (max(ay1, by1) - min(ay0, by0))
-                out[b, i, j] = (inter / union if union > 0 else 0) - ((hull - union) / hull if hull > 0 else 0)
-    return out
+    def one(a, b):
+        (cx, cy, w, h), (x0, y0, x1, y1) = a.tolist(), b.tolist()
+        l, t, r, d = cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2
+        inter = max(0, min(r, x1) - max(l, x0)) * max(0, min(d, y1) - max(t, y0))
+        union = w * h + (x1 - x0) * (y1 - y0) - inter
+        hull = (max(r, x1) - min(l, x0)) * (max(d, y1) - min(t, y0))
+        return (inter / union if union > 0 else 0) - ((hull - union) / hull if hull > 0 else 0)
+    return torch.tensor([[[one(a, b) for b in many] for a in some] for some, many in zip(found, truth)], dtype=found.dtype)
 
 # %% 20.2 | con nan_to_num y unbind
 def giou_table(found, truth):
@@ -37,21 +32,16 @@ def giou_table(found, truth):
     union = w * h + (x1 - x0) * (y1 - y0) - inter
     return torch.nan_to_num(inter / union) + torch.nan_to_num(union / hull, nan=1.0) - 1
 
-# %% 20.2 | imagen a imagen, con un denominador diminuto
+# %% 20.2 | con un denominador diminuto
 def giou_table(found, truth):
-    tiny = 1e-300
-    tables = []
-    for a, b in zip(found, truth):
-        a = torch.cat([a[:, :2] - a[:, 2:] / 2, a[:, :2] + a[:, 2:] / 2], 1)[:, None]
-        b = b[None]
-        inter = (torch.min(a[..., 2:], b[..., 2:]) - torch.max(a[..., :2], b[..., :2])).clamp_min(0)
-        inter = inter[..., 0] * inter[..., 1]
-        hull = torch.max(a[..., 2:], b[..., 2:]) - torch.min(a[..., :2], b[..., :2])
-        hull = hull[..., 0] * hull[..., 1]
-        area = lambda x: (x[..., 2] - x[..., 0]) * (x[..., 3] - x[..., 1])
-        union = area(a) + area(b) - inter
-        tables.append(inter / union.clamp_min(tiny) - (hull - union) / hull.clamp_min(tiny))
-    return torch.stack(tables)
+    size = found[..., 2:]
+    a = torch.cat([found[..., :2] - size / 2, found[..., :2] + size / 2], -1).unsqueeze(2)
+    b = truth.unsqueeze(1)
+    sides = torch.min(a[..., 2:], b[..., 2:]) - torch.max(a[..., :2], b[..., :2])
+    hull = (torch.max(a[..., 2:], b[..., 2:]) - torch.min(a[..., :2], b[..., :2])).prod(-1)
+    inter = (sides * (sides > 0)).prod(-1)
+    union = size.prod(-1)[..., None] + (b[..., 2:] - b[..., :2]).prod(-1) - inter
+    return inter / union.clamp_min(1e-300) - (hull - union) / hull.clamp_min(1e-300)
 
 # %% 20.3 | escrita
 without_matching = "las dos, el punto medio"
@@ -71,31 +61,23 @@ def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
     rows, columns = linear_sum_assignment(cost.numpy())
     return cost, torch.tensor(rows)[torch.tensor(columns).argsort()]
 
-# %% 20.4 | pareja a pareja, con vuelta atrás
+# %% 20.4 | en orden de llegada, con vuelta atrás y su propia tabla
+def giou_table(a, b):
+    a = torch.cat([a[..., :2] - a[..., 2:] / 2, a[..., :2] + a[..., 2:] / 2], -1)[:, :, None]
+    b = b[:, None]
+    inter = (torch.minimum(a, b)[..., 2:] - torch.maximum(a, b)[..., :2]).clamp(min=0).prod(-1)
+    hull = (torch.maximum(a, b)[..., 2:] - torch.minimum(a, b)[..., :2]).prod(-1)
+    union = (a[..., 2:] - a[..., :2]).prod(-1) + (b[..., 2:] - b[..., :2]).prod(-1) - inter
+    return inter / union + union / hull - 1
 def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
-    n, m = len(logits), len(labels)
-    cost = torch.empty(n, m, dtype=logits.dtype)
-    for i in range(n):
-        p = logits[i].exp() / logits[i].exp().sum()
-        cx, cy, w, h = boxes[i]
-        for j in range(m):
-            x0, y0, x1, y1 = truth[j]
-            l1 = abs(cx - (x0 + x1) / 2) + abs(cy - (y0 + y1) / 2) + abs(w - x1 + x0) + abs(h - y1 + y0)
-            ax0, ax1, ay0, ay1 = cx - w / 2, cx + w / 2, cy - h / 2, cy + h / 2
-            inter = max(min(ax1, x1) - max(ax0, x0), 0) * max(min(ay1, y1) - max(ay0, y0), 0)
-            union = w * h + (x1 - x0) * (y1 - y0) - inter
-            hull = (max(ax1, x1) - min(ax0, x0)) * (max(ay1, y1) - min(ay0, y0))
-            giou = inter / union - (hull - union) / hull
-            cost[i, j] = -weights[0] * p[labels[j]] + weights[1] * l1 - weights[2] * giou
-    def search(j, used):
-        if j == m:
+    cost = -weights[2] * giou_table(boxes.unsqueeze(0), truth.unsqueeze(0)).squeeze(0)
+    for o, (label, (x0, y0, x1, y1)) in enumerate(zip(labels, truth)):
+        goal = torch.stack([(x0 + x1) / 2, (y0 + y1) / 2, x1 - x0, y1 - y0])
+        cost[:, o] += weights[1] * (boxes - goal).abs().sum(1) - weights[0] * (logits[:, label] - logits.logsumexp(1)).exp()
+    def search(o, used):
+        if o == len(labels):
             return 0.0, []
-        options = []
-        for i in range(n):
-            if i not in used:
-                rest, way = search(j + 1, used | {i})
-                options.append((float(cost[i, j]) + rest, [i] + way))
-        return min(options)
+        return min((float(cost[q, o]) + r, [q] + w) for q in range(len(cost)) if q not in used for r, w in [search(o + 1, used | {q})])
     return cost, torch.tensor(search(0, frozenset())[1], dtype=torch.int32)
 
 # %% 20.4 | en dos partes, y con una función aparte

@@ -9,11 +9,11 @@ boxes_by_hand = {"shared": 3, "iou": 0.1, "giou": 0.1 - 37 / 40, "far": -1, "far
 # %% 20.1 | la caja que envuelve, mal medida
 boxes_by_hand = {"shared": 3, "iou": 0.1, "giou": 0.1 - 2 / 32, "far": -0.4, "farther": -0.5}
 
+# %% 20.1 | el IoU, con las áreas al revés
+boxes_by_hand = {"shared": 3, "iou": 12 / 21, "giou": -0.15, "far": -0.4, "farther": -0.4}
+
 # %% 20.1 | D, como C
 boxes_by_hand = {"shared": 3, "iou": 0.1, "giou": -0.15, "far": -0.4, "farther": -0.4}
-
-# %% 20.1 | el IoU, con las áreas al revés
-boxes_by_hand = {"shared": 3, "iou": 12 / 21, "giou": -0.15, "far": -0.4, "farther": -0.5}
 
 # %% 20.1 | el IoU de C, y no su GIoU ⇒ se pide el GIoU
 boxes_by_hand = {"shared": 3, "iou": 0.1, "giou": -0.15, "far": 0, "farther": -0.5}
@@ -66,15 +66,6 @@ def giou_table(found, truth):
     hull = (torch.maximum(b, d) - torch.minimum(a, c)).prod(-1)
     return torch.where(inter > 0, inter / union - (hull - union) / hull, -1.0)
 
-# %% 20.2 | solo lo que se resta
-def giou_table(found, truth):
-    a, b = (found[..., :2] - found[..., 2:] / 2)[:, :, None], (found[..., :2] + found[..., 2:] / 2)[:, :, None]
-    c, d = truth[:, None, :, :2], truth[:, None, :, 2:]
-    inter = (torch.minimum(b, d) - torch.maximum(a, c)).clamp(min=0).prod(-1)
-    union = (b - a).prod(-1) + (d - c).prod(-1) - inter
-    hull = (torch.maximum(b, d) - torch.minimum(a, c)).prod(-1)
-    return -torch.nan_to_num((hull - union) / hull)
-
 # %% 20.3 | se especializan ⇒ lo hace el emparejamiento
 without_matching = "cada una, su dígito"
 
@@ -126,17 +117,6 @@ def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
     apart = torch.cdist(boxes, torch.cat([(c + d) / 2, d - c], 1), p=1)
     cost = weights[1] * apart - weights[2] * (inter / union - (hull - union) / hull) - weights[0] * logits.softmax(1)[:, labels]
     return cost, torch.tensor(linear_sum_assignment(cost.numpy())[1])
-
-# %% 20.4 | cada objeto, su mejor ⇒ solo uno se la queda
-def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
-    lo, hi = (boxes[:, :2] - boxes[:, 2:] / 2)[:, None], (boxes[:, :2] + boxes[:, 2:] / 2)[:, None]
-    c, d = truth[:, :2], truth[:, 2:]
-    inter = (torch.minimum(hi, d) - torch.maximum(lo, c)).clamp(min=0).prod(-1)
-    union = (hi - lo).prod(-1) + (d - c).prod(-1) - inter
-    hull = (torch.maximum(hi, d) - torch.minimum(lo, c)).prod(-1)
-    apart = torch.cdist(boxes, torch.cat([(c + d) / 2, d - c], 1), p=1)
-    cost = weights[1] * apart - weights[2] * (inter / union - (hull - union) / hull) - weights[0] * logits.softmax(1)[:, labels]
-    return cost, cost.min(0).indices
 
 # %% 20.5 | acierta lo que toca algo
 def average_precision(scores, images, boxes, truth_images, truth, *, threshold=0.5):
@@ -288,13 +268,6 @@ def mask_losses(logits, masks, *, gamma=2.0, alpha=0.25):
     ce = nn.functional.binary_cross_entropy(p, y, reduction="none")
     return dice, ((alpha * y + (1 - alpha) * (1 - y)) * (p - y).abs() ** gamma * ce).mean(1)
 
-# %% 20.7 | alfa fuera ⇒ α es para los píxeles de dentro
-def mask_losses(logits, masks, *, gamma=2.0, alpha=0.25):
-    y, p = masks.double(), logits.sigmoid()
-    dice = 1 - (2 * (p * y).sum(1) + 1) / (p.sum(1) + y.sum(1) + 1)
-    ce = nn.functional.binary_cross_entropy_with_logits(logits, y, reduction="none")
-    return dice, (((1 - alpha) * y + alpha * (1 - y)) * (p - y).abs() ** gamma * ce).mean(1)
-
 # %% 20.8 | en el mapa, la clase
 def fuse(logits, masks, *, things, least=0.7, overlap=0.8):
     score, kind = logits.softmax(-1).max(-1)
@@ -354,19 +327,4 @@ def fuse(logits, masks, *, things, least=0.7, overlap=0.8):
                 ids[mine] = len(classes)
             else:
                 ids[mine] = classes.index(k) + 1
-    return ids, torch.tensor(classes, dtype=torch.long)
-
-# %% 20.8 | dos de la misma clase, un trozo siempre ⇒ son dos trozos
-def fuse(logits, masks, *, things, least=0.7, overlap=0.8):
-    score, kind = logits.softmax(-1).max(-1)
-    keep = (score > least) & (kind < logits.shape[-1] - 1)
-    p, ids, classes = masks.sigmoid(), torch.zeros(masks.shape[1:], dtype=torch.long), []
-    owner = torch.where(keep[:, None, None], score[:, None, None] * p, -1.0).argmax(0)
-    for q in keep.nonzero()[:, 0].tolist():
-        whole = p[q] >= 0.5
-        mine, k = (owner == q) & whole, int(kind[q])
-        if mine.any() and mine.sum() >= overlap * whole.sum():
-            if k not in classes:
-                classes.append(k)
-            ids[mine] = classes.index(k) + 1
     return ids, torch.tensor(classes, dtype=torch.long)
