@@ -92,6 +92,8 @@ CONSULTAS = {
     "que diferencia hay entre autoatención y atención cruzada": "#la-atencion-cruzada",
     "vision transformer": "#term-Vision-Transformer",  # y detrás, el capítulo
     "swin transformer": "19-vit.html#ventanas-y-piramide-swin",
+    "detr": "20-detectar-y-segmentar.html#detr-linea-a-linea",
+    "detección de objetos": "20-detectar-y-segmentar.html",
     "whisper": "21-oir.html#whisper-linea-a-linea",
     "separar voces": "21-oir.html#sepformer-separar-dos-voces",
     "clip": "22-varios-sentidos.html#clip-dos-torres",

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from atento.amounts import require_kind, require_size
+from atento.amounts import require_kind, require_positive, require_size
 from atento.checks import detr
 from atento.checks.layers import require_ids
 from atento.checks.vit import images as images
@@ -21,6 +21,7 @@ def fields(config: Any) -> None:
         require_size(getattr(config, name), name=name)
     for name in ("noise", "place_words"):
         require_kind(getattr(config, name), bool, name=name, wanted="True o False")
+    require_positive(config.position_std, name="position_std")
 
 
 def model(self: Any, config: Any) -> None:

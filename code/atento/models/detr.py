@@ -442,11 +442,12 @@ class Detr(GridEncoder):
         return [answers for _, answers in self._layers(memory, places)]
 
     def _layers(
-        self, memory: Tensor, places: Tensor, look: Callable[[Tensor], Tensor] | None = None
+        self, memory: Tensor, places: Tensor, look: Callable[..., Tensor] | None = None
     ) -> Iterator[tuple[Tensor, Detections]]:
         """Cada capa del decodificador: el estado de las consultas y lo que contestan con él.
 
-        ``look``, si se da, dice con ese estado a qué celdas puede mirar cada una en la siguiente.
+        ``look``, si se da, dice con las dos cosas a qué celdas puede mirar cada una en la
+        siguiente.
         """
         x, own, box = self._start(len(memory))
         mask = None  # la primera lo ve todo
@@ -454,8 +455,9 @@ class Detr(GridEncoder):
             x = block(x, own, memory, places, mask)  # (batch, query, d_model)
             seen = self.decoder_norm(x)
             fixed = box + self.locate(seen)  # la caja, antes de la sigmoide
-            yield seen, Detections(self.classify(seen), fixed.sigmoid())
-            mask = look(seen) if look is not None else None
+            answers = Detections(self.classify(seen), fixed.sigmoid())
+            yield seen, answers
+            mask = look(seen, answers) if look is not None else None
             if self.config.refine:
                 box = fixed.detach()
                 own = self.place(box.sigmoid()[..., :2]) if self.starts is not None else own

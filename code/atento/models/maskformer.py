@@ -164,18 +164,23 @@ class MaskFormer(Detr):
         """Las celdas del codificador, y lo que contesta cada capa."""
         scales = self.backbone.scales(images)
         memory, places = self._relate(self.backbone.cells(scales[-1]))
-        cells = memory.mT.unflatten(-1, (self.config.side, -1))  # (batch, d_model, side, side)
+        where = memory + places  # sin el lugar, dos iguales tendrían la misma máscara
+        cells = where.mT.unflatten(-1, (self.config.side, -1))  # (batch, d_model, side, side)
         pixels = self.pixels(cells, scales[:-1])
 
-        def look(seen: Tensor) -> Tensor:
-            return _inside(self._draw(seen, pixels), self.config.side)
+        def look(seen: Tensor, found: Detections) -> Tensor:
+            return _inside(self._draw(seen, found, pixels), self.config.side)
 
         layers = self._layers(memory, places, look if self.config.masked else None)
-        return memory, [Segments(*found, self._draw(seen, pixels)) for seen, found in layers]
+        return memory, [Segments(*found, self._draw(seen, found, pixels)) for seen, found in layers]
 
-    def _draw(self, seen: Tensor, pixels: Tensor) -> Tensor:
-        """La máscara de cada consulta: el producto de lo que dice con lo que hay en cada píxel."""
-        return torch.einsum("bqw,bwyx->bqyx", self.draw(seen), pixels)
+    def _draw(self, seen: Tensor, found: Detections, pixels: Tensor) -> Tensor:
+        """La máscara de cada consulta: el producto de lo que dice con lo que hay en cada píxel.
+
+        Lo que dice lleva dónde está el centro de su caja, que no está en su estado.
+        """
+        own = self.place(found.boxes[..., :2].detach())  # (batch, query, d_model)
+        return torch.einsum("bqw,bwyx->bqyx", self.draw(seen + own), pixels)
 
 
 def _inside(masks: Tensor, side: int) -> Tensor:

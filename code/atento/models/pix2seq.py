@@ -45,7 +45,8 @@ class Pix2SeqConfig(GridConfig):
     entrenar se rellena la lista hasta ``max_objects`` con objetos que no hay, y se pide decir que
     no los hay; al escribir no se acaba antes, y la nota de cada objeto dice si está. Con
     ``place_words``, las palabras de las coordenadas empiezan siendo los senos con que la imagen
-    dice dónde está cada celda.
+    dice dónde está cada celda. ``position_std`` es la desviación con que empiezan las posiciones de
+    las palabras.
 
     Errores: los de :class:`~atento.models.detr.GridConfig`, y si un campo no es lo que se dice.
     Fuente: Chen et al. (2022), §§ 2.1 a 2.3; ``place_words`` no está en el artículo.
@@ -56,6 +57,7 @@ class Pix2SeqConfig(GridConfig):
     n_decoder_layers: int = 2
     noise: bool = False
     place_words: bool = True
+    position_std: float = 0.02
 
     pad_id: ClassVar[int] = 0
     bos_id: ClassVar[int] = 1
@@ -245,12 +247,14 @@ class Pix2Seq(Seq2Seq):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Vuelve a sortear las palabras; con ``place_words``, las coordenadas son sus senos.
+        """Vuelve a sortear las palabras y sus posiciones; con ``place_words``, las coordenadas son
+        sus senos.
 
         Como la tabla se multiplica por √d_model al entrar, se guarda dividida.
         """
         c, words = self.config, self.embed_target.tokens.weight
         self.embed_target.reset_parameters()
+        nn.init.normal_(self.embed_target.get_parameter("positions.table"), std=c.position_std)
         if c.place_words:
             middle = torch.linspace(0, 1, c.bins)[:, None].expand(-1, 2)  # el mismo en los dos ejes
             options = {"scale": c.position_scale, "temperature": c.temperature}

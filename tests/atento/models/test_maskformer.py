@@ -209,6 +209,32 @@ def test_masks_are_products_and_the_rest_is_detr(masked, shape_checks):
     close(last.masks, product)
 
 
+def test_the_pixels_know_where_they_are():
+    """En una imagen en blanco las celdas son iguales, y lo que leen los píxeles, no."""
+    rng.seed_all(4)
+    net, read = MaskFormer(config()).double(), []
+    net.pixels.register_forward_pre_hook(lambda module, args: read.append(args[0]))
+    blank = torch.zeros(1, 1, 16, 16, dtype=F64)
+    net(blank)
+    memory, places = net.encode(blank)
+    close(memory, memory[:, :1].expand_as(memory))
+    close(read[0].flatten(2).mT, memory + places)
+
+
+def test_a_query_draws_where_its_box_is():
+    """Lo que dibuja sale de su estado y del centro de su caja, y por ahí no hay gradiente."""
+    rng.seed_all(5)
+    net, drawn = MaskFormer(config(refine=True, reference_points=True)).double(), []
+    net.draw.register_forward_pre_hook(lambda module, args: drawn.append(args[0]))
+    states = []
+    net.decoder_norm.register_forward_hook(lambda module, args, out: states.append(out))
+    found = net.every_layer(images())
+    for read, seen, answer in zip(drawn, states, found, strict=True):
+        close(read, seen + net.place(answer.boxes[..., :2]))
+    found[-1].masks.sum().backward()
+    assert all(p.grad is None or not p.grad.any() for p in net.locate.parameters())
+
+
 def detr_options(c):
     names = detr.DetrConfig.__dataclass_fields__
     return {name: getattr(c, name) for name in names}

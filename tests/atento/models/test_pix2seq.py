@@ -184,6 +184,9 @@ def test_the_words_of_the_coordinates_are_the_places_of_the_picture():
     assert net.project.weight is net.embed_target.tokens.weight
     plain = Pix2Seq(config(place_words=False))
     assert plain.embed_target.tokens.weight[c.first_bin : c.first_class].norm(dim=1).std() > 0.05
+    for std in (0.02, 0.5):
+        table = Pix2Seq(config(d_model=64, position_std=std)).embed_target.positions.table
+        assert 0.9 * std < table.std() < 1.1 * std
 
 
 @pytest.mark.parametrize("noise", [False, True])
@@ -293,6 +296,7 @@ LABELS, BOXES = torch.tensor([1]), torch.tensor([[0.0, 0.0, 0.5, 0.5]])
         (TypeError, "config: ", lambda: write(LABELS, BOXES, 3)),
         (ValueError, "bins: ", lambda: config(bins=1)),
         (ValueError, "max_objects: ", lambda: config(max_objects=0)),
+        (ValueError, "position_std: ", lambda: config(position_std=0.0)),
         (TypeError, "noise: se esperaba True o False", lambda: config(noise=1)),
         (ValueError, "image_size: ", lambda: config(image_size=18)),
         (ValueError, "labels: .*de 0 a 2", lambda: write(LABELS + 2, BOXES, config())),
