@@ -97,7 +97,12 @@ DEVIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 EXAM, HELD = 500, 100  # las escenas del examen, y las que se miran mientras aprende
 LEASTS = (0.3, 0.5, 0.8)  # lo segura que ha de estar una consulta para que cuente su máscara
 MEMORY_20 = Memory(20)
-COUNTS: dict[str, int] = dict.fromkeys((*RECIPES_20, *DEVIATIONS), 1)
+COUNTS: dict[str, int] = (
+    dict.fromkeys(("detr", "pix2seq", "mask"), 8)
+    | dict.fromkeys(("detr_no_cells", "detr_listed", "pix2seq_plain", "mask_only"), 5)
+    | dict.fromkeys(("detr_no_boxes", "detr_sorted", "pix2seq_shuffled"), 3)
+    | dict.fromkeys(("setr", "setr_alone", "setr_naive", "setr_naive_alone"), 3)
+)
 """Cuántas semillas hay de cada cosa."""
 
 
@@ -500,25 +505,50 @@ LOOKED: dict[str, Callable[[str, int], Any]] = {
 }
 
 
+def masks() -> dict[str, Any]:
+    """MaskFormer y su control, sin cajas."""
+    kinds = [name for name in COUNTS if family(name) == "mask"]
+    return {
+        "recipe": RECIPES_20["mask"],
+        "runs": {name: [once(name, seed) for seed in range(COUNTS[name])] for name in kinds},
+    }
+
+
+def untrained() -> dict[str, Any]:
+    """Lo que acierta la sonda en una convolución sin entrenar."""
+    found = []
+    for seed in range(COUNTS["detr"]):
+        rng.seed_all(seed)
+        found.append(round(probe(build("detr").eval()), 4))
+    return {"probe": found}
+
+
 def chapter() -> dict[str, Any]:
     """Todos los entrenamientos, sus controles y lo que se mira en ellos."""
-    runs = {name: [once(name, seed) for seed in range(n)] for name, n in COUNTS.items()}
+    kinds = [name for name in COUNTS if family(name) != "mask"]
+    runs = {name: [once(name, seed) for seed in range(COUNTS[name])] for name in kinds}
     seeds = range(COUNTS["detr"])
     nothing = torch.full((EXAM, SIDE, SIDE), BACKGROUND)
     truth = torch.stack([scene.semantic for scene in exam()])
     return {
-        "recipes": RECIPES_20,
+        "recipes": {name: recipe for name, recipe in RECIPES_20.items() if name != "mask"},
         "exam": EXAM,
         "runs": runs,
         "blobs": [seen_once("blobs", "detr", seed) for seed in seeds],
         "errors": [seen_once("errors", "detr", seed) for seed in seeds],
         "looks": [seen_once("looks", "detr", seed) for seed in seeds],
         "thresholds": {
-            k: [seen_once("thresholds", k, s) for s in range(COUNTS[k])] for k in ("detr", "pix2seq")
+            k: [seen_once("thresholds", k, s) for s in range(COUNTS[k])]
+            for k in ("detr", "pix2seq")
         },
         "all_background": round(mean_iou(nothing, truth)["miou"], 4),
         "samples": samples(),
+        "masks": masks(),
+        "untrained": untrained(),
     }
+
+
+PARTES: dict[str, Callable[[], dict[str, Any]]] = {"masks": masks, "untrained": untrained}
 
 
 def stored(name: str) -> tuple[nn.Module, dict[str, Any]]:
