@@ -135,6 +135,16 @@ def faltas_de_errores(doc: Documento) -> list[str]:
     return faltas
 
 
+def faltas_de_repetidos(docs: dict[str, Documento]) -> list[str]:
+    """Ningún error lleva el número de otro: los dos tendrían el mismo ancla."""
+    donde: dict[str, list[str]] = {}
+    for nombre, doc in docs.items():
+        for _, titulo, _ in doc.secciones():
+            for clave in re.findall(r"\{refutacion\}`(R-\d{3})`", titulo):
+                donde.setdefault(clave, []).append(nombre)
+    return [f"{k}: es de {' y de '.join(v)}" for k, v in donde.items() if len(v) > 1]
+
+
 def faltas_de_ejercicios(doc: Documento, capitulo: int) -> list[str]:
     """Al menos siete ejercicios con nota, numerados desde 1, y dos de razonamiento con rúbrica."""
     hay = {d.opciones.get("label", ""): d for d in doc.llamadas("exercise")}
@@ -651,7 +661,7 @@ def faltas_de_cabecera(texto: str) -> list[str]:
     return faltas
 
 
-LARGOS = {3: 120, 9: 120, 14: 120, 16: 90, 17: 90, 19: 90, 21: 60, 22: 60, 25: 75}
+LARGOS = {3: 120, 9: 120, 14: 120, 16: 90, 17: 90, 19: 90, 21: 60, 25: 75}
 """Los segundos de procesador, con un hilo, de los capítulos que pueden pasar de ``SEGUNDOS``."""
 SEGUNDOS = 45
 
@@ -745,6 +755,11 @@ def test_otras_paginas(ruta: Path) -> None:
     assert not faltas, informe(faltas)
 
 
+def test_cada_error_tiene_su_numero() -> None:
+    faltas = faltas_de_repetidos({r.stem: lee(r) for r in capitulos()})
+    assert not faltas, informe(faltas)
+
+
 def test_tiempos_medidos() -> None:
     fichero = LIBRO / "tiempos.json"
     tiempos = json.loads(fichero.read_text(encoding="utf-8")) if fichero.is_file() else {}
@@ -802,6 +817,8 @@ def test_caza_errores() -> None:
     assert not faltas_de_errores(analiza(bien))
     assert faltas_de_errores(analiza(bien.replace("R-003", "R-001")))
     assert faltas_de_errores(analiza(bien.replace("{refutacion}`R-002`", "")))
+    assert faltas_de_repetidos({"uno": analiza(bien), "otro": analiza(bien)})
+    assert not faltas_de_repetidos({"uno": analiza(bien), "otro": analiza("# Otro")})
     assert faltas_de_errores(analiza("## Errores frecuentes\n\n" + uno % 1 + uno % 2))
     assert faltas_de_errores(analiza(bien.replace(_celda("x = 1"), "", 1)))
     assert faltas_de_errores(analiza(bien.replace("«Se dice»", "Se dice", 1)))
