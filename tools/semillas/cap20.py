@@ -98,8 +98,8 @@ EXAM, HELD = 500, 100  # las escenas del examen, y las que se miran mientras apr
 LEASTS = (0.3, 0.5, 0.8)  # lo segura que ha de estar una consulta para que cuente su máscara
 MEMORY_20 = Memory(20)
 COUNTS: dict[str, int] = (
-    dict.fromkeys(("detr", "pix2seq", "mask"), 8)
-    | dict.fromkeys(("detr_no_cells", "detr_listed", "pix2seq_plain", "mask_only"), 5)
+    dict.fromkeys(("detr", "pix2seq"), 8)
+    | dict.fromkeys(("detr_no_cells", "detr_listed", "pix2seq_plain", "mask", "mask_only"), 5)
     | dict.fromkeys(("detr_no_boxes", "detr_sorted", "pix2seq_shuffled"), 3)
     | dict.fromkeys(("setr", "setr_alone", "setr_naive", "setr_naive_alone"), 3)
 )
