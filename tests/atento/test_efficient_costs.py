@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from atento import efficient as ef
 from atento import rng
 from atento.attention import MultiHeadAttention, scaled_dot_product_attention
+from atento.masks import causal_mask
 
 F64 = torch.float64
 CAUSAL = pytest.mark.parametrize("causal", [False, True])
@@ -82,6 +83,25 @@ def test_the_fused_one_is_counted_too(n_kv_heads):
     q, k = torch.randn(2, 4, 7, 8), torch.randn(2, n_kv_heads, 9, 8)
     alone = ef.count(F.scaled_dot_product_attention, q, k, k, enable_gqa=True)
     assert alone.flops == 2 * 4 * ef.exact_cost(7, 8, keys=9).flops
+
+
+@CAUSAL
+@pytest.mark.parametrize("n_kv_heads", [4, 2, 1])
+def test_the_way_back_of_the_fused_one_scores_again(n_kv_heads, causal):
+    """Un paso cuesta lo de la explícita y un producto más; sin contar la vuelta, menos."""
+    layer, x = MultiHeadAttention(16, 4, n_kv_heads=n_kv_heads), torch.randn(2, 7, 16)
+    mask = causal_mask(7) if causal else None
+
+    def step(explicit):
+        layer(x, mask=mask, need_weights=explicit)[0].sum().backward()
+
+    again = 2 * 4 * 2 * 7 * 7 * 4  # 2 textos, 4 cabezas, y un producto de 7 × 4 por 4 × 7
+    assert ef.count(step, False).flops == ef.count(step, True).flops + again
+    q, k = (torch.randn(2, h, m, 8, requires_grad=True) for h, m in ((4, 7), (n_kv_heads, 9)))
+    v = torch.randn(2, n_kv_heads, 9, 8, requires_grad=True)
+    output = F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+    back = ef.count(lambda: output.sum().backward())
+    assert back.flops == 5 * 2 * 4 * 2 * 7 * 9 * 8
 
 
 def test_the_whole_performer():

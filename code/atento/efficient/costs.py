@@ -12,7 +12,11 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
-from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
+from torch.utils.flop_counter import (
+    FlopCounterMode,
+    sdpa_backward_flop_count,
+    sdpa_flop_count,
+)
 
 from atento.checks import efficient as checks
 from atento.efficient.online import blocks
@@ -142,7 +146,8 @@ def count(function: Callable, *args: Any, **options: Any) -> Counted:
     """Llama a ``function(*args, **options)`` y cuenta lo que cuesta; lo que llega no cuenta.
 
     Los FLOP son los de ``torch.utils.flop_counter``, los de los productos de matrices; también los
-    de la atención fusionada del procesador, que ese contador no ve. Su memoria no se ve por dentro.
+    de la atención fusionada del procesador, ida y vuelta, que ese contador no ve. La vuelta rehace
+    las puntuaciones, y eso se cuenta. La memoria de la fusionada no se ve por dentro.
 
     Errores: ``TypeError`` si ``function`` no se puede llamar.
     """
@@ -162,7 +167,24 @@ def _fused(
     return sdpa_flop_count(tuple(query), heads + tuple(key[-2:]), heads + tuple(value[-2:]))
 
 
-_FUSED = {torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _fused}
+def _fused_backward(
+    gradient: Sequence[int],
+    query: Sequence[int],
+    key: Sequence[int],
+    value: Sequence[int],
+    *_: Any,
+    **__: Any,
+) -> int:
+    """Los de su vuelta: puntuar otra vez, y dos productos por cada uno de la ida."""
+    heads = tuple(query[:-2])
+    shared = (heads + tuple(key[-2:]), heads + tuple(value[-2:]))
+    return sdpa_backward_flop_count(tuple(gradient), tuple(query), *shared)
+
+
+_FUSED = {
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _fused,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: _fused_backward,
+}
 
 
 class _Memory(TorchDispatchMode):
