@@ -56,6 +56,7 @@ TRAIN: dict[str, Any] = {
     "every": 100,
     "cells_first": 0,  # los primeros pasos, solo con la pérdida de las celdas
     "boxes_first": 0,  # y los siguientes, solo con la de las clases y las cajas
+    "order": None,  # en el que se escriben los objetos
 }
 QUERIES: dict[str, Any] = {"queries": 12, "reference_points": True, "refine": True}
 RECIPES_20: dict[str, dict[str, Any]] = {
@@ -87,6 +88,9 @@ DEVIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "detr_no_boxes": ("detr", {"cell_weight": 0.0}),  # y de la pérdida, solo la clase
     "detr_listed": ("detr", {}),  # cada objeto, con la consulta de su lugar en la lista
     "detr_sorted": ("detr", {}),  # lo mismo, con la lista de izquierda a derecha
+    "detr_at_once": ("detr", {"cells_first": 0}),  # con la cabeza, y todo desde el primer paso
+    "pix2seq_no_cells": ("pix2seq", {"cell_weight": 0.0}),
+    "pix2seq_turned": ("pix2seq", {}),  # las coordenadas, giradas todas a la vez
     "pix2seq_plain": ("pix2seq", {"place_words": False}),
     "pix2seq_shuffled": ("pix2seq", {"order": "random"}),
     "setr_alone": ("setr", {}),  # cada parche solo se mira a sí mismo
@@ -102,8 +106,10 @@ COUNTS: dict[str, int] = (
     | dict.fromkeys(("detr_no_cells", "detr_listed", "pix2seq_plain", "mask", "mask_only"), 5)
     | dict.fromkeys(("detr_no_boxes", "detr_sorted", "pix2seq_shuffled"), 3)
     | dict.fromkeys(("setr", "setr_alone", "setr_naive", "setr_naive_alone"), 3)
+    | dict.fromkeys(("detr_at_once", "pix2seq_no_cells", "pix2seq_turned"), 3)
 )
 """Cuántas semillas hay de cada cosa."""
+LATER = ("detr_at_once", "pix2seq_no_cells", "pix2seq_turned")  # los que se guardan aparte
 
 
 # --- Las escenas ----------------------------------------------------------------------------------
@@ -157,15 +163,27 @@ def recipe_of(name: str) -> dict[str, Any]:
     """La receta de una ejecución, o la de su familia con lo que cambia."""
     base = RECIPES_20[family(name)]
     changes = DEVIATIONS.get(name, ("", {}))[1]
-    train = base["train"] | {k: v for k, v in changes.items() if k in ("order", "boxes_first")}
+    train = base["train"] | {k: v for k, v in changes.items() if k in base["train"]}
     model = base["model"] | {k: v for k, v in changes.items() if k not in train}
     if "cell_weight" in changes:  # sin celdas no hay con qué empezar
         train["cells_first"] = 0
     return {"train": train, "model": model}
 
 
+@torch.no_grad()
+def turn_words(model: Pix2Seq) -> None:
+    """Gira las palabras de las coordenadas: se parecen igual entre sí, y ya no a las celdas."""
+    rows = model.embed_target.tokens.weight[model.config.first_bin : model.config.first_class]
+    turn, _ = torch.linalg.qr(torch.randn(rows.shape[1], rows.shape[1]))
+    rows.copy_(rows @ turn)
+
+
 def build(name: str) -> Any:
     """Un modelo sin entrenar."""
+    if name == "pix2seq_turned":
+        model = build("pix2seq")
+        turn_words(model)
+        return model
     sizes, kind = recipe_of(name)["model"], family(name)
     if kind == "setr":
         return Setr(SetrConfig(SIDE, classes=BACKGROUND + 1, **sizes))
@@ -380,27 +398,37 @@ def errors(name: str, seed: int) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def looks(name: str, seed: int) -> dict[str, Any]:
-    """Qué parte del peso de la atención cruzada cae en la caja que se contesta, y cuánto mide.
+def attended(model: Detr, images: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Qué parte del peso de cada capa cae en la caja de cada consulta, y cuánto mide la caja.
 
-    También, a qué distancia está el punto de partida de una consulta de lo que acaba diciendo, y a
-    cuál, el de otra cualquiera.
+    Salen esas partes, ``(layer, batch, query)``, lo que mide, ``(batch, query)``, la mayor
+    probabilidad de una clase, igual, y las cajas.
     """
-    model = trained_one(name, seed)
-    images = images_of(exam())
     with watching(model) as maps:
         logits, boxes = model(images)
-    sure = logits.softmax(-1)[..., :-1].amax(-1) > 0.5  # (batch, query)
     side = model.config.side
     cells = (torch.arange(side) + 0.5) / side
     low, high = (boxes[..., :2] - boxes[..., 2:] / 2), (boxes[..., :2] + boxes[..., 2:] / 2)
     across = (low[..., :1] <= cells) & (cells < high[..., :1])  # (batch, query, column)
     down = (low[..., 1:] <= cells) & (cells < high[..., 1:])
-    inside = (down[..., :, None] & across[..., None, :]).flatten(2)[sure]  # (found, n)
+    inside = (down[..., :, None] & across[..., None, :]).flatten(2)  # (batch, query, n)
     share = [
-        round(float((maps[f"decoder.{k}.cross_attention"].mean(1)[sure] * inside).sum(1).mean()), 4)
+        (maps[f"decoder.{k}.cross_attention"].mean(1) * inside).sum(-1)
         for k in range(model.config.n_decoder_layers)
     ]
+    sure = logits.softmax(-1)[..., :-1].amax(-1)
+    return torch.stack(share), inside.float().mean(-1), sure, boxes
+
+
+@torch.no_grad()
+def looks(name: str, seed: int) -> dict[str, Any]:
+    """Adónde mira cada consulta que contesta, y a qué distancia está de su punto de partida.
+
+    También, a qué distancia está lo que dice del punto de otra cualquiera.
+    """
+    model = trained_one(name, seed)
+    share, size, chance, boxes = attended(model, images_of(exam()))
+    sure = chance > 0.5
     starts = model.starts.sigmoid()[:, :2]
     apart = (boxes[..., None, :2] - starts).norm(dim=-1)  # (batch, query, de quién)
     own = apart.diagonal(dim1=1, dim2=2)[sure].mean().item()
@@ -408,8 +436,8 @@ def looks(name: str, seed: int) -> dict[str, Any]:
     busy = sure.float().mean(0)
     return {
         "seed": seed,
-        "inside": share,
-        "chance": round(inside.float().mean().item(), 4),
+        "inside": [round(x, 4) for x in share[:, sure].mean(1).tolist()],
+        "chance": round(size[sure].mean().item(), 4),
         "own": round(own, 4),
         "any": round(other, 4),
         "busy": [round(x, 4) for x in busy.tolist()],
@@ -436,8 +464,8 @@ def crop(image: Tensor, box: Tensor) -> Tensor:
     return F.interpolate(piece, size=(8, 8), mode="bilinear", align_corners=False).flatten()
 
 
-def by_blobs(name: str, seed: int) -> dict[str, float]:
-    """Cada mancha de tinta es un objeto, y una regresión logística dice cuál."""
+def blob_names(seed: int) -> Any:
+    """La regresión logística que dice qué dígito hay en una mancha."""
     from sklearn.linear_model import LogisticRegression
 
     known = scenes.generate(600, 100 + seed)
@@ -446,18 +474,44 @@ def by_blobs(name: str, seed: int) -> dict[str, float]:
         for s in known
         for box, k in zip(s.boxes, s.labels.tolist(), strict=True)
     ]
-    flat = LogisticRegression(max_iter=300).fit(
+    return LogisticRegression(max_iter=300).fit(
         torch.stack([x for x, _ in pairs]), [k for _, k in pairs]
     )
-    found = []
-    for scene in exam():
-        spots, _ = ndimage.label((scene.image >= scenes.VISIBLE).numpy(), np.ones((3, 3)))
-        corners = [(x.start, y.start, x.stop, y.stop) for y, x in ndimage.find_objects(spots)]
-        boxes = torch.tensor(corners).float() / SIDE
-        chance = flat.predict_proba(torch.stack([crop(scene.image, box) for box in boxes]))
-        scores, labels = torch.tensor(chance).max(-1)
-        found.append(Found(labels, scores.float(), boxes))
+
+
+def blobs_in(scene: Scene, flat: Any) -> tuple[Found, Tensor]:
+    """Las manchas de tinta de una escena, con su clase, y de cuál es cada píxel, desde 1."""
+    spots, _ = ndimage.label((scene.image >= scenes.VISIBLE).numpy(), np.ones((3, 3)))
+    corners = [(x.start, y.start, x.stop, y.stop) for y, x in ndimage.find_objects(spots)]
+    boxes = torch.tensor(corners).float() / SIDE
+    chance = flat.predict_proba(torch.stack([crop(scene.image, box) for box in boxes]))
+    scores, labels = torch.tensor(chance).max(-1)
+    return Found(labels, scores.float(), boxes), torch.from_numpy(spots).long()
+
+
+def by_blobs(name: str, seed: int) -> dict[str, float]:
+    """Cada mancha de tinta es un objeto, y una regresión logística dice cuál."""
+    flat = blob_names(seed)
+    found = [blobs_in(scene, flat)[0] for scene in exam()]
     return {"seed": seed} | {k: round(x, 4) for k, x in box_marks(found, exam()).items()}
+
+
+def painted_blobs() -> dict[str, Any]:
+    """Lo que valen las manchas como máscaras: la tinta, de la suya, y lo demás, fondo."""
+    runs = []
+    for seed in range(COUNTS["mask"]):
+        flat, maps, classes = blob_names(seed), [], []
+        for scene in exam():
+            found, spots = blobs_in(scene, flat)
+            kinds = torch.cat([torch.tensor([BACKGROUND]), found.labels])
+            maps.append((spots, kinds))
+            classes.append(kinds[spots])
+        marks = panoptic_quality(maps, [scene.panoptic for scene in exam()])
+        truth = torch.stack([scene.semantic for scene in exam()])
+        whole = {k: marks[k] for k in ("pq", "sq", "rq")}
+        whole |= {"miou": mean_iou(torch.stack(classes), truth)["miou"]}
+        runs.append({"seed": seed} | {k: round(x, 4) for k, x in whole.items()})
+    return {"runs": runs}
 
 
 # --- Muestras que la página enseña ----------------------------------------------------------------
@@ -505,6 +559,11 @@ LOOKED: dict[str, Callable[[str, int], Any]] = {
 }
 
 
+def later() -> dict[str, Any]:
+    """Los controles que se añadieron después."""
+    return {"runs": {name: [once(name, seed) for seed in range(COUNTS[name])] for name in LATER}}
+
+
 def masks() -> dict[str, Any]:
     """MaskFormer y su control, sin cajas."""
     kinds = [name for name in COUNTS if family(name) == "mask"]
@@ -515,17 +574,21 @@ def masks() -> dict[str, Any]:
 
 
 def untrained() -> dict[str, Any]:
-    """Lo que acierta la sonda en una convolución sin entrenar."""
-    found = []
+    """Sin entrenar: lo que acierta la sonda y qué parte del peso cae en las cajas de todas."""
+    found, inside, size = [], [], []
     for seed in range(COUNTS["detr"]):
         rng.seed_all(seed)
-        found.append(round(probe(build("detr").eval()), 4))
-    return {"probe": found}
+        model = build("detr").eval()
+        found.append(round(probe(model), 4))
+        share, measured, *_ = attended(model, images_of(exam("validation")))
+        inside.append([round(x, 4) for x in share.flatten(1).mean(1).tolist()])
+        size.append(round(measured.mean().item(), 4))
+    return {"probe": found, "inside": inside, "chance": size}
 
 
 def chapter() -> dict[str, Any]:
     """Todos los entrenamientos, sus controles y lo que se mira en ellos."""
-    kinds = [name for name in COUNTS if family(name) != "mask"]
+    kinds = [name for name in COUNTS if family(name) != "mask" and name not in LATER]
     runs = {name: [once(name, seed) for seed in range(COUNTS[name])] for name in kinds}
     seeds = range(COUNTS["detr"])
     nothing = torch.full((EXAM, SIDE, SIDE), BACKGROUND)
@@ -544,11 +607,18 @@ def chapter() -> dict[str, Any]:
         "all_background": round(mean_iou(nothing, truth)["miou"], 4),
         "samples": samples(),
         "masks": masks(),
+        "later": later(),
         "untrained": untrained(),
+        "painted_blobs": painted_blobs(),
     }
 
 
-PARTES: dict[str, Callable[[], dict[str, Any]]] = {"masks": masks, "untrained": untrained}
+PARTES: dict[str, Callable[[], dict[str, Any]]] = {
+    "masks": masks,
+    "later": later,
+    "untrained": untrained,
+    "painted_blobs": painted_blobs,
+}
 
 
 def stored(name: str) -> tuple[nn.Module, dict[str, Any]]:
