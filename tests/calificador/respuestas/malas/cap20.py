@@ -67,6 +67,15 @@ def giou_table(found, truth):
     hull = (torch.maximum(a, b)[..., 2:] - torch.minimum(a, b)[..., :2]).prod(-1)
     return torch.nan_to_num(inter / union) - torch.nan_to_num((hull - union) / hull)
 
+# %% 20.2 | con un píxel más en cada lado
+def giou_table(found, truth):
+    a, b = (found[..., :2] - found[..., 2:] / 2)[:, :, None], (found[..., :2] + found[..., 2:] / 2)[:, :, None]
+    c, d = truth[:, None, :, :2], truth[:, None, :, 2:]
+    inter = (torch.minimum(b, d) - torch.maximum(a, c) + 1).clamp(min=0).prod(-1)
+    union = (b - a + 1).prod(-1) + (d - c + 1).prod(-1) - inter
+    hull = (torch.maximum(b, d) - torch.minimum(a, c) + 1).prod(-1)
+    return inter / union - (hull - union) / hull
+
 # %% 20.2 | con un épsilon ⇒ la precisión
 def giou_table(found, truth):
     a, b = (found[..., :2] - found[..., 2:] / 2)[:, :, None], (found[..., :2] + found[..., 2:] / 2)[:, :, None]
@@ -127,6 +136,21 @@ def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
     from scipy.optimize import linear_sum_assignment
     goal = torch.cat([(truth[:, :2] + truth[:, 2:]) / 2, truth[:, 2:] - truth[:, :2]], 1)
     cost = weights[1] * torch.cdist(boxes, goal, p=1) - weights[0] * logits.softmax(-1)[:, labels]
+    return cost, torch.tensor(linear_sum_assignment(cost.T.numpy())[1])
+
+# %% 20.4 | con el IoU, y no el GIoU
+def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
+    from scipy.optimize import linear_sum_assignment
+    a, b, c = weights
+    lo, hi = (boxes[:, :2] - boxes[:, 2:] / 2)[:, None], (boxes[:, :2] + boxes[:, 2:] / 2)[:, None]
+    u, v = truth[:, :2], truth[:, 2:]
+    goal = torch.cat([(u + v) / 2, v - u], 1)
+    inter = (torch.minimum(hi, v) - torch.maximum(lo, u)).clamp(min=0).prod(-1)
+    union = (hi - lo).prod(-1) + (v - u).prod(-1) - inter
+    hull = (torch.maximum(hi, v) - torch.minimum(lo, u)).prod(-1)
+    giou = inter / union - (hull - union) / hull
+    p, apart = logits.softmax(1)[:, labels], torch.cdist(boxes, goal, p=1)
+    cost = b * apart - c * inter / union - a * p
     return cost, torch.tensor(linear_sum_assignment(cost.T.numpy())[1])
 
 # %% 20.4 | solo la clase
