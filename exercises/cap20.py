@@ -54,7 +54,7 @@ def giou_table(
 # %% [markdown]
 # ## 20.3 Sin emparejar (★)
 #
-# Ejercicio 20.3: «cada una, su dígito», «las dos, el mismo dígito», «las dos, el punto medio» o
+# Ejercicio 20.3: «cada una, su dígito»; «las dos, el mismo dígito»; «las dos, el punto medio», o
 # «una, un dígito, y la otra, nada».
 
 # %%

@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from calificador import carga
+from calificador.correccion import oraculo
 from calificador.correccion.ejemplo import ejemplo
 from calificador.correccion.oraculo import Corrector, verifica
 from calificador.correccion.semillas import faltas
@@ -115,6 +116,8 @@ def test_la_referencia_y_los_errores_conocidos_se_separan(manual):
         ("two_weights = {'score': 'a', 'weight': [1]}", 0, ""),
         ("two_weights = [0.7071, 0.67]", 0, ""),
         ("what_grows = 'sube'", 2, ""),
+        ("what_grows = '«Sube.»'", 2, ""),
+        ("what_grows = ' No  cambia'", 0, "igual"),
         ("what_grows = 'baja'", 0, "al revés"),
         ("how_many = 24", 1, ""),
         ("how_many = 12", 0, "una matriz"),
@@ -142,9 +145,18 @@ def test_nunca_se_dice_la_respuesta(manual):
         dicho = str(nota(manual, ejercicio.id, codigo))
         assert not any(x in dicho for x in ("0.7071", "0.669", "0.67", "24", "sube"))
     assert (
-        "no es una de las opciones: sube, baja, no cambia"
+        "no es una de las opciones: «sube»; «baja»; «no cambia»"
         in nota(manual, "94.2", "what_grows = 'crece'").mensaje
     )
+
+
+def test_las_opciones_se_distinguen_sin_comas_ni_mayusculas():
+    for ejercicio in carga.curso_en("").ejercicios.values():
+        dichas = {
+            oraculo._opcion(opcion.replace(",", "").upper() + ".", ejercicio.opciones)
+            for opcion in ejercicio.opciones
+        }
+        assert dichas == set(ejercicio.opciones), ejercicio.id
 
 
 def test_pasan_por_la_misma_jaula(manual, nivel):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import time
+from fractions import Fraction
 
 import pytest
 import torch
@@ -64,6 +65,11 @@ def test_los_tensores_vuelven_iguales(tensor):
     assert torch.equal(
         vuelto, tensor.detach().to_dense() if tensor.layout != torch.strided else tensor.detach()
     )
+
+
+def test_una_fraccion_viaja_como_el_numero_que_es():
+    assert ida_y_vuelta({"x": Fraction(-3, 20)}) == {"x": -0.15}
+    assert ida_y_vuelta(Fraction(10**400)) == marcos.Otro("una fracción enorme")
 
 
 def test_lo_que_no_viaja_solo_dice_su_tipo():

@@ -257,16 +257,23 @@ def _literal(
         return SIN_CONTESTAR
     dado = _opcion(dado, ejercicio.opciones)
     if ejercicio.opciones and dado not in ejercicio.opciones:
-        return (
-            f"«{limpia(str(dado), 40)}» no es una de las opciones: {', '.join(ejercicio.opciones)}"
-        )
+        opciones = "; ".join(f"«{opcion}»" for opcion in ejercicio.opciones)
+        return f"«{limpia(str(dado), 40)}» no es una de las opciones: {opciones}"
     return diferencia(dado, esperado, contexto)
 
 
 def _opcion(dado: Any, opciones: Sequence[str]) -> Any:
-    """La opción que dice ``dado``, sin mirar mayúsculas ni comillas; si no es ninguna, ``dado``."""
-    dicho = dado.strip(" «»\"'").casefold() if isinstance(dado, str) else dado
-    return next((opcion for opcion in opciones if opcion.casefold() == dicho), dado)
+    """La opción que dice ``dado``, sin mirar mayúsculas, comillas, comas, el punto final ni los
+    espacios de más; si no es ninguna, ``dado``.
+    """
+    if not isinstance(dado, str):
+        return dado
+    return next((opcion for opcion in opciones if _palabras(opcion) == _palabras(dado)), dado)
+
+
+def _palabras(texto: str) -> list[str]:
+    """Las palabras de una opción, en minúsculas y sin los signos que no la distinguen."""
+    return texto.casefold().strip(" «»\"'.").replace(",", " ").split()
 
 
 def _pendiente(ejercicio: Ejercicio, hecho: Interrogatorio) -> bool:
@@ -290,6 +297,11 @@ def puntua(
         )
     if hecho.fallo:
         return _sin_nota(examen, hecho, FALLADO, nivel)
+    if ejercicio.opciones:
+        dadas = [
+            replace(d, valor=_opcion(d.valor, ejercicio.opciones)) for d in hecho.contestaciones
+        ]
+        hecho = replace(hecho, contestaciones=dadas)
     problemas = problemas_de(examen, hecho, fuente)
     propiedades = tuple(
         _propiedad(examen, n, p, problemas) for n, p in ejercicio.propiedades.items()

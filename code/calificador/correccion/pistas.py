@@ -23,9 +23,10 @@ PRECISION = (
 CASI = 1e-4  # por debajo, en relación con lo mayor que se espera, una diferencia es de precisión
 RELACIONES = (  # entre el número que se da y el que se pide
     ("signo", "tiene el signo contrario.", lambda pedido: -pedido),
-    ("inverso", "es el inverso del que se pide.", lambda pedido: 1 / pedido),
     ("bits", "está en bits: se piden nats, con logaritmos naturales.", lambda x: x / math.log(2)),
+    # antes que el inverso: si se pide 1/10, 10 puede ser las dos cosas
     ("por ciento", "está en tanto por ciento: se pide en tanto por uno.", lambda x: 100 * x),
+    ("inverso", "es el inverso del que se pide.", lambda pedido: 1 / pedido),
 )
 SEMILLAS_MENUDAS = 3
 MAXIMO_CASO = 4000

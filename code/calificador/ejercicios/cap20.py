@@ -203,6 +203,33 @@ _TABLA = Ejercicio(
             "center[:, :, None], size[:, :, None]",
         ),
         cambia(
+            "sin convertir, con áreas recortadas",
+            "Recortar en 0 las áreas de `found` no la arregla: es centro y tamaño, y hay que"
+            " pasarla a esquinas.",
+            "(center - size / 2)[:, :, None], (center + size / 2)[:, :, None]",
+            "center[:, :, None], size[:, :, None]",
+            "(high - low).prod(dim=-1)",
+            "(high - low).clamp(min=0).prod(dim=-1)",
+        ),
+        cambia(
+            "el doble de grandes",
+            "A cada lado del centro va la mitad del ancho y la mitad del alto.",
+            "(center - size / 2)[:, :, None], (center + size / 2)[:, :, None]",
+            "(center - size)[:, :, None], (center + size)[:, :, None]",
+        ),
+        cambia(
+            "las dos, convertidas",
+            "`truth` ya llega por sus esquinas: solo se convierte `found`.",
+            "truth[:, None, :, :2], truth[:, None, :, 2:]",
+            "((truth[..., :2] + s * truth[..., 2:] / 2)[:, None] for s in (-1, 1))",
+        ),
+        cambia(
+            "traspuesta",
+            "Las cajas que se dan son las filas, y las que hay, las columnas: sale traspuesta.",
+            "return ratio(shared, union) - ratio(hull - union, hull)",
+            "return (ratio(shared, union) - ratio(hull - union, hull)).mT",
+        ),
+        cambia(
             "solo el IoU",
             "Es el IoU: falta restar lo que queda vacío en la caja que envuelve.",
             "ratio(shared, union) - ratio(hull - union, hull)",
@@ -306,9 +333,21 @@ def _giou(a: Any, b: Any) -> Any:
     return comun / union - (caja - union) / caja
 
 
+def _a_la_mas_barata(filas: list[list[float]]) -> list[int]:
+    """La consulta de cada objeto, si se toma cada vez la pareja más barata de las que quedan."""
+    parejas = sorted((x, q, o) for q, fila in enumerate(filas) for o, x in enumerate(fila))
+    suya: dict[int, int] = {}
+    for _, q, o in parejas:
+        if o not in suya and q not in suya.values():
+            suya[o] = q
+    return [suya[o] for o in sorted(suya)]
+
+
 def _casos_reparto(rng: Any) -> list[Caso]:
     def caso(propiedad: str, consultas: int, objetos: int, disputan: bool, **pesos: Any) -> Caso:
-        """``disputan``: tomar por orden la mejor consulta libre no da el mejor reparto."""
+        """``disputan``: ni tomar por orden la mejor consulta libre, ni la pareja más barata que
+        quede, da el mejor reparto.
+        """
         clases = entero(rng, 3, 4)
         clase, caja, giou = pesos.get("weights", (1.0, 5.0, 2.0))
 
@@ -334,9 +373,12 @@ def _casos_reparto(rng: Any) -> list[Caso]:
             for o in range(objetos):
                 avaro.append(min(libres, key=lambda q, o=o: filas[q][o]))
                 libres.remove(avaro[-1])
-            # y que no salga lo mismo diciendo el objeto de cada consulta
+            if not disputan:
+                return True
+            # y que no salga lo mismo diciendo el objeto de cada consulta, ni ordenándolas
+            otras = (avaro, _a_la_mas_barata(filas), coste.argmin(0).tolist(), sorted(mejor))
             ultima = max(mejor) >= min(objetos, consultas - 1)
-            return not disputan or (ultima and mejor not in (avaro, coste.argmin(0).tolist()))
+            return ultima and mejor not in otras and (objetos < 3 or otras[0] != otras[1])
 
         notas, dadas, etiquetas, hay = _hasta(sortea, vale)
         return Caso(propiedad, (notas, dadas, etiquetas, _esquinas(hay)), pesos)
@@ -404,6 +446,59 @@ _REPARTO = Ejercicio(
             "logits[:, :-1].softmax(dim=-1)",
         ),
         cambia(
+            "la softmax, por consultas",
+            "La softmax va por las clases de cada consulta, no por las consultas de cada clase.",
+            "logits.softmax(dim=-1)",
+            "logits.softmax(dim=0)",
+        ),
+        cambia(
+            "sin la softmax",
+            "Las puntuaciones no son probabilidades: falta la softmax.",
+            "logits.softmax(dim=-1)",
+            "logits",
+        ),
+        cambia(
+            "uno menos la probabilidad",
+            "El reparto es el mismo, pero no lo que cuesta: es la probabilidad con signo menos, sin"
+            " sumarle 1.",
+            "- weights[0] * chance",
+            "+ weights[0] * (1 - chance)",
+        ),
+        cambia(
+            "uno menos el GIoU",
+            "El reparto es el mismo, pero no lo que cuesta: es el GIoU con signo menos, sin sumarle"
+            " 1.",
+            "- weights[2] * overlap",
+            "+ weights[2] * (1 - overlap)",
+        ),
+        cambia(
+            "uno menos cada cosa",
+            "El reparto es el mismo, pero no lo que cuesta: ni a la probabilidad ni al GIoU, con"
+            " signo menos, se les suma 1.",
+            "- weights[0] * chance - weights[2] * overlap",
+            "+ weights[0] * (1 - chance) + weights[2] * (1 - overlap)",
+        ),
+        cambia(
+            "la distancia, entre esquinas",
+            "La distancia L1 se mide con las dos cajas como centro, ancho y alto, no por sus"
+            " esquinas.",
+            "(boxes[:, None] - goal)",
+            "(torch.cat([boxes[:, :2] - s * boxes[:, 2:] / 2 for s in (1, -1)], dim=-1)[:, None]"
+            " - truth)",
+        ),
+        cambia(
+            "los pesos de DETR",
+            "Los pesos son los de `weights`, no siempre los de DETR.",
+            "chance = logits",
+            "weights = 1.0, 5.0, 2.0\n    chance = logits",
+        ),
+        cambia(
+            "sin pesos",
+            "Falta multiplicar cada parte por su número de `weights`.",
+            "chance = logits",
+            "weights = 1.0, 1.0, 1.0\n    chance = logits",
+        ),
+        cambia(
             "esquinas con centros",
             "La caja del objeto llega por sus esquinas: para la distancia, pásala a centro y"
             " tamaño.",
@@ -433,6 +528,30 @@ _REPARTO = Ejercicio(
             "Dos objetos pueden querer la misma consulta, y solo uno se la queda.",
             "cost, ways[best]",
             "cost, cost.argmin(dim=0)",
+        ),
+        cambia(
+            "las filas, tal cual",
+            "Esas son las consultas que se quedan con algo, ordenadas: se pide la de cada objeto,"
+            " en el orden de los objetos.",
+            "cost, ways[best]",
+            "cost, ways[best].sort().values",
+        ),
+        cambia(
+            "el objeto de cada consulta",
+            "Eso es el objeto de cada consulta elegida: se pide la consulta de cada objeto.",
+            "cost, ways[best]",
+            "cost, ways[best].argsort()",
+        ),
+        cambia(
+            "la pareja más barata, y otra vez",
+            "Tomar la pareja más barata de la tabla, y después la más barata de las que quedan,"
+            " puede salir más caro que otro reparto.",
+            "return cost, ways[best]",
+            "taken = cost.clone()\n    for _ in labels:\n"
+            "        q, o = divmod(int(taken.argmin()), len(labels))\n"
+            "        ways[best, o] = q\n"
+            "        taken[q], taken[:, o] = float('inf'), float('inf')\n"
+            "    return cost, ways[best]",
         ),
         cambia(
             "por turno",
@@ -903,18 +1022,22 @@ def _casos_fusion(rng: Any) -> list[Caso]:
         puntos, mapas = [], []
         for clase, nota, (desde, hasta), dentro, *fuera in plan:
             resto = uniforme(rng, 0.5, 1.0, nada + 1)
-            if clase == nada:  # la segunda clase también destaca
+            if nota == 1:  # las demás están tan lejos que la suma es 1 exacto
+                puntos.append(-40 - resto)
+                puntos[-1][clase] = 0.0
+            elif clase == nada:  # la segunda clase también destaca
                 resto[0] = 8.0
-            resto[clase] = 0.0
-            probabilidad = (1 - nota) * resto / resto.sum()
-            probabilidad[clase] = nota
-            puntos.append(probabilidad.log() + float(normal(rng)))
+            if nota < 1:
+                resto[clase] = 0.0
+                probabilidad = (1 - nota) * resto / resto.sum()
+                probabilidad[clase] = nota
+                puntos.append(probabilidad.log() + float(normal(rng)))
             mapa = uniforme(rng, *(fuera[0] if fuera else (0.01, 0.1)), filas, columnas)
             mapa[desde:hasta] = uniforme(rng, *dentro, hasta - desde, columnas)
             mapas.append(mapa.logit())
         return Caso(propiedad, (_pila(puntos), _pila(mapas)), {"things": cosas, **opciones})
 
-    alta, baja = (0.85, 0.95), (0.55, 0.65)
+    alta, baja, mitad = (0.85, 0.95), (0.55, 0.65), (0.5, 0.5)
     cosa, otra, tercera = (int(x) for x in permutacion(rng, cosas))
     cielo, suelo = (int(x) + cosas for x in permutacion(rng, 2))
     n = entero(rng, 0, 1)
@@ -926,6 +1049,8 @@ def _casos_fusion(rng: Any) -> list[Caso]:
              least=0.3, overlap=0.5),
         caso("separadas", [(nada, 0.95, (0, 3 + n), alta), (cosa, 0.75, (2, 8), baja),
                            (otra, 0.65, (5, 7 + n), alta)]),
+        caso("separadas", [(cosa, 1, (0, 2 + n), alta), (cielo, 0.9, (3, 6), alta),
+                           (otra, 1, (6, 8), alta)], least=1.0),
         caso("solapes", [(cosa, 0.75, (2, 8), baja), (otra, 0.95, (0, 3 + n), alta)]),
         caso("solapes", [(cosa, 0.75, (2, 8), baja), (otra, 0.95, (0, 3 + n), alta)],
              overlap=0.9),
@@ -933,6 +1058,10 @@ def _casos_fusion(rng: Any) -> list[Caso]:
              overlap=0.4),
         caso("solapes", [(cielo, 0.95, (0, 6), alta), (cosa, 0.8, (1 + n, 5), baja),
                          (suelo, 0.9, (5, 8), baja)], overlap=0.6),
+        caso("solapes", [(cosa, 0.95, (0, 4), alta), (otra, 0.8, (0, 6), alta),
+                         (suelo, 0.9, (4 + n, 8), baja)], overlap=0.4),
+        caso("solapes", [(otra, 0.8, (0, 4), alta), (cosa, 0.95, (0, 2), alta),
+                         (cielo, 0.9, (6, 7 + n), alta)], overlap=0.5),
         caso("se cuentan o no", [(cielo, 0.8, (0, 2), alta), (cosa, 0.9, (2, 4), alta),
                                  (cielo, 0.95, (4, 5 + n), baja), (cosa, 0.75, (6, 8), alta)]),
         caso("se cuentan o no", [(otra, 0.8, (0, 1), alta), (suelo, 0.9, (1, 4), alta),
@@ -944,6 +1073,9 @@ def _casos_fusion(rng: Any) -> list[Caso]:
         caso("de nadie", [(cosa, 0.95, (0, 5), alta, (0.46, 0.49)),
                           (otra, 0.73, (3 + n, 8), (0.52, 0.56)), (cielo, 0.9, (5, 8), baja)],
              overlap=0.3),
+        caso("de nadie", [(cosa, 0.95, (0, 4), alta), (otra, 0.8, (0, 6 - n), alta, (0.4, 0.48))],
+             overlap=0.5),
+        caso("de nadie", [(cielo, 0.9, (0, 3 + n), mitad), (cosa, 0.8, (5, 8), alta)]),
     ]  # fmt: skip
 
 
@@ -964,8 +1096,10 @@ _FUSION = Ejercicio(
     bordes=(
         "least is None",
         "masks.shape[-1] == 1",
+        "least == 1 and bool((logits.softmax(-1).max(-1).values == 1).any())",
+        "overlap == 0.5",
+        "bool((masks == 0).any())",
         Borde("solapes", {1: 2}),
-        Borde("separadas", valores={"least": 0.95}),
     ),
     casos=_casos_fusion,
     ejemplo=lambda: Caso(
@@ -1035,6 +1169,43 @@ _FUSION = Ejercicio(
             "",
         ),
         cambia(
+            "la nota justa, también",
+            "Una nota igual a `least` no basta: tiene que ser mayor.",
+            "score > least",
+            "score >= least",
+        ),
+        cambia(
+            "la parte justa, fuera",
+            "La que se queda con la parte `overlap` justa no se quita; la que tiene menos, sí.",
+            "mine.sum() < overlap",
+            "mine.sum() <= overlap",
+        ),
+        cambia(
+            "la mitad justa, no",
+            "Al menos 1/2: una probabilidad de 1/2 justo también llega.",
+            "chance[k] >= 0.5",
+            "chance[k] > 0.5",
+        ),
+        cambia(
+            "se reparten otra vez",
+            "Los píxeles de una consulta que se quita por quedarse con poco no son de nadie: no se"
+            " reparten entre las demás.",
+            "owner = (score[:, None, None] * chance).argmax(dim=0)  # (row, column)",
+            "weighed = score[:, None, None] * chance\n"
+            "        owner, each = weighed.argmax(dim=0), torch.arange(len(label))\n"
+            "        whole = chance >= 0.5\n"
+            "        left = (whole & (owner == each[:, None, None])).sum(dim=(1, 2))\n"
+            "        chance[left < overlap * whole.sum(dim=(1, 2))] = 0\n"
+            "        owner = (score[:, None, None] * chance).argmax(dim=0)",
+        ),
+        cambia(
+            "cuenta los que no llegan",
+            "La parte que se queda se cuenta entre los píxeles en que su máscara llega a 1/2: los"
+            " otros no son de nadie, aunque sea la mayor.",
+            "mine.sum() < overlap",
+            "(owner == k).sum() < overlap",
+        ),
+        cambia(
             "todo se cuenta",
             "Dos consultas de una clase que no se cuenta son el mismo trozo.",
             "kind < things or kind not in classes",
@@ -1051,6 +1222,17 @@ _FUSION = Ejercicio(
             "Los trozos se numeran seguidos, sin contar las consultas que se han ido.",
             "ids[mine] = len(classes)",
             "ids[mine] = int(kept.nonzero()[k]) + 1",
+        ),
+        cambia(
+            "el hueco de las tapadas",
+            "Las que se quitan tras repartir los píxeles tampoco gastan número: los trozos van"
+            " seguidos.",
+            "ids, classes = torch.zeros(masks.shape[1:], dtype=torch.long), []",
+            "ids, classes, first = torch.zeros(masks.shape[1:], dtype=torch.long), [], {}",
+            "ids[mine] = len(classes)",
+            "first[kind] = k + 1\n            ids[mine] = k + 1",
+            "classes.index(kind) + 1",
+            "first[kind]",
         ),
     ),
 )

@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -106,6 +107,8 @@ def codifica(valor: Any, tensores: dict[str, Any], profundidad: int = 0) -> Any:
         )
     if isinstance(valor, float):
         return {"float": float(valor).hex()}
+    if isinstance(valor, Fraction):
+        return _codifica_fraccion(valor)
     if isinstance(valor, str):
         return {"str": recorta(valor, MAXIMO_TEXTO)}
     if isinstance(valor, (list, tuple)):
@@ -121,6 +124,14 @@ def codifica(valor: Any, tensores: dict[str, Any], profundidad: int = 0) -> Any:
     if isinstance(valor, torch.dtype):
         return {"dtype": str(valor).removeprefix("torch.")}
     return _codifica_escalar_numpy(valor)
+
+
+def _codifica_fraccion(valor: Fraction) -> Any:
+    """Una fracción viaja como el número que es, si cabe."""
+    try:
+        return {"float": float(valor).hex()}
+    except OverflowError:
+        return {"otro": "una fracción enorme"}
 
 
 def _codifica_escalar_numpy(valor: Any) -> Any:

@@ -9,6 +9,13 @@ boxes_by_hand = {
     "far": -(10 * 4 - 24) / 40, "farther": 24 / 48 - 1,
 }
 
+# %% 20.1 | con fracciones
+from fractions import Fraction
+boxes_by_hand = {
+    "shared": 3, "iou": Fraction(1, 10), "giou": Fraction(1, 10) - Fraction(1, 4),
+    "far": -Fraction(2, 5), "farther": Fraction(-1, 2),
+}
+
 # %% 20.2 | pareja a pareja
 def giou_table(found, truth):
     def one(a, b):
@@ -45,6 +52,12 @@ def giou_table(found, truth):
 
 # %% 20.3 | escrita
 without_matching = "las dos, el punto medio"
+
+# %% 20.3 | sin la coma
+without_matching = "las dos el punto medio"
+
+# %% 20.3 | con mayúscula, punto final y comillas
+without_matching = "«Las dos, el punto medio.»"
 
 # %% 20.4 | con scipy
 def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
@@ -263,6 +276,31 @@ def fuse(logits, masks, *, things, least=0.7, overlap=0.8):
         for y, x in mine[q]:
             ids[y, x] = part
     return ids, torch.tensor(classes, dtype=torch.int64)
+
+# %% 20.8 | en dos vueltas: primero quién sigue, después los números
+def fuse(logits, masks, *, things, least=0.7, overlap=0.8):
+    rows = [(q, int(p.argmax()), float(p.max())) for q, p in enumerate(logits.softmax(-1))]
+    alive = [(q, k, s) for q, k, s in rows if k != logits.shape[-1] - 1 and not s <= least]
+    owner = torch.full(masks.shape[1:], -1)
+    most = torch.zeros(masks.shape[1:], dtype=masks.dtype)
+    for q, _, s in alive:
+        better = s * masks[q].sigmoid() > most
+        owner[better], most[better] = q, s * masks[q].sigmoid()[better]
+    for q, _, _ in alive:
+        owner[(owner == q) & (masks[q] < 0)] = -1
+    stay = []
+    for q, k, _ in alive:
+        left, whole = int((owner == q).sum()), int((masks[q] >= 0).sum())
+        if left and left >= overlap * whole:
+            stay.append((q, k))
+    parts, classes = {}, []
+    for q, k in stay:
+        name = q if k < things else f"class {k}"
+        if name not in parts:
+            parts[name] = len(parts) + 1
+            classes.append(k)
+        owner[owner == q] = -1 - parts[name] - len(masks)
+    return torch.where(owner < -1, -1 - owner - len(masks), 0), torch.tensor(classes, dtype=torch.long)
 
 # %% 20.8 | con infinitos en las que no cuentan
 def fuse(logits, masks, *, things, least=0.7, overlap=0.8):

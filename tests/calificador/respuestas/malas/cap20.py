@@ -21,13 +21,60 @@ boxes_by_hand = {"shared": 3, "iou": 0.1, "giou": -0.15, "far": 0, "farther": -0
 # %% 20.1 | la unión, sin quitar lo común ⇒ está dos veces
 boxes_by_hand = {"shared": 3, "iou": 3 / 33, "giou": -0.15, "far": -0.4, "farther": -0.5}
 
-# %% 20.2 | las dos, como centro y tamaño
+# %% 20.1 | en tanto por ciento ⇒ tanto por ciento
+boxes_by_hand = {"shared": 3, "iou": 10, "giou": -15, "far": -40, "farther": -50}
+
+# %% 20.1 | solo el IoU, en tanto por ciento ⇒ tanto por ciento
+boxes_by_hand = {"shared": 3, "iou": 10, "giou": -0.15, "far": -0.4, "farther": -0.5}
+
+# %% 20.2 | las dos, como centro y tamaño ⇒ solo se convierte `found`
 def giou_table(found, truth):
     (a, b), (c, d) = [(x[..., :2] - x[..., 2:] / 2, x[..., :2] + x[..., 2:] / 2) for x in (found[:, :, None], truth[:, None])]
     inter = (torch.minimum(b, d) - torch.maximum(a, c)).clamp(min=0).prod(-1)
     union = (b - a).prod(-1) + (d - c).prod(-1) - inter
     hull = (torch.maximum(b, d) - torch.minimum(a, c)).prod(-1)
     return torch.nan_to_num(inter / union) - torch.nan_to_num((hull - union) / hull)
+
+# %% 20.2 | sin convertir, y las áreas recortadas ⇒ no la arregla
+def giou_table(found, truth):
+    a, b = found.unsqueeze(2), truth.unsqueeze(1)
+    sides = (torch.minimum(a[..., 2:], b[..., 2:]) - torch.maximum(a[..., :2], b[..., :2])).clamp(min=0)
+    inter = sides[..., 0] * sides[..., 1]
+    area = lambda x: (x[..., 2] - x[..., 0]).clamp(min=0) * (x[..., 3] - x[..., 1]).clamp(min=0)
+    union = area(a) + area(b) - inter
+    hull = (torch.maximum(a[..., 2:], b[..., 2:]) - torch.minimum(a[..., :2], b[..., :2])).clamp(min=0).prod(-1)
+    return torch.nan_to_num(inter / union) - torch.nan_to_num((hull - union) / hull)
+
+# %% 20.2 | centro más y menos el tamaño entero ⇒ A cada lado del centro va la mitad
+def giou_table(found, truth):
+    cx, cy, w, h = found.unbind(-1)
+    a = torch.stack([cx - w, cy - h, cx + w, cy + h], -1)[:, :, None]
+    b = truth[:, None]
+    area = lambda x: (x[..., 2] - x[..., 0]) * (x[..., 3] - x[..., 1])
+    inter = torch.relu(torch.minimum(a, b)[..., 2:] - torch.maximum(a, b)[..., :2]).prod(-1)
+    union = area(a) + area(b) - inter
+    hull = (torch.maximum(a, b)[..., 2:] - torch.minimum(a, b)[..., :2]).prod(-1)
+    return torch.nan_to_num(inter / union) - torch.nan_to_num((hull - union) / hull)
+
+# %% 20.2 | las que hay, en las filas ⇒ sale traspuesta
+def giou_table(found, truth):
+    cx, cy, w, h = found.unbind(-1)
+    a = torch.stack([cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2], -1)[:, None]
+    b = truth[:, :, None]
+    area = lambda x: (x[..., 2] - x[..., 0]) * (x[..., 3] - x[..., 1])
+    inter = torch.relu(torch.minimum(a, b)[..., 2:] - torch.maximum(a, b)[..., :2]).prod(-1)
+    union = area(a) + area(b) - inter
+    hull = (torch.maximum(a, b)[..., 2:] - torch.minimum(a, b)[..., :2]).prod(-1)
+    return torch.nan_to_num(inter / union) - torch.nan_to_num((hull - union) / hull)
+
+# %% 20.2 | con un píxel más en cada lado
+def giou_table(found, truth):
+    a, b = (found[..., :2] - found[..., 2:] / 2)[:, :, None], (found[..., :2] + found[..., 2:] / 2)[:, :, None]
+    c, d = truth[:, None, :, :2], truth[:, None, :, 2:]
+    inter = (torch.minimum(b, d) - torch.maximum(a, c) + 1).clamp(min=0).prod(-1)
+    union = (b - a + 1).prod(-1) + (d - c + 1).prod(-1) - inter
+    hull = (torch.maximum(b, d) - torch.minimum(a, c) + 1).prod(-1)
+    return inter / union - (hull - union) / hull
 
 # %% 20.2 | con un épsilon ⇒ la precisión
 def giou_table(found, truth):
@@ -75,6 +122,9 @@ without_matching = "las dos, el mismo dígito"
 # %% 20.3 | una calla ⇒ ninguna se compara
 without_matching = "una, un dígito, y la otra, nada"
 
+# %% 20.3 | se especializan, sin la coma ⇒ lo hace el emparejamiento
+without_matching = "Cada una su dígito."
+
 # %% 20.3 | fuera de las opciones
 without_matching = "el punto medio"
 
@@ -86,6 +136,21 @@ def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
     from scipy.optimize import linear_sum_assignment
     goal = torch.cat([(truth[:, :2] + truth[:, 2:]) / 2, truth[:, 2:] - truth[:, :2]], 1)
     cost = weights[1] * torch.cdist(boxes, goal, p=1) - weights[0] * logits.softmax(-1)[:, labels]
+    return cost, torch.tensor(linear_sum_assignment(cost.T.numpy())[1])
+
+# %% 20.4 | con el IoU, y no el GIoU
+def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
+    from scipy.optimize import linear_sum_assignment
+    a, b, c = weights
+    lo, hi = (boxes[:, :2] - boxes[:, 2:] / 2)[:, None], (boxes[:, :2] + boxes[:, 2:] / 2)[:, None]
+    u, v = truth[:, :2], truth[:, 2:]
+    goal = torch.cat([(u + v) / 2, v - u], 1)
+    inter = (torch.minimum(hi, v) - torch.maximum(lo, u)).clamp(min=0).prod(-1)
+    union = (hi - lo).prod(-1) + (v - u).prod(-1) - inter
+    hull = (torch.maximum(hi, v) - torch.minimum(lo, u)).prod(-1)
+    giou = inter / union - (hull - union) / hull
+    p, apart = logits.softmax(1)[:, labels], torch.cdist(boxes, goal, p=1)
+    cost = b * apart - c * inter / union - a * p
     return cost, torch.tensor(linear_sum_assignment(cost.T.numpy())[1])
 
 # %% 20.4 | solo la clase
@@ -106,7 +171,7 @@ def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
     cost = (logits.argmax(-1)[:, None] != labels).double()
     return cost, cost.argmin(0)
 
-# %% 20.4 | el objeto de cada consulta
+# %% 20.4 | el objeto de cada consulta ⇒ el objeto de cada consulta elegida
 def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
     from scipy.optimize import linear_sum_assignment
     lo, hi = (boxes[:, :2] - boxes[:, 2:] / 2)[:, None], (boxes[:, :2] + boxes[:, 2:] / 2)[:, None]
@@ -117,6 +182,162 @@ def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
     apart = torch.cdist(boxes, torch.cat([(c + d) / 2, d - c], 1), p=1)
     cost = weights[1] * apart - weights[2] * (inter / union - (hull - union) / hull) - weights[0] * logits.softmax(1)[:, labels]
     return cost, torch.tensor(linear_sum_assignment(cost.numpy())[1])
+
+# %% 20.4 | uno menos el GIoU ⇒ sin sumarle 1
+def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
+    from scipy.optimize import linear_sum_assignment
+    a, b, c = weights
+    lo, hi = (boxes[:, :2] - boxes[:, 2:] / 2)[:, None], (boxes[:, :2] + boxes[:, 2:] / 2)[:, None]
+    u, v = truth[:, :2], truth[:, 2:]
+    goal = torch.cat([(u + v) / 2, v - u], 1)
+    inter = (torch.minimum(hi, v) - torch.maximum(lo, u)).clamp(min=0).prod(-1)
+    union = (hi - lo).prod(-1) + (v - u).prod(-1) - inter
+    hull = (torch.maximum(hi, v) - torch.minimum(lo, u)).prod(-1)
+    giou = inter / union - (hull - union) / hull
+    p, apart = logits.softmax(1)[:, labels], torch.cdist(boxes, goal, p=1)
+    cost = b * apart + c * (1 - giou) - a * p
+    return cost, torch.tensor(linear_sum_assignment(cost.T.numpy())[1])
+
+# %% 20.4 | uno menos la probabilidad ⇒ es la probabilidad con signo menos
+def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
+    from scipy.optimize import linear_sum_assignment
+    a, b, c = weights
+    lo, hi = (boxes[:, :2] - boxes[:, 2:] / 2)[:, None], (boxes[:, :2] + boxes[:, 2:] / 2)[:, None]
+    u, v = truth[:, :2], truth[:, 2:]
+    goal = torch.cat([(u + v) / 2, v - u], 1)
+    inter = (torch.minimum(hi, v) - torch.maximum(lo, u)).clamp(min=0).prod(-1)
+    union = (hi - lo).prod(-1) + (v - u).prod(-1) - inter
+    hull = (torch.maximum(hi, v) - torch.minimum(lo, u)).prod(-1)
+    giou = inter / union - (hull - union) / hull
+    p, apart = logits.softmax(1)[:, labels], torch.cdist(boxes, goal, p=1)
+    cost = b * apart - c * giou + a * (1 - p)
+    return cost, torch.tensor(linear_sum_assignment(cost.T.numpy())[1])
+
+# %% 20.4 | uno menos cada cosa ⇒ se les suma 1
+def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
+    from scipy.optimize import linear_sum_assignment
+    a, b, c = weights
+    lo, hi = (boxes[:, :2] - boxes[:, 2:] / 2)[:, None], (boxes[:, :2] + boxes[:, 2:] / 2)[:, None]
+    u, v = truth[:, :2], truth[:, 2:]
+    goal = torch.cat([(u + v) / 2, v - u], 1)
+    inter = (torch.minimum(hi, v) - torch.maximum(lo, u)).clamp(min=0).prod(-1)
+    union = (hi - lo).prod(-1) + (v - u).prod(-1) - inter
+    hull = (torch.maximum(hi, v) - torch.minimum(lo, u)).prod(-1)
+    giou = inter / union - (hull - union) / hull
+    p, apart = logits.softmax(1)[:, labels], torch.cdist(boxes, goal, p=1)
+    cost = b * apart + c * (1 - giou) + a * (1 - p)
+    return cost, torch.tensor(linear_sum_assignment(cost.T.numpy())[1])
+
+# %% 20.4 | la distancia, por las esquinas ⇒ no por sus esquinas
+def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
+    from scipy.optimize import linear_sum_assignment
+    a, b, c = weights
+    lo, hi = (boxes[:, :2] - boxes[:, 2:] / 2)[:, None], (boxes[:, :2] + boxes[:, 2:] / 2)[:, None]
+    u, v = truth[:, :2], truth[:, 2:]
+    goal = torch.cat([(u + v) / 2, v - u], 1)
+    inter = (torch.minimum(hi, v) - torch.maximum(lo, u)).clamp(min=0).prod(-1)
+    union = (hi - lo).prod(-1) + (v - u).prod(-1) - inter
+    hull = (torch.maximum(hi, v) - torch.minimum(lo, u)).prod(-1)
+    giou = inter / union - (hull - union) / hull
+    p, apart = logits.softmax(1)[:, labels], torch.cdist(torch.cat([lo, hi], -1)[:, 0], truth, p=1)
+    cost = b * apart - c * giou - a * p
+    return cost, torch.tensor(linear_sum_assignment(cost.T.numpy())[1])
+
+# %% 20.4 | la softmax, por la otra dimensión ⇒ no por las consultas
+def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
+    from scipy.optimize import linear_sum_assignment
+    a, b, c = weights
+    lo, hi = (boxes[:, :2] - boxes[:, 2:] / 2)[:, None], (boxes[:, :2] + boxes[:, 2:] / 2)[:, None]
+    u, v = truth[:, :2], truth[:, 2:]
+    goal = torch.cat([(u + v) / 2, v - u], 1)
+    inter = (torch.minimum(hi, v) - torch.maximum(lo, u)).clamp(min=0).prod(-1)
+    union = (hi - lo).prod(-1) + (v - u).prod(-1) - inter
+    hull = (torch.maximum(hi, v) - torch.minimum(lo, u)).prod(-1)
+    giou = inter / union - (hull - union) / hull
+    p, apart = torch.softmax(logits, 0)[:, labels], torch.cdist(boxes, goal, p=1)
+    cost = b * apart - c * giou - a * p
+    return cost, torch.tensor(linear_sum_assignment(cost.T.numpy())[1])
+
+# %% 20.4 | las puntuaciones, tal cual ⇒ falta la softmax
+def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
+    from scipy.optimize import linear_sum_assignment
+    a, b, c = weights
+    lo, hi = (boxes[:, :2] - boxes[:, 2:] / 2)[:, None], (boxes[:, :2] + boxes[:, 2:] / 2)[:, None]
+    u, v = truth[:, :2], truth[:, 2:]
+    goal = torch.cat([(u + v) / 2, v - u], 1)
+    inter = (torch.minimum(hi, v) - torch.maximum(lo, u)).clamp(min=0).prod(-1)
+    union = (hi - lo).prod(-1) + (v - u).prod(-1) - inter
+    hull = (torch.maximum(hi, v) - torch.minimum(lo, u)).prod(-1)
+    giou = inter / union - (hull - union) / hull
+    p, apart = logits[:, labels], torch.cdist(boxes, goal, p=1)
+    cost = b * apart - c * giou - a * p
+    return cost, torch.tensor(linear_sum_assignment(cost.T.numpy())[1])
+
+# %% 20.4 | las filas de scipy, tal cual ⇒ las consultas que se quedan con algo
+def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
+    from scipy.optimize import linear_sum_assignment
+    a, b, c = weights
+    lo, hi = (boxes[:, :2] - boxes[:, 2:] / 2)[:, None], (boxes[:, :2] + boxes[:, 2:] / 2)[:, None]
+    u, v = truth[:, :2], truth[:, 2:]
+    goal = torch.cat([(u + v) / 2, v - u], 1)
+    inter = (torch.minimum(hi, v) - torch.maximum(lo, u)).clamp(min=0).prod(-1)
+    union = (hi - lo).prod(-1) + (v - u).prod(-1) - inter
+    hull = (torch.maximum(hi, v) - torch.minimum(lo, u)).prod(-1)
+    giou = inter / union - (hull - union) / hull
+    p, apart = logits.softmax(1)[:, labels], torch.cdist(boxes, goal, p=1)
+    cost = b * apart - c * giou - a * p
+    return cost, torch.tensor(linear_sum_assignment(cost.numpy())[0])
+
+# %% 20.4 | la pareja más barata, y a otra ⇒ la más barata de las que quedan
+def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
+    from scipy.optimize import linear_sum_assignment
+    import numpy as np
+    a, b, c = weights
+    lo, hi = (boxes[:, :2] - boxes[:, 2:] / 2)[:, None], (boxes[:, :2] + boxes[:, 2:] / 2)[:, None]
+    u, v = truth[:, :2], truth[:, 2:]
+    goal = torch.cat([(u + v) / 2, v - u], 1)
+    inter = (torch.minimum(hi, v) - torch.maximum(lo, u)).clamp(min=0).prod(-1)
+    union = (hi - lo).prod(-1) + (v - u).prod(-1) - inter
+    hull = (torch.maximum(hi, v) - torch.minimum(lo, u)).prod(-1)
+    giou = inter / union - (hull - union) / hull
+    p, apart = logits.softmax(1)[:, labels], torch.cdist(boxes, goal, p=1)
+    cost = b * apart - c * giou - a * p
+    left, out = cost.clone(), [0] * len(labels)
+    while torch.isfinite(left).any():
+        q, o = np.unravel_index(int(left.argmin()), left.shape)
+        out[o] = int(q)
+        left[q, :], left[:, o] = math.inf, math.inf
+    return cost, torch.tensor(out)
+
+# %% 20.4 | siempre los pesos de DETR ⇒ no siempre los de DETR
+def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
+    from scipy.optimize import linear_sum_assignment
+    a, b, c = 1, 5, 2
+    lo, hi = (boxes[:, :2] - boxes[:, 2:] / 2)[:, None], (boxes[:, :2] + boxes[:, 2:] / 2)[:, None]
+    u, v = truth[:, :2], truth[:, 2:]
+    goal = torch.cat([(u + v) / 2, v - u], 1)
+    inter = (torch.minimum(hi, v) - torch.maximum(lo, u)).clamp(min=0).prod(-1)
+    union = (hi - lo).prod(-1) + (v - u).prod(-1) - inter
+    hull = (torch.maximum(hi, v) - torch.minimum(lo, u)).prod(-1)
+    giou = inter / union - (hull - union) / hull
+    p, apart = logits.softmax(1)[:, labels], torch.cdist(boxes, goal, p=1)
+    cost = b * apart - c * giou - a * p
+    return cost, torch.tensor(linear_sum_assignment(cost.T.numpy())[1])
+
+# %% 20.4 | sin los pesos ⇒ Falta multiplicar
+def assign_queries(logits, boxes, labels, truth, *, weights=(1.0, 5.0, 2.0)):
+    from scipy.optimize import linear_sum_assignment
+    a = b = c = 1
+    lo, hi = (boxes[:, :2] - boxes[:, 2:] / 2)[:, None], (boxes[:, :2] + boxes[:, 2:] / 2)[:, None]
+    u, v = truth[:, :2], truth[:, 2:]
+    goal = torch.cat([(u + v) / 2, v - u], 1)
+    inter = (torch.minimum(hi, v) - torch.maximum(lo, u)).clamp(min=0).prod(-1)
+    union = (hi - lo).prod(-1) + (v - u).prod(-1) - inter
+    hull = (torch.maximum(hi, v) - torch.minimum(lo, u)).prod(-1)
+    giou = inter / union - (hull - union) / hull
+    p, apart = logits.softmax(1)[:, labels], torch.cdist(boxes, goal, p=1)
+    cost = b * apart - c * giou - a * p
+    return cost, torch.tensor(linear_sum_assignment(cost.T.numpy())[1])
 
 # %% 20.5 | acierta lo que toca algo
 def average_precision(scores, images, boxes, truth_images, truth, *, threshold=0.5):
@@ -327,4 +548,142 @@ def fuse(logits, masks, *, things, least=0.7, overlap=0.8):
                 ids[mine] = len(classes)
             else:
                 ids[mine] = classes.index(k) + 1
+    return ids, torch.tensor(classes, dtype=torch.long)
+
+# %% 20.8 | reparte otra vez los píxeles de las que se van ⇒ no se reparten entre las demás
+def fuse(logits, masks, *, things, least=0.7, overlap=0.8):
+    score, kind = logits.softmax(-1).max(-1)
+    keep = (score > least) & (kind < logits.shape[-1] - 1)
+    p, ids = masks[keep].sigmoid(), torch.zeros(masks.shape[1:], dtype=torch.long)
+    score, kind, classes, number = score[keep], kind[keep].tolist(), [], {}
+    value = score[:, None, None] * p
+    owner = value.argmax(0) if len(kind) else ids
+    for q in range(len(kind)):
+        whole, mine = p[q] >= 0.5, (owner == q) & (p[q] >= 0.5)
+        if mine.sum() < overlap * whole.sum():
+            value[q], p[q] = 0, 0
+    owner = value.argmax(0) if len(kind) else ids
+    for q, k in enumerate(kind):
+        whole = p[q] >= 0.5
+        mine = (owner == q) & whole
+        if not mine.any() or mine.sum() < overlap * whole.sum():
+            continue
+        if k < things or k not in number:
+            classes.append(k)
+            number[k] = len(classes)
+        ids[mine] = number[k]
+    return ids, torch.tensor(classes, dtype=torch.long)
+
+# %% 20.8 | lo que se queda, con los píxeles que no llegan ⇒ no son de nadie, aunque
+def fuse(logits, masks, *, things, least=0.7, overlap=0.8):
+    score, kind = logits.softmax(-1).max(-1)
+    keep = (score > least) & (kind < logits.shape[-1] - 1)
+    p, ids = masks[keep].sigmoid(), torch.zeros(masks.shape[1:], dtype=torch.long)
+    score, kind, classes, number = score[keep], kind[keep].tolist(), [], {}
+    value = score[:, None, None] * p
+    owner = value.argmax(0) if len(kind) else ids
+    for q, k in enumerate(kind):
+        whole = p[q] >= 0.5
+        mine = (owner == q) & whole
+        if not mine.any() or (owner == q).sum() < overlap * whole.sum():
+            continue
+        if k < things or k not in number:
+            classes.append(k)
+            number[k] = len(classes)
+        ids[mine] = number[k]
+    return ids, torch.tensor(classes, dtype=torch.long)
+
+# %% 20.8 | la nota igual al umbral ⇒ tiene que ser mayor
+def fuse(logits, masks, *, things, least=0.7, overlap=0.8):
+    score, kind = logits.softmax(-1).max(-1)
+    keep = (score >= least) & (kind < logits.shape[-1] - 1)
+    p, ids = masks[keep].sigmoid(), torch.zeros(masks.shape[1:], dtype=torch.long)
+    score, kind, classes, number = score[keep], kind[keep].tolist(), [], {}
+    value = score[:, None, None] * p
+    owner = value.argmax(0) if len(kind) else ids
+    for q, k in enumerate(kind):
+        whole = p[q] >= 0.5
+        mine = (owner == q) & whole
+        if not mine.any() or mine.sum() < overlap * whole.sum():
+            continue
+        if k < things or k not in number:
+            classes.append(k)
+            number[k] = len(classes)
+        ids[mine] = number[k]
+    return ids, torch.tensor(classes, dtype=torch.long)
+
+# %% 20.8 | la parte justa, fuera ⇒ no se quita
+def fuse(logits, masks, *, things, least=0.7, overlap=0.8):
+    score, kind = logits.softmax(-1).max(-1)
+    keep = (score > least) & (kind < logits.shape[-1] - 1)
+    p, ids = masks[keep].sigmoid(), torch.zeros(masks.shape[1:], dtype=torch.long)
+    score, kind, classes, number = score[keep], kind[keep].tolist(), [], {}
+    value = score[:, None, None] * p
+    owner = value.argmax(0) if len(kind) else ids
+    for q, k in enumerate(kind):
+        whole = p[q] >= 0.5
+        mine = (owner == q) & whole
+        if not mine.any() or mine.sum() <= overlap * whole.sum():
+            continue
+        if k < things or k not in number:
+            classes.append(k)
+            number[k] = len(classes)
+        ids[mine] = number[k]
+    return ids, torch.tensor(classes, dtype=torch.long)
+
+# %% 20.8 | más de la mitad ⇒ 1/2 justo también llega
+def fuse(logits, masks, *, things, least=0.7, overlap=0.8):
+    score, kind = logits.softmax(-1).max(-1)
+    keep = (score > least) & (kind < logits.shape[-1] - 1)
+    p, ids = masks[keep].sigmoid(), torch.zeros(masks.shape[1:], dtype=torch.long)
+    score, kind, classes, number = score[keep], kind[keep].tolist(), [], {}
+    value = score[:, None, None] * p
+    owner = value.argmax(0) if len(kind) else ids
+    for q, k in enumerate(kind):
+        whole = p[q] > 0.5
+        mine = (owner == q) & whole
+        if not mine.any() or mine.sum() < overlap * whole.sum():
+            continue
+        if k < things or k not in number:
+            classes.append(k)
+            number[k] = len(classes)
+        ids[mine] = number[k]
+    return ids, torch.tensor(classes, dtype=torch.long)
+
+# %% 20.8 | el número de la consulta, entre las que quedaban ⇒ tampoco gastan número
+def fuse(logits, masks, *, things, least=0.7, overlap=0.8):
+    score, kind = logits.softmax(-1).max(-1)
+    keep = (score > least) & (kind < logits.shape[-1] - 1)
+    p, ids = masks[keep].sigmoid(), torch.zeros(masks.shape[1:], dtype=torch.long)
+    score, kind, classes, number = score[keep], kind[keep].tolist(), [], {}
+    value = score[:, None, None] * p
+    owner = value.argmax(0) if len(kind) else ids
+    for q, k in enumerate(kind):
+        whole = p[q] >= 0.5
+        mine = (owner == q) & whole
+        if not mine.any() or mine.sum() < overlap * whole.sum():
+            continue
+        if k < things or k not in number:
+            classes.append(k)
+            number[k] = q + 1
+        ids[mine] = number[k]
+    return ids, torch.tensor(classes, dtype=torch.long)
+
+# %% 20.8 | el número de la consulta ⇒ sin contar las consultas que se han ido
+def fuse(logits, masks, *, things, least=0.7, overlap=0.8):
+    score, kind = logits.softmax(-1).max(-1)
+    keep = (score > least) & (kind < logits.shape[-1] - 1)
+    p, ids = masks[keep].sigmoid(), torch.zeros(masks.shape[1:], dtype=torch.long)
+    score, kind, classes, number = score[keep], kind[keep].tolist(), [], {}
+    value = score[:, None, None] * p
+    owner = value.argmax(0) if len(kind) else ids
+    for q, k in enumerate(kind):
+        whole = p[q] >= 0.5
+        mine = (owner == q) & whole
+        if not mine.any() or mine.sum() < overlap * whole.sum():
+            continue
+        if k < things or k not in number:
+            classes.append(k)
+            number[k] = int(keep.nonzero()[q]) + 1
+        ids[mine] = number[k]
     return ids, torch.tensor(classes, dtype=torch.long)
