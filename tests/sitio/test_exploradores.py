@@ -148,6 +148,9 @@ def _usar(pagina, explorador) -> None:
     if explorador.kind == "cloze":
         pagina.get_by_role("radio", name="(tapada)").first.click()
         pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.values")
+    if explorador.kind == "claims":
+        pagina.get_by_role("button", name="Añadir").click()
+        pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.values?.live")
     if explorador.kind == "sketch":
         pagina.get_by_role("button", name="Correr a la derecha").first.click()
         pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.values")

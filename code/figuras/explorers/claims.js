@@ -1,0 +1,385 @@
+/* Un lienzo con dígitos que se mueven, y DETR: qué contesta cada consulta, cuánto cuesta darle cada dígito y el reparto
+   que menos cuesta. La red es la de detr.js, y sus números se piden al primer cambio. Su gemelo está en claims.py. */
+window.atentoExplorers.register("claims", (stage, data, root) => {
+  const {h, svg, button, disable, picker, cycle, number} = window.atentoExplorers;
+  const SIDE = 40, // píxeles de lado
+    UNIT = 10, // unidades del dibujo en un píxel
+    MOST = 4,
+    TONES = 10000,
+    SURE = 0.5,
+    REACH = 51, // lo menos que mide lo que se toca, en unidades: 44 píxeles en un teléfono
+    LETTERS = "ABCD",
+    PARTS = ["la clase", "la distancia", "el solape"],
+    SIGNS = ["−p", `${data.weights[1]} · L1`, `−${data.weights[2]} · GIoU`];
+  const range = (n) => [...Array(n).keys()],
+    best = (row) => row.indexOf(Math.max(...row)),
+    whole = (share) => `${Math.round(100 * share)}\u00a0%`,
+    held = (at, most) => Math.min(most, Math.max(0, at));
+
+  // ---- El lienzo: sus dígitos y su tinta --------------------------------------------------------------------------
+  const inkOf = ({stamp}) => data.stamps[stamp][1],
+    labelOf = ({stamp}) => data.stamps[stamp][0],
+    sizeOf = (one) => [inkOf(one)[0].length, inkOf(one).length];
+  const labels = [...new Set(data.stamps.map(([label]) => label))].sort((a, b) => a - b),
+    stampOf = (label) => data.stamps.findIndex(([own]) => own === label);
+  const fresh = () => ({objects: data.start.map(([stamp, x, y]) => ({stamp, x, y, owners: []})), chosen: 0, pair: null});
+  const state = {...fresh(), touched: false};
+  function cornersOf(one) {
+    const [wide, high] = sizeOf(one);
+    return [one.x, one.y, one.x + wide, one.y + high];
+  }
+  const meet = (a, b) => a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3];
+  const isAlone = (one) => state.objects.every((other) => other === one || !meet(cornersOf(one), cornersOf(other)));
+  function read() {
+    const image = range(SIDE).map(() => Array(SIDE).fill(0));
+    for (const one of state.objects)
+      inkOf(one).forEach((row, r) =>
+        row.forEach((ink, c) => {
+          image[one.y + r][one.x + c] = Math.max(image[one.y + r][one.x + c], ink / TONES);
+        }),
+      );
+    return image;
+  }
+
+  // ---- El coste y el reparto ----------------------------------------------------------------------------------------
+  const area = ([x0, y0, x1, y1]) => (x1 - x0) * (y1 - y0);
+  function giou(a, b) {
+    const ends = (pick, from) => [0, 1].map((k) => pick(a[from + k], b[from + k])),
+      [low, high] = [ends(Math.max, 0), ends(Math.min, 2)];
+    const shared = Math.max(0, high[0] - low[0]) * Math.max(0, high[1] - low[1]),
+      union = area(a) + area(b) - shared,
+      hull = area([...ends(Math.min, 0), ...ends(Math.max, 2)]);
+    return (union > 0 ? shared / union : 0) - (hull > 0 ? (hull - union) / hull : 0);
+  }
+  const toCorners = ([x, y, w, h]) => [x - w / 2, y - h / 2, x + w / 2, y + h / 2];
+  function partsOf(probs, box, one) {
+    const wanted = cornersOf(one).map((at) => at / SIDE),
+      [x0, y0, x1, y1] = wanted,
+      center = [(x0 + x1) / 2, (y0 + y1) / 2, x1 - x0, y1 - y0];
+    const apart = center.reduce((total, at, k) => total + Math.abs(at - box[k]), 0),
+      [chance, l1, overlap] = data.weights;
+    return [-chance * probs[labelOf(one)], l1 * apart, -overlap * giou(toCorners(box), wanted)];
+  }
+  /* De todos los repartos, el que menos cuesta: se prueban uno a uno. */
+  function share(costs) {
+    const count = costs[0].length;
+    let least = Infinity,
+      owners;
+    const go = (taken, total) => {
+      if (taken.length === count) {
+        if (total < least) [least, owners] = [total, taken];
+        return;
+      }
+      costs.forEach((row, query) => {
+        if (!taken.includes(query)) go([...taken, query], total + row[taken.length]);
+      });
+    };
+    go([], 0);
+    return owners;
+  }
+  let model,
+    asked; // ya se han pedido sus números
+  function compute() {
+    const {probs, boxes} = model ? model(read()) : data.first;
+    const parts = probs.map((row, q) => state.objects.map((one) => partsOf(row, boxes[q], one))),
+      costs = parts.map((row) => row.map((each) => each.reduce((a, b) => a + b)));
+    return {probs, boxes, parts, costs, owners: share(costs), live: Boolean(model)};
+  }
+  const answerOf = (probs) => {
+    const label = best(probs.slice(0, -1));
+    return probs[label] > SURE ? {label, chance: probs[label]} : null;
+  };
+  function relevant({probs, costs, owners}) {
+    const cheap = state.objects.flatMap((_, i) => range(costs.length).sort((a, b) => costs[a][i] - costs[b][i]).slice(0, 2)),
+      said = range(probs.length).filter((q) => answerOf(probs[q]));
+    return [...new Set([...owners, ...said, ...cheap, ...(state.pair ? [state.pair[0]] : [])])].sort((a, b) => a - b);
+  }
+  function open() {
+    const fail = () => {
+      asked = false;
+      say("No se han podido leer los números del modelo. Comprueba la red y vuelve a mover un dígito.");
+    };
+    const use = (loaded) => {
+      model = loaded;
+      update({});
+    };
+    if (!asked) window.atentoDetr(data.file).then(use, fail);
+    asked = true;
+  }
+
+  // ---- El dibujo ----------------------------------------------------------------------------------------------------
+  const layer = (name) => svg("g", {class: name}),
+    starts = layer("claims-starts"),
+    ink = layer("claims-ink"),
+    answers = layer("claims-answers"),
+    handles = layer("claims-handles");
+  const drawing = svg(
+    "svg",
+    {class: "claims-plane plane", viewBox: `0 0 ${SIDE * UNIT} ${SIDE * UNIT}`, role: "group", "aria-label": "El lienzo, de 40 por 40 píxeles"},
+    svg("rect", {class: "claims-paper", width: SIDE * UNIT, height: SIDE * UNIT}),
+    [starts, ink, answers, handles],
+  );
+  const edge = ([x0, y0, x1, y1], kind) => svg("rect", {class: kind, x: UNIT * x0, y: UNIT * y0, width: UNIT * (x1 - x0), height: UNIT * (y1 - y0)}),
+    inside = (box) => toCorners(box).map((at) => held(SIDE * at, SIDE)),
+    nameOf = (i) => `${LETTERS[i]}, un ${labelOf(state.objects[i])}`;
+  function drawInk(image) {
+    const squares = image.flatMap((row, y) =>
+      row.flatMap((tone, x) => (tone > 0.02 ? svg("rect", {x: UNIT * x, y: UNIT * y, width: UNIT, height: UNIT, "fill-opacity": tone.toFixed(2)}) : [])),
+    );
+    ink.replaceChildren(...squares);
+  }
+  function drawAnswers(found) {
+    const owned = found?.owners ?? [];
+    const middle = (box) => [0, 1].map((k) => (UNIT * (box[k] + box[k + 2])) / 2);
+    const threads = owned.map((q, i) => {
+      const [x, y] = data.points[q].map((at) => SIDE * UNIT * at),
+        [toX, toY] = middle(cornersOf(state.objects[i]));
+      return svg("line", {x1: x, y1: y, x2: toX, y2: toY});
+    });
+    const points = data.points.map(([x, y], q) =>
+      svg(
+        "g",
+        {class: owned.includes(q) ? "claims-owner" : "", transform: `translate(${SIDE * UNIT * x} ${SIDE * UNIT * y})`},
+        svg("circle", {r: 11}),
+        svg("text", {y: 5}, q + 1),
+      ),
+    );
+    starts.replaceChildren(...threads, ...points);
+    const tell = (q) => {
+      const said = answerOf(found.probs[q]),
+        box = inside(found.boxes[q]),
+        isPair = state.pair?.[0] === q;
+      if (!said && !isPair) return [];
+      const under = box[1] < 2,
+        right = box[0] > SIDE / 2;
+      const text = said ? `${q + 1}: ${said.label}, ${whole(said.chance)}` : `${q + 1}: nada`;
+      return [
+        edge(box, said ? (owned.includes(q) ? "" : "claims-spare") : "claims-quiet"),
+        svg("text", {x: UNIT * box[right ? 2 : 0], y: UNIT * box[under ? 3 : 1] + (under ? 15 : -5), "text-anchor": right ? "end" : "start"}, text),
+      ];
+    };
+    answers.replaceChildren(...(found ? range(found.probs.length).flatMap(tell) : []));
+  }
+  /* Un asidero por dígito, siempre el mismo, para que no se pierda el foco. */
+  const grips = range(MOST).map((i) => {
+    const frame = svg("rect", {class: "claims-frame"}),
+      hit = svg("rect", {class: "hit"}),
+      letter = svg("text", {}, LETTERS[i]);
+    const node = svg(
+      "g",
+      {class: "grip", tabindex: 0, role: "button", "aria-roledescription": "dígito que se mueve", onfocus: () => i !== state.chosen && update({chosen: i})},
+      [hit, frame, letter],
+    );
+    node.addEventListener("keydown", (event) => {
+      const by = event.shiftKey ? 5 : 1,
+        step = {ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, -by], ArrowDown: [0, by]}[event.key];
+      if (!step) return;
+      event.preventDefault();
+      move(i, state.objects[i].x + step[0], state.objects[i].y + step[1]);
+    });
+    function place() {
+      const one = state.objects[i];
+      node.style.display = one ? "" : "none";
+      if (!one) return;
+      const [x0, y0, x1, y1] = cornersOf(one).map((at) => UNIT * at),
+        [wide, high] = [x1 - x0, y1 - y0].map((size) => Math.max(REACH, size)),
+        left = x1 > (SIDE - 2) * UNIT;
+      const put = (shape, values) => Object.entries(values).forEach(([key, value]) => shape.setAttribute(key, value));
+      put(frame, {x: x0, y: y0, width: x1 - x0, height: y1 - y0});
+      put(hit, {x: (x0 + x1 - wide) / 2, y: (y0 + y1 - high) / 2, width: wide, height: high});
+      put(letter, {x: left ? x0 - 4 : x1 + 4, y: y1, "text-anchor": left ? "end" : "start"});
+      node.classList.toggle("claims-chosen", i === state.chosen);
+      node.setAttribute("aria-label", `${nameOf(i)}, en la columna ${one.x + 1} y la fila ${one.y + 1}`);
+    }
+    return {node, place};
+  });
+  handles.append(...grips.map(({node}) => node));
+  function move(i, x, y) {
+    const one = state.objects[i],
+      [wide, high] = sizeOf(one),
+      [toX, toY] = [held(Math.round(x), SIDE - wide), held(Math.round(y), SIDE - high)];
+    if (toX === one.x && toY === one.y && i === state.chosen) return;
+    Object.assign(one, {x: toX, y: toY});
+    update({chosen: i, touched: true});
+  }
+  let grabbed = null; // qué dígito, y por dónde se ha cogido
+  const under = ({clientX, clientY}) => {
+    const box = drawing.getBoundingClientRect();
+    return [(SIDE * (clientX - box.left)) / box.width, (SIDE * (clientY - box.top)) / box.height];
+  };
+  handles.addEventListener("pointerdown", (event) => {
+    if (event.button || !event.isPrimary) return;
+    event.preventDefault();
+    const [x, y] = under(event);
+    const far = (one) => {
+      const [x0, y0, x1, y1] = cornersOf(one);
+      return Math.hypot((x0 + x1) / 2 - x, (y0 + y1) / 2 - y);
+    };
+    const i = state.objects.reduce((near, one, k) => (far(one) < far(state.objects[near]) ? k : near), 0);
+    grabbed = {i, x: x - state.objects[i].x, y: y - state.objects[i].y};
+    drawing.setPointerCapture(event.pointerId);
+    grips[i].node.focus({preventScroll: true});
+  });
+  drawing.addEventListener("pointermove", (event) => {
+    if (!grabbed) return;
+    const [x, y] = under(event);
+    move(grabbed.i, x - grabbed.x, y - grabbed.y);
+  });
+  for (const type of ["pointerup", "pointercancel", "lostpointercapture"]) drawing.addEventListener(type, () => (grabbed = null));
+
+  // ---- La tabla de costes: se recorre con las flechas, y una casilla se elige -------------------------------------------
+  const table = h("table", {class: "claims-costs", role: "grid", "aria-label": "Lo que cuesta dar cada dígito a cada consulta"}),
+    sum = h("p", {class: "claims-sum"});
+  let drawn = "", // qué consultas y dígitos tiene
+    cells = [],
+    at = [0, 0];
+  const pick = (query, i) => update({pair: state.pair?.[0] === query && state.pair[1] === i ? null : [query, i], chosen: i});
+  function lay(queries) {
+    const heads = state.objects.map((one, i) => h("th", {scope: "col"}, `${LETTERS[i]}: ${labelOf(one)}`));
+    at = [held(at[0], queries.length - 1), held(at[1], state.objects.length - 1)];
+    cells = queries.map((query, r) => state.objects.map((_, c) => h("td", {role: "gridcell", onclick: () => pick(query, c), onfocus: () => stay(r, c)})));
+    const rows = queries.map((query, r) => h("tr", null, h("th", {scope: "row"}, query + 1), cells[r]));
+    table.replaceChildren(h("thead", null, h("tr", null, h("th", {scope: "col"}, "consulta"), heads)), h("tbody", null, rows));
+  }
+  function stay(r, c) {
+    at = [r, c];
+    cells.forEach((row, i) => row.forEach((cell, j) => (cell.tabIndex = i === r && j === c ? 0 : -1)));
+  }
+  table.addEventListener("keydown", (event) => {
+    const [r, c] = at,
+      [bottom, last] = [cells.length - 1, cells[0].length - 1];
+    const to = {ArrowUp: [Math.max(0, r - 1), c], ArrowDown: [Math.min(bottom, r + 1), c], ArrowLeft: [r, Math.max(0, c - 1)], ArrowRight: [r, Math.min(last, c + 1)], Home: [r, 0], End: [r, last]}[event.key];
+    if (event.key === " " || event.key === "Enter") cells[r][c].click();
+    else if (to) cells[to[0]][to[1]].focus();
+    else return;
+    event.preventDefault();
+  });
+  function drawCosts(found) {
+    const queries = relevant(found),
+      key = JSON.stringify([queries, state.objects.map(labelOf)]);
+    if (key !== drawn) lay(queries);
+    drawn = key;
+    queries.forEach((query, r) =>
+      state.objects.forEach((_, c) => {
+        const cell = cells[r][c],
+          isOwner = found.owners[c] === query;
+        cell.textContent = number(found.costs[query][c]);
+        cell.className = isOwner ? "claims-mine" : "";
+        cell.setAttribute("aria-selected", state.pair?.[0] === query && state.pair[1] === c);
+        cell.setAttribute("aria-label", `Consulta ${query + 1} y ${nameOf(c)}: ${number(found.costs[query][c])}${isOwner ? ", en el reparto" : ""}`);
+      }),
+    );
+    stay(...at);
+    const [query, i] = state.pair ?? [found.owners[state.chosen], state.chosen],
+      each = found.parts[query][i];
+    const terms = each.map((value, k) => h("span", null, h("b", null, number(value)), h("span", {class: "hush"}, `${PARTS[k]}, ${SIGNS[k]}`)));
+    sum.replaceChildren(h("span", {class: "claims-what"}, `La ${query + 1} y ${nameOf(i)}: ${number(found.costs[query][i])}`), ...terms);
+  }
+
+  // ---- Quién es de quién ------------------------------------------------------------------------------------------------
+  const list = h("ul", {class: "claims-list"});
+  function drawOwners({probs, owners}) {
+    const line = (one, i) => {
+      const said = answerOf(probs[owners[i]]);
+      return h(
+        "li",
+        {class: i === state.chosen ? "claims-here" : ""},
+        h("b", null, `${LETTERS[i]}: ${labelOf(one)}`),
+        h("span", {class: "claims-path"}, one.owners.slice(-5).map((q) => q + 1).join(" → ")),
+        h("span", {class: "hush"}, said ? `dice ${said.label}, ${whole(said.chance)}` : "no dice nada"),
+      );
+    };
+    list.replaceChildren(...state.objects.map(line));
+  }
+  function tell({probs, owners}, changed) {
+    const i = state.chosen,
+      one = state.objects[i],
+      said = answerOf(probs[owners[i]]),
+      spare = range(probs.length).filter((q) => answerOf(probs[q]) && !owners.includes(q));
+    const name = `El ${labelOf(one)} (${LETTERS[i]})`,
+      who = `la consulta ${owners[i] + 1}, que ${said ? `dice ${said.label} con el ${whole(said.chance)}` : "no dice nada"}`;
+    const first = changed.includes(i) ? `${name} cambia de dueño: era de la ${one.owners.at(-2) + 1} y es de ${who}.` : `${name} es de ${who}.`;
+    const others = changed.filter((k) => k !== i).map((k) => LETTERS[k]);
+    return [
+      first,
+      others.length && `Cambia también ${others.join(" y ")}.`,
+      spare.length && `${spare.length > 1 ? "Sobran" : "Sobra"} ${spare.map((q) => `la ${q + 1}`).join(" y ")}.`,
+      isAlone(one) || "Se tocan: en las escenas, nunca.",
+    ].filter((text) => typeof text === "string").join(" ");
+  }
+
+  // ---- Mandos ----------------------------------------------------------------------------------------------------------
+  const which = picker({
+    label: "El elegido es un",
+    options: labels,
+    value: 0,
+    onchange: (k) => replace(stampOf(labels[k])),
+  });
+  function fit(one) {
+    const [wide, high] = sizeOf(one);
+    return Object.assign(one, {x: held(one.x, SIDE - wide), y: held(one.y, SIDE - high)});
+  }
+  function replace(stamp) {
+    fit(Object.assign(state.objects[state.chosen], {stamp}));
+    update({touched: true});
+  }
+  /* Uno nuevo, donde no pise a ninguno si puede ser. */
+  function more() {
+    const one = {stamp: stampOf(labels[0]), x: 0, y: 0, owners: []},
+      places = range(SIDE ** 2 / 4).map((k) => [2 * (k % (SIDE / 2)), 2 * Math.floor(k / (SIDE / 2))]);
+    const free = places.find(([x, y]) => fit(Object.assign(one, {x, y})) && one.x === x && one.y === y && isAlone(one));
+    fit(Object.assign(one, free ? {} : {x: 0, y: 0}));
+    update({objects: [...state.objects, one], chosen: state.objects.length, touched: true});
+  }
+  const less = () => update({objects: state.objects.filter((_, i) => i !== state.chosen), chosen: Math.max(0, state.chosen - 1), pair: null, touched: true});
+  const add = button("Añadir uno", more),
+    drop = button("Quitar el elegido", less),
+    again = button("Volver a empezar", () => update({...fresh(), touched: true}));
+
+  const isStart = () => state.objects.length === data.start.length && state.objects.every(({stamp, x, y}, i) => [stamp, x, y].every((value, k) => value === data.start[i][k]));
+  const {node, update, say} = cycle(root, state, () => {
+    if (state.touched && !model) open();
+    drawInk(read());
+    for (const grip of grips) grip.place();
+    which.pick(labels.indexOf(labelOf(state.objects[state.chosen])));
+    disable([
+      [add, state.objects.length === MOST],
+      [drop, state.objects.length === 1],
+      [again, isStart()],
+    ]);
+    const found = state.touched && !model ? null : compute();
+    answered.hidden = !found;
+    drawAnswers(found);
+    const seen = {objects: state.objects.map(({stamp, x, y}) => [stamp, x, y])};
+    if (!found) return {seen, say: "Pidiendo el modelo…"};
+    const changed = [];
+    state.objects.forEach((one, i) => {
+      if (one.owners.at(-1) === found.owners[i]) return;
+      if (one.owners.length) changed.push(i);
+      one.owners.push(found.owners[i]);
+    });
+    drawOwners(found);
+    drawCosts(found);
+    const rest = "Arrastra un dígito, o elígelo y usa las flechas. Entonces se pide el modelo, y puede tardar.";
+    return {seen, say: state.touched ? tell(found, changed) : rest, values: found};
+  });
+  const answered = h(
+    "div",
+    null,
+    h("p", {class: "claims-title"}, "De quién es cada dígito"),
+    list,
+    h("p", {class: "claims-title"}, "Lo que cuesta cada pareja"),
+    table,
+    sum,
+  );
+  const left = h(
+    "div",
+    null,
+    drawing,
+    h("p", {class: "hush"}, "Círculos: de dónde parte cada consulta. Llenos, las que tienen dígito en el reparto."),
+    h("div", {class: "controls"}, which.row),
+    h("div", {class: "controls"}, add, drop, again),
+  );
+  stage.append(h("div", {class: "claims-split"}, left, h("div", null, node, answered)));
+  update({});
+});
