@@ -226,11 +226,12 @@ def book_sketch():
 def small_detr(**changes):
     """Un DETR diminuto, con los pesos de una semilla, que la página sabe ejecutar."""
     rng.seed_all(20)
-    sizes = {"widths": (4, 12), "d_model": 16, "n_heads": 2, "d_ff": 24, "n_encoder_layers": 1}
-    options = {"norm": "pre", "reference_points": True, "refine": True, "queries": 6}
-    model = Detr(DetrConfig(40, **(sizes | options | {"n_decoder_layers": 2} | changes)))
+    sizes = {"image_size": 40, "widths": (4, 12), "d_model": 16, "n_heads": 2, "d_ff": 24}
+    depths = {"n_encoder_layers": 1, "n_decoder_layers": 2, "queries": 6}
+    options = {"norm": "pre", "reference_points": True, "refine": True}
+    model = Detr(DetrConfig(**(sizes | depths | options | changes)))
     with torch.no_grad():
-        for weight in model.parameters():
+        for weight in model.parameters():  # lo que empieza en 0 no diría nada
             weight += 0.1 * torch.randn(weight.shape)
     return trained.rounded(model).eval()
 

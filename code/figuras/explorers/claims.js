@@ -5,19 +5,21 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
   const SIDE = 40, // píxeles de lado
     UNIT = 10, // unidades del dibujo en un píxel
     MOST = 4,
-    TONES = 10000,
+    TONES = 0xfff,
     SURE = 0.5,
     REACH = 51, // lo menos que mide lo que se toca, en unidades: 44 píxeles en un teléfono
     LETTERS = "ABCD",
     PARTS = ["la clase", "la distancia", "el solape"],
-    SIGNS = ["−p", `${data.weights[1]} · L1`, `−${data.weights[2]} · GIoU`];
+    SIGNS = [`−${data.weights[0] === 1 ? "" : `${data.weights[0]}\u00a0·\u00a0`}p`, `${data.weights[1]}\u00a0·\u00a0L1`, `−${data.weights[2]}\u00a0·\u00a0GIoU`];
   const range = (n) => [...Array(n).keys()],
     best = (row) => row.indexOf(Math.max(...row)),
     whole = (share) => `${Math.round(100 * share)}\u00a0%`,
+    both = (names) => names.join(", ").replace(/, ([^,]*)$/, " y $1"),
     held = (at, most) => Math.min(most, Math.max(0, at));
 
   // ---- El lienzo: sus dígitos y su tinta --------------------------------------------------------------------------
-  const inkOf = ({stamp}) => data.stamps[stamp][1],
+  const inks = data.stamps.map(([, rows]) => rows.map((row) => row.match(/.{3}/g).map((tone) => parseInt(tone, 16) / TONES))),
+    inkOf = ({stamp}) => inks[stamp],
     labelOf = ({stamp}) => data.stamps[stamp][0],
     sizeOf = (one) => [inkOf(one)[0].length, inkOf(one).length];
   const labels = [...new Set(data.stamps.map(([label]) => label))].sort((a, b) => a - b),
@@ -35,7 +37,7 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     for (const one of state.objects)
       inkOf(one).forEach((row, r) =>
         row.forEach((ink, c) => {
-          image[one.y + r][one.x + c] = Math.max(image[one.y + r][one.x + c], ink / TONES);
+          image[one.y + r][one.x + c] = Math.max(image[one.y + r][one.x + c], ink);
         }),
       );
     return image;
@@ -77,9 +79,16 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     go([], 0);
     return owners;
   }
+  const places = () => state.objects.map(({stamp, x, y}) => [stamp, x, y]);
   let model,
-    asked; // ya se han pedido sus números
+    asked, // ya se han pedido sus números
+    last = {}; // lo último que se calculó, y de qué
   function compute() {
+    const of = JSON.stringify([places(), Boolean(model)]);
+    if (last.of !== of) last = {of, found: answer()};
+    return last.found;
+  }
+  function answer() {
     const {probs, boxes} = model ? model(read()) : data.first;
     const parts = probs.map((row, q) => state.objects.map((one) => partsOf(row, boxes[q], one))),
       costs = parts.map((row) => row.map((each) => each.reduce((a, b) => a + b)));
@@ -109,15 +118,15 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
 
   // ---- El dibujo ----------------------------------------------------------------------------------------------------
   const layer = (name) => svg("g", {class: name}),
-    starts = layer("claims-starts"),
-    ink = layer("claims-ink"),
-    answers = layer("claims-answers"),
-    handles = layer("claims-handles");
+    starts = layer("cla-starts"),
+    ink = layer("cla-ink"),
+    answers = layer("cla-answers"),
+    handles = layer("cla-handles");
   const drawing = svg(
     "svg",
-    {class: "claims-plane plane", viewBox: `0 0 ${SIDE * UNIT} ${SIDE * UNIT}`, role: "group", "aria-label": "El lienzo, de 40 por 40 píxeles"},
-    svg("rect", {class: "claims-paper", width: SIDE * UNIT, height: SIDE * UNIT}),
-    [starts, ink, answers, handles],
+    {class: "cla-plane plane", viewBox: `0 0 ${SIDE * UNIT} ${SIDE * UNIT}`, role: "group", "aria-label": "El lienzo, de 40 por 40 píxeles"},
+    svg("rect", {class: "cla-paper", width: SIDE * UNIT, height: SIDE * UNIT}),
+    [ink, starts, answers, handles],
   );
   const edge = ([x0, y0, x1, y1], kind) => svg("rect", {class: kind, x: UNIT * x0, y: UNIT * y0, width: UNIT * (x1 - x0), height: UNIT * (y1 - y0)}),
     inside = (box) => toCorners(box).map((at) => held(SIDE * at, SIDE)),
@@ -139,35 +148,40 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     const points = data.points.map(([x, y], q) =>
       svg(
         "g",
-        {class: owned.includes(q) ? "claims-owner" : "", transform: `translate(${SIDE * UNIT * x} ${SIDE * UNIT * y})`},
+        {class: owned.includes(q) ? "cla-owner" : "", transform: `translate(${SIDE * UNIT * x} ${SIDE * UNIT * y})`},
         svg("circle", {r: 11}),
         svg("text", {y: 5}, q + 1),
       ),
     );
     starts.replaceChildren(...threads, ...points);
-    const tell = (q) => {
+    const taken = data.points.map((point) => point.map((at) => SIDE * UNIT * at));
+    const label = (q) => {
       const said = answerOf(found.probs[q]),
         box = inside(found.boxes[q]),
-        isPair = state.pair?.[0] === q;
-      if (!said && !isPair) return [];
-      const under = box[1] < 2,
-        right = box[0] > SIDE / 2;
+        isOwner = owned.includes(q);
+      if (!said && state.pair?.[0] !== q) return [];
+      const isRight = box[0] > SIDE / 2,
+        x = UNIT * box[isRight ? 2 : 0],
+        [top, low] = [UNIT * box[1] - 5, UNIT * box[3] + 15];
+      const clear = (y) => y > 10 && y < SIDE * UNIT && taken.every(([toX, toY]) => Math.abs(toY - y) > 15 || Math.abs(toX - x + (isRight ? 40 : -40)) > 50),
+        y = (isOwner ? [top, low, top - 16] : [low, top, top - 16]).find(clear) ?? low - 20; // donde no tape a otro
+      taken.push([x + (isRight ? -40 : 40), y]);
       const text = said ? `${q + 1}: ${said.label}, ${whole(said.chance)}` : `${q + 1}: nada`;
       return [
-        edge(box, said ? (owned.includes(q) ? "" : "claims-spare") : "claims-quiet"),
-        svg("text", {x: UNIT * box[right ? 2 : 0], y: UNIT * box[under ? 3 : 1] + (under ? 15 : -5), "text-anchor": right ? "end" : "start"}, text),
+        edge(box, said ? (isOwner ? "" : "cla-spare") : "cla-quiet"),
+        svg("text", {x: UNIT * box[isRight ? 2 : 0], y, "text-anchor": isRight ? "end" : "start"}, text),
       ];
     };
-    answers.replaceChildren(...(found ? range(found.probs.length).flatMap(tell) : []));
+    answers.replaceChildren(...(found ? range(found.probs.length).flatMap(label) : []));
   }
   /* Un asidero por dígito, siempre el mismo, para que no se pierda el foco. */
   const grips = range(MOST).map((i) => {
-    const frame = svg("rect", {class: "claims-frame"}),
+    const frame = svg("rect", {class: "cla-frame"}),
       hit = svg("rect", {class: "hit"}),
       letter = svg("text", {}, LETTERS[i]);
     const node = svg(
       "g",
-      {class: "grip", tabindex: 0, role: "button", "aria-roledescription": "dígito que se mueve", onfocus: () => i !== state.chosen && update({chosen: i})},
+      {class: "grip", tabindex: 0, role: "button", "aria-roledescription": "dígito que se mueve", onfocus: () => i !== state.chosen && update({chosen: i, pair: null})},
       [hit, frame, letter],
     );
     node.addEventListener("keydown", (event) => {
@@ -179,8 +193,8 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     });
     function place() {
       const one = state.objects[i];
-      node.style.display = one ? "" : "none";
-      if (!one) return;
+      if (!one) return node.remove();
+      if (!node.parentNode) handles.append(node);
       const [x0, y0, x1, y1] = cornersOf(one).map((at) => UNIT * at),
         [wide, high] = [x1 - x0, y1 - y0].map((size) => Math.max(REACH, size)),
         left = x1 > (SIDE - 2) * UNIT;
@@ -188,12 +202,11 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
       put(frame, {x: x0, y: y0, width: x1 - x0, height: y1 - y0});
       put(hit, {x: (x0 + x1 - wide) / 2, y: (y0 + y1 - high) / 2, width: wide, height: high});
       put(letter, {x: left ? x0 - 4 : x1 + 4, y: y1, "text-anchor": left ? "end" : "start"});
-      node.classList.toggle("claims-chosen", i === state.chosen);
+      node.classList.toggle("cla-chosen", i === state.chosen);
       node.setAttribute("aria-label", `${nameOf(i)}, en la columna ${one.x + 1} y la fila ${one.y + 1}`);
     }
     return {node, place};
   });
-  handles.append(...grips.map(({node}) => node));
   function move(i, x, y) {
     const one = state.objects[i],
       [wide, high] = sizeOf(one),
@@ -228,8 +241,8 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
   for (const type of ["pointerup", "pointercancel", "lostpointercapture"]) drawing.addEventListener(type, () => (grabbed = null));
 
   // ---- La tabla de costes: se recorre con las flechas, y una casilla se elige -------------------------------------------
-  const table = h("table", {class: "claims-costs", role: "grid", "aria-label": "Lo que cuesta dar cada dígito a cada consulta"}),
-    sum = h("p", {class: "claims-sum"});
+  const table = h("table", {class: "cla-costs", role: "grid", "aria-label": "Lo que cuesta dar cada dígito a cada consulta"}),
+    sum = h("p", {class: "cla-sum"});
   let drawn = "", // qué consultas y dígitos tiene
     cells = [],
     at = [0, 0];
@@ -255,37 +268,38 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     event.preventDefault();
   });
   function drawCosts(found) {
-    const queries = relevant(found),
+    const [shown, i] = state.pair ?? [found.owners[state.chosen], state.chosen],
+      queries = relevant(found),
       key = JSON.stringify([queries, state.objects.map(labelOf)]);
     if (key !== drawn) lay(queries);
     drawn = key;
     queries.forEach((query, r) =>
       state.objects.forEach((_, c) => {
         const cell = cells[r][c],
-          isOwner = found.owners[c] === query;
-        cell.textContent = number(found.costs[query][c]);
-        cell.className = isOwner ? "claims-mine" : "";
-        cell.setAttribute("aria-selected", state.pair?.[0] === query && state.pair[1] === c);
-        cell.setAttribute("aria-label", `Consulta ${query + 1} y ${nameOf(c)}: ${number(found.costs[query][c])}${isOwner ? ", en el reparto" : ""}`);
+          isOwner = found.owners[c] === query,
+          cost = number(found.costs[query][c]),
+          each = found.parts[query][c].map((value, k) => `${number(value)} por ${PARTS[k]}`);
+        cell.textContent = cost;
+        cell.className = `${isOwner ? "cla-mine" : ""} ${query === shown && c === i ? "cla-told" : ""}`;
+        cell.setAttribute("aria-selected", Boolean(state.pair) && query === shown && c === i);
+        cell.setAttribute("aria-label", `Consulta ${query + 1} y ${nameOf(c)}: ${cost}${isOwner ? ", en el reparto" : ""}; ${both(each)}`);
       }),
     );
     stay(...at);
-    const [query, i] = state.pair ?? [found.owners[state.chosen], state.chosen],
-      each = found.parts[query][i];
-    const terms = each.map((value, k) => h("span", null, h("b", null, number(value)), h("span", {class: "hush"}, `${PARTS[k]}, ${SIGNS[k]}`)));
-    sum.replaceChildren(h("span", {class: "claims-what"}, `La ${query + 1} y ${nameOf(i)}: ${number(found.costs[query][i])}`), ...terms);
+    const terms = found.parts[shown][i].map((value, k) => h("span", null, h("b", null, number(value)), h("span", {class: "hush"}, `${PARTS[k]}, ${SIGNS[k]}`)));
+    sum.replaceChildren(h("span", {class: "cla-what"}, `Consulta ${shown + 1} y ${LETTERS[i]}: ${number(found.costs[shown][i])}, la suma de`), ...terms);
   }
 
   // ---- Quién es de quién ------------------------------------------------------------------------------------------------
-  const list = h("ul", {class: "claims-list"});
+  const list = h("ul", {class: "cla-list"});
   function drawOwners({probs, owners}) {
     const line = (one, i) => {
       const said = answerOf(probs[owners[i]]);
       return h(
         "li",
-        {class: i === state.chosen ? "claims-here" : ""},
+        {class: i === state.chosen ? "cla-here" : ""},
         h("b", null, `${LETTERS[i]}: ${labelOf(one)}`),
-        h("span", {class: "claims-path"}, one.owners.slice(-5).map((q) => q + 1).join(" → ")),
+        h("span", {class: "cla-path"}, one.owners.slice(-5).map((q) => q + 1).join(" → ")),
         h("span", {class: "hush"}, said ? `dice ${said.label}, ${whole(said.chance)}` : "no dice nada"),
       );
     };
@@ -300,12 +314,12 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
       who = `la consulta ${owners[i] + 1}, que ${said ? `dice ${said.label} con el ${whole(said.chance)}` : "no dice nada"}`;
     const first = changed.includes(i) ? `${name} cambia de dueño: era de la ${one.owners.at(-2) + 1} y es de ${who}.` : `${name} es de ${who}.`;
     const others = changed.filter((k) => k !== i).map((k) => LETTERS[k]);
-    return [
-      first,
-      others.length && `Cambia también ${others.join(" y ")}.`,
-      spare.length && `${spare.length > 1 ? "Sobran" : "Sobra"} ${spare.map((q) => `la ${q + 1}`).join(" y ")}.`,
-      isAlone(one) || "Se tocan: en las escenas, nunca.",
-    ].filter((text) => typeof text === "string").join(" ");
+    const more = [
+      others.length && `También ${others.length > 1 ? "cambian" : "cambia"} ${both(others)}.`,
+      spare.length && `${spare.length > 1 ? "Sobran" : "Sobra"} ${both(spare.map((q) => `la ${q + 1}`))}.`,
+      !isAlone(one) && "Se tocan: al entrenar no los vio así.",
+    ];
+    return more.reduce((text, part) => (part && text.length + part.length < 155 ? `${text} ${part}` : text), first);
   }
 
   // ---- Mandos ----------------------------------------------------------------------------------------------------------
@@ -325,10 +339,8 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
   }
   /* Uno nuevo, donde no pise a ninguno si puede ser. */
   function more() {
-    const one = {stamp: stampOf(labels[0]), x: 0, y: 0, owners: []},
-      places = range(SIDE ** 2 / 4).map((k) => [2 * (k % (SIDE / 2)), 2 * Math.floor(k / (SIDE / 2))]);
-    const free = places.find(([x, y]) => fit(Object.assign(one, {x, y})) && one.x === x && one.y === y && isAlone(one));
-    fit(Object.assign(one, free ? {} : {x: 0, y: 0}));
+    const one = {stamp: stampOf(labels.find((label) => !state.objects.some((other) => labelOf(other) === label)) ?? labels[0]), owners: []};
+    range(SIDE ** 2).some((k) => isAlone(fit(Object.assign(one, {x: k % SIDE, y: Math.floor(k / SIDE)}))));
     update({objects: [...state.objects, one], chosen: state.objects.length, touched: true});
   }
   const less = () => update({objects: state.objects.filter((_, i) => i !== state.chosen), chosen: Math.max(0, state.chosen - 1), pair: null, touched: true});
@@ -336,7 +348,7 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     drop = button("Quitar el elegido", less),
     again = button("Volver a empezar", () => update({...fresh(), touched: true}));
 
-  const isStart = () => state.objects.length === data.start.length && state.objects.every(({stamp, x, y}, i) => [stamp, x, y].every((value, k) => value === data.start[i][k]));
+  const isStart = () => JSON.stringify(places()) === JSON.stringify(data.start);
   const {node, update, say} = cycle(root, state, () => {
     if (state.touched && !model) open();
     drawInk(read());
@@ -348,9 +360,9 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
       [again, isStart()],
     ]);
     const found = state.touched && !model ? null : compute();
-    answered.hidden = !found;
+    owned.hidden = costs.hidden = !found;
     drawAnswers(found);
-    const seen = {objects: state.objects.map(({stamp, x, y}) => [stamp, x, y])};
+    const seen = {objects: places()};
     if (!found) return {seen, say: "Pidiendo el modelo…"};
     const changed = [];
     state.objects.forEach((one, i) => {
@@ -363,23 +375,12 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     const rest = "Arrastra un dígito, o elígelo y usa las flechas. Entonces se pide el modelo, y puede tardar.";
     return {seen, say: state.touched ? tell(found, changed) : rest, values: found};
   });
-  const answered = h(
-    "div",
-    null,
-    h("p", {class: "claims-title"}, "De quién es cada dígito"),
-    list,
-    h("p", {class: "claims-title"}, "Lo que cuesta cada pareja"),
-    table,
-    sum,
-  );
-  const left = h(
-    "div",
-    null,
-    drawing,
-    h("p", {class: "hush"}, "Círculos: de dónde parte cada consulta. Llenos, las que tienen dígito en el reparto."),
-    h("div", {class: "controls"}, which.row),
-    h("div", {class: "controls"}, add, drop, again),
-  );
-  stage.append(h("div", {class: "claims-split"}, left, h("div", null, node, answered)));
+  const title = (text) => h("p", {class: "cla-title"}, text),
+    key = h("p", {class: "hush"}, "Los círculos son de donde parte cada consulta; llenos, los de las que se quedan con un dígito. Con trazos, la caja de una que sobra.");
+  const owned = h("div", null, title("De quién es cada dígito"), list),
+    costs = h("div", null, title("Lo que cuesta cada pareja"), table, sum);
+  const left = h("div", null, h("div", null, drawing, key), h("div", null, h("div", {class: "controls"}, which.row), h("div", {class: "controls"}, add, drop, again))),
+    right = h("div", null, h("div", {class: "cla-first"}, node, owned), costs);
+  stage.append(h("div", {class: "cla-split"}, left, right));
   update({});
 });

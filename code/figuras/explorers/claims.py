@@ -18,12 +18,12 @@ from figuras.explorers.live import LiveExplorer
 __all__ = ["ClaimsExplorer", "Placed", "claims"]
 
 _LETTERS = "ABCD"
-_TONES = 10_000  # la tinta viaja en diezmilésimas
+_TONES = 0xFFF  # la tinta viaja en tres cifras hexadecimales
 _SURE = 0.5
 
 
 class Stamp(NamedTuple):
-    """Un dígito recortado: cuál es y su tinta, (alto, ancho), de 0 a 10 000."""
+    """Un dígito recortado: cuál es y su tinta, (alto, ancho), de 0 a 4095."""
 
     label: int
     ink: Tensor
@@ -100,7 +100,7 @@ class ClaimsExplorer(LiveExplorer):
         """Lo que recibe el JavaScript; lo contestado al principio va ya hecho."""
         c, found = self.model.config, self.compute(self.start)
         return {
-            "stamps": [[stamp.label, stamp.ink.tolist()] for stamp in self.stamps],
+            "stamps": [[stamp.label, _written(stamp.ink)] for stamp in self.stamps],
             "start": [list(one) for one in self.start],
             "points": _rounded(self._exact.starts.detach().sigmoid()[:, :2]),
             "first": {key: _rounded(found[key]) for key in ("probs", "boxes")},
@@ -133,6 +133,11 @@ class ClaimsExplorer(LiveExplorer):
             f"Reparto de {len(self.start)} dígitos entre {self.model.config.queries} consultas;"
             f" modelo vivo de {self._size} parámetros"
         )
+
+
+def _written(ink: Tensor) -> list[str]:
+    """La tinta de cada fila, en tres cifras hexadecimales por píxel."""
+    return ["".join(f"{tone:03x}" for tone in row) for row in ink.tolist()]
 
 
 def _rounded(table: Tensor) -> list[list[float]]:

@@ -3,7 +3,7 @@
    centro y tamaño en fracciones de la imagen. La norma va delante de cada subcapa, y cada consulta corrige en cada capa
    la caja de la anterior y se muda a su centro. */
 window.atentoDetr ??= async (name) => {
-  const {card, weights, linear, norm, attention, feedForward} = await window.atentoTransformer.load(name);
+  const {card, weights, dot, linear, norm, attention, feedForward} = await window.atentoTransformer.load(name);
   const {softmax} = window.atentoExplorers;
   const {d_model, widths, n_convs, n_encoder_layers, n_decoder_layers} = card.config,
     {image_size, position_scale, temperature, position_gain} = card.config;
@@ -23,7 +23,7 @@ window.atentoDetr ??= async (name) => {
     return range(out ** 2).map((at) => {
       const top = stride * Math.floor(at / out) - 1,
         left = stride * (at % out) - 1,
-        patch = new Float64Array(9 * channels);
+        patch = Array(9 * channels).fill(0);
       for (let k = 0; k < 9; k++) {
         const r = top + Math.floor(k / 3),
           c = left + (k % 3);
@@ -31,11 +31,7 @@ window.atentoDetr ??= async (name) => {
         const cell = x[r * side + c];
         for (let channel = 0; channel < channels; channel++) patch[9 * channel + k] = cell[channel];
       }
-      return filters.map((filter) => {
-        let total = 0;
-        for (let i = 0; i < patch.length; i++) total += patch[i] * filter[i];
-        return total;
-      });
+      return filters.map((filter) => dot(patch, filter));
     });
   }
   /* La norma por grupos de canales, y la ReLU. */

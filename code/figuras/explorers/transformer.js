@@ -182,7 +182,7 @@ window.atentoTransformer ??= (() => {
         table = weights["project.weight"] ?? weights["embed.tokens.weight"];
       return table.map((token) => dot(memory.at(-1), token));
     }
-    return {card, weights, write, decode, next, linear, norm, attention, feedForward, gelu};
+    return {card, weights, write, decode, next, dot, linear, norm, attention, feedForward, gelu};
   }
 
   return {load: async (name) => model(unpack(await file(name)))};
