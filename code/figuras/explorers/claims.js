@@ -181,12 +181,12 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
       letter = svg("text", {}, LETTERS[i]);
     const node = svg(
       "g",
-      {class: "grip", tabindex: 0, role: "button", "aria-roledescription": "dígito que se mueve", onfocus: () => i !== state.chosen && update({chosen: i, pair: null})},
+      {class: "grip", tabindex: 0, role: "button", "aria-roledescription": "dígito que se mueve"},
       [hit, frame, letter],
     );
     node.addEventListener("keydown", (event) => {
       const by = event.shiftKey ? 5 : 1,
-        step = {ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, -by], ArrowDown: [0, by]}[event.key];
+        step = {ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, -by], ArrowDown: [0, by], Enter: [0, 0], " ": [0, 0]}[event.key];
       if (!step) return;
       event.preventDefault();
       move(i, state.objects[i].x + step[0], state.objects[i].y + step[1]);
@@ -211,9 +211,10 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     const one = state.objects[i],
       [wide, high] = sizeOf(one),
       [toX, toY] = [held(Math.round(x), SIDE - wide), held(Math.round(y), SIDE - high)];
-    if (toX === one.x && toY === one.y && i === state.chosen) return;
+    const isStill = toX === one.x && toY === one.y;
+    if (isStill && i === state.chosen) return;
     Object.assign(one, {x: toX, y: toY});
-    update({chosen: i, touched: true});
+    update({chosen: i, pair: i === state.chosen ? state.pair : null, touched: state.touched || !isStill});
   }
   let grabbed = null; // qué dígito, y por dónde se ha cogido
   const under = ({clientX, clientY}) => {
@@ -232,7 +233,10 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     grabbed = {i, x: x - state.objects[i].x, y: y - state.objects[i].y};
     drawing.setPointerCapture(event.pointerId);
     grips[i].node.focus({preventScroll: true});
+    move(i, state.objects[i].x, state.objects[i].y);
   });
+  /* Con un dedo sobre un dígito, la página no se mueve; touch-action no basta dentro de un dibujo. */
+  handles.addEventListener("touchstart", (event) => event.touches.length > 1 || event.preventDefault(), {passive: false});
   drawing.addEventListener("pointermove", (event) => {
     if (!grabbed) return;
     const [x, y] = under(event);
@@ -372,7 +376,7 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     });
     drawOwners(found);
     drawCosts(found);
-    const rest = "Arrastra un dígito, o elígelo y usa las flechas. Entonces se pide el modelo, y puede tardar.";
+    const rest = "Arrastra un dígito, o llega a él con el tabulador y usa las flechas. Entonces se pide el modelo, y puede tardar.";
     return {seen, say: state.touched ? tell(found, changed) : rest, values: found};
   });
   const title = (text) => h("p", {class: "cla-title"}, text),
