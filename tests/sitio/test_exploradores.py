@@ -2103,6 +2103,38 @@ def test_al_tocar_una_casilla_se_ve_de_que_se_compone(sumador):
     assert not pagina.evaluate("window.atentoFiles"), "mirar lo ya contestado no pide el modelo"
 
 
+def test_el_foco_no_se_pierde_si_se_va_la_fila_de_la_casilla(sumador):
+    """La 7 solo se ve porque está elegida: al soltarla, su fila se va."""
+    libro = book_claims()
+    pagina = sumador(libro)
+    filas = pagina.locator(".cla-costs tbody th")
+    pagina.get_by_role("gridcell", name="Consulta 7 y B").click()
+    _empuja(pagina, 1, "Shift+ArrowRight", "Shift+ArrowRight")
+    visto = _reparto(pagina)
+    hallado = libro.compute(visto["state"]["objects"])
+    assert 6 not in libro.relevant(hallado) and "7" in filas.all_inner_texts()
+    celda = pagina.get_by_role("gridcell", name="Consulta 7 y B")
+    assert celda.inner_text() == base.number(float(hallado["costs"][6, 1]))
+    celda.focus()
+    pagina.keyboard.press("Enter")
+    assert "7" not in filas.all_inner_texts()
+    assert pagina.evaluate("document.activeElement.getAttribute('role')") == "gridcell"
+
+
+def test_si_cambia_de_dueno_otro_se_dice(sumador):
+    """Al subir el 7 junto al 3 de arriba, es el 3 el que cambia."""
+    libro = book_claims()
+    pagina = sumador(libro)
+    _empuja(pagina, 1, *["Shift+ArrowUp"] * 2, *["ArrowUp"] * 3)  # de la fila 27 a la 14
+    _reparto(pagina)
+    assert pagina.locator(".cla-path").all_inner_texts() == ["8", "10 → 6", "2"]
+    _empuja(pagina, 1, "ArrowUp", "ArrowUp")
+    dice = pagina.locator(".reading").inner_text()
+    assert pagina.locator(".cla-path").all_inner_texts() == ["8", "10 → 6", "2 → 9"]
+    assert dice.startswith("El 7 (B) es de la consulta 6, que dice 7 con el ")
+    assert dice.endswith("Se tocan: al entrenar no los vio así.") and len(dice) < 160
+
+
 def test_los_pesos_del_reparto_se_piden_al_mover_y_una_vez(sumador):
     libro = book_claims()
     pagina = sumador(libro)

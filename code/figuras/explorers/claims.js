@@ -1,7 +1,8 @@
 /* Un lienzo con dígitos que se mueven, y DETR: qué contesta cada consulta, cuánto cuesta darle cada dígito y el reparto
    que menos cuesta. La red es la de detr.js, y sus números se piden al primer cambio. Su gemelo está en claims.py. */
 window.atentoExplorers.register("claims", (stage, data, root) => {
-  const {h, svg, button, disable, picker, cycle, number} = window.atentoExplorers;
+  const {h, svg, button, disable, picker, cycle, number} = window.atentoExplorers,
+    {toCorners, toCenter, giou, match} = window.atentoBoxes;
   const SIDE = 40, // píxeles de lado
     UNIT = 10, // unidades del dibujo en un píxel
     MOST = 4,
@@ -22,8 +23,8 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     inkOf = ({stamp}) => inks[stamp],
     labelOf = ({stamp}) => data.stamps[stamp][0],
     sizeOf = (one) => [inkOf(one)[0].length, inkOf(one).length];
-  const labels = [...new Set(data.stamps.map(([label]) => label))].sort((a, b) => a - b),
-    stampOf = (label) => data.stamps.findIndex(([own]) => own === label);
+  const stampOf = (label) => data.stamps.findIndex(([own]) => own === label),
+    labels = range(10).filter((label) => stampOf(label) >= 0);
   const fresh = () => ({objects: data.start.map(([stamp, x, y]) => ({stamp, x, y, owners: []})), chosen: 0, pair: null});
   const state = {...fresh(), touched: false};
   function cornersOf(one) {
@@ -35,49 +36,19 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
   function read() {
     const image = range(SIDE).map(() => Array(SIDE).fill(0));
     for (const one of state.objects)
-      inkOf(one).forEach((row, r) =>
-        row.forEach((ink, c) => {
-          image[one.y + r][one.x + c] = Math.max(image[one.y + r][one.x + c], ink);
-        }),
-      );
+      inkOf(one).forEach((row, r) => {
+        const under = image[one.y + r];
+        row.forEach((ink, c) => (under[one.x + c] = Math.max(under[one.x + c], ink)));
+      });
     return image;
   }
 
-  // ---- El coste y el reparto ----------------------------------------------------------------------------------------
-  const area = ([x0, y0, x1, y1]) => (x1 - x0) * (y1 - y0);
-  function giou(a, b) {
-    const ends = (pick, from) => [0, 1].map((k) => pick(a[from + k], b[from + k])),
-      [low, high] = [ends(Math.max, 0), ends(Math.min, 2)];
-    const shared = Math.max(0, high[0] - low[0]) * Math.max(0, high[1] - low[1]),
-      union = area(a) + area(b) - shared,
-      hull = area([...ends(Math.min, 0), ...ends(Math.max, 2)]);
-    return (union > 0 ? shared / union : 0) - (hull > 0 ? (hull - union) / hull : 0);
-  }
-  const toCorners = ([x, y, w, h]) => [x - w / 2, y - h / 2, x + w / 2, y + h / 2];
+  // ---- Preguntar al modelo, y cuánto cuesta cada pareja ---------------------------------------------------------------
   function partsOf(probs, box, one) {
     const wanted = cornersOf(one).map((at) => at / SIDE),
-      [x0, y0, x1, y1] = wanted,
-      center = [(x0 + x1) / 2, (y0 + y1) / 2, x1 - x0, y1 - y0];
-    const apart = center.reduce((total, at, k) => total + Math.abs(at - box[k]), 0),
+      apart = toCenter(wanted).reduce((total, at, k) => total + Math.abs(at - box[k]), 0),
       [chance, l1, overlap] = data.weights;
     return [-chance * probs[labelOf(one)], l1 * apart, -overlap * giou(toCorners(box), wanted)];
-  }
-  /* De todos los repartos, el que menos cuesta: se prueban uno a uno. */
-  function share(costs) {
-    const count = costs[0].length;
-    let least = Infinity,
-      owners;
-    const go = (taken, total) => {
-      if (taken.length === count) {
-        if (total < least) [least, owners] = [total, taken];
-        return;
-      }
-      costs.forEach((row, query) => {
-        if (!taken.includes(query)) go([...taken, query], total + row[taken.length]);
-      });
-    };
-    go([], 0);
-    return owners;
   }
   const places = () => state.objects.map(({stamp, x, y}) => [stamp, x, y]);
   let model,
@@ -92,7 +63,7 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     const {probs, boxes} = model ? model(read()) : data.first;
     const parts = probs.map((row, q) => state.objects.map((one) => partsOf(row, boxes[q], one))),
       costs = parts.map((row) => row.map((each) => each.reduce((a, b) => a + b)));
-    return {probs, boxes, parts, costs, owners: share(costs), live: Boolean(model)};
+    return {probs, boxes, parts, costs, owners: match(costs), live: Boolean(model)};
   }
   const answerOf = (probs) => {
     const label = best(probs.slice(0, -1));
@@ -132,17 +103,14 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     inside = (box) => toCorners(box).map((at) => held(SIDE * at, SIDE)),
     nameOf = (i) => `${LETTERS[i]}, un ${labelOf(state.objects[i])}`;
   function drawInk(image) {
-    const squares = image.flatMap((row, y) =>
-      row.flatMap((tone, x) => (tone > 0.02 ? svg("rect", {x: UNIT * x, y: UNIT * y, width: UNIT, height: UNIT, "fill-opacity": tone.toFixed(2)}) : [])),
-    );
-    ink.replaceChildren(...squares);
+    const square = (tone, x, y) => (tone > 0.02 ? svg("rect", {x: UNIT * x, y: UNIT * y, width: UNIT, height: UNIT, "fill-opacity": tone.toFixed(2)}) : []);
+    ink.replaceChildren(...image.flatMap((row, y) => row.flatMap((tone, x) => square(tone, x, y))));
   }
   function drawAnswers(found) {
     const owned = found?.owners ?? [];
-    const middle = (box) => [0, 1].map((k) => (UNIT * (box[k] + box[k + 2])) / 2);
     const threads = owned.map((q, i) => {
       const [x, y] = data.points[q].map((at) => SIDE * UNIT * at),
-        [toX, toY] = middle(cornersOf(state.objects[i]));
+        [toX, toY] = toCenter(cornersOf(state.objects[i])).map((at) => UNIT * at);
       return svg("line", {x1: x, y1: y, x2: toX, y2: toY});
     });
     const points = data.points.map(([x, y], q) =>
@@ -169,7 +137,7 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
       const text = said ? `${q + 1}: ${said.label}, ${whole(said.chance)}` : `${q + 1}: nada`;
       return [
         edge(box, said ? (isOwner ? "" : "cla-spare") : "cla-quiet"),
-        svg("text", {x: UNIT * box[isRight ? 2 : 0], y, "text-anchor": isRight ? "end" : "start"}, text),
+        svg("text", {x, y, "text-anchor": isRight ? "end" : "start"}, text),
       ];
     };
     answers.replaceChildren(...(found ? range(found.probs.length).flatMap(label) : []));
@@ -179,11 +147,7 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     const frame = svg("rect", {class: "cla-frame"}),
       hit = svg("rect", {class: "hit"}),
       letter = svg("text", {}, LETTERS[i]);
-    const node = svg(
-      "g",
-      {class: "grip", tabindex: 0, role: "button", "aria-roledescription": "dígito que se mueve"},
-      [hit, frame, letter],
-    );
+    const node = svg("g", {class: "grip", tabindex: 0, role: "button", "aria-roledescription": "dígito que se mueve"}, hit, frame, letter);
     node.addEventListener("keydown", (event) => {
       const by = event.shiftKey ? 5 : 1,
         step = {ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, -by], ArrowDown: [0, by], Enter: [0, 0], " ": [0, 0]}[event.key];
@@ -226,8 +190,8 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     event.preventDefault();
     const [x, y] = under(event);
     const far = (one) => {
-      const [x0, y0, x1, y1] = cornersOf(one);
-      return Math.hypot((x0 + x1) / 2 - x, (y0 + y1) / 2 - y);
+      const [toX, toY] = toCenter(cornersOf(one));
+      return Math.hypot(toX - x, toY - y);
     };
     const i = state.objects.reduce((near, one, k) => (far(one) < far(state.objects[near]) ? k : near), 0);
     grabbed = {i, x: x - state.objects[i].x, y: y - state.objects[i].y};
@@ -235,7 +199,7 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     grips[i].node.focus({preventScroll: true});
     move(i, state.objects[i].x, state.objects[i].y);
   });
-  /* Con un dedo sobre un dígito, la página no se mueve; touch-action no basta dentro de un dibujo. */
+  /* Con un dedo sobre un dígito, la página no se mueve; dentro de un SVG, a Chromium no le basta touch-action. */
   handles.addEventListener("touchstart", (event) => event.touches.length > 1 || event.preventDefault(), {passive: false});
   drawing.addEventListener("pointermove", (event) => {
     if (!grabbed) return;
@@ -275,6 +239,7 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     const [shown, i] = state.pair ?? [found.owners[state.chosen], state.chosen],
       queries = relevant(found),
       key = JSON.stringify([queries, state.objects.map(labelOf)]);
+    const isLost = key !== drawn && table.contains(document.activeElement); // la fila con el foco puede irse
     if (key !== drawn) lay(queries);
     drawn = key;
     queries.forEach((query, r) =>
@@ -290,6 +255,7 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
       }),
     );
     stay(...at);
+    if (isLost) cells[at[0]][at[1]].focus();
     const terms = found.parts[shown][i].map((value, k) => h("span", null, h("b", null, number(value)), h("span", {class: "hush"}, `${PARTS[k]}, ${SIGNS[k]}`)));
     sum.replaceChildren(h("span", {class: "cla-what"}, `Consulta ${shown + 1} y ${LETTERS[i]}: ${number(found.costs[shown][i])}, la suma de`), ...terms);
   }
@@ -319,7 +285,7 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     const first = changed.includes(i) ? `${name} cambia de dueño: era de la ${one.owners.at(-2) + 1} y es de ${who}.` : `${name} es de ${who}.`;
     const others = changed.filter((k) => k !== i).map((k) => LETTERS[k]);
     const more = [
-      others.length && `También ${others.length > 1 ? "cambian" : "cambia"} ${both(others)}.`,
+      others.length && `${changed.includes(i) ? "También cambia" : "Cambia"}${others.length > 1 ? "n" : ""} de dueño ${both(others)}.`,
       spare.length && `${spare.length > 1 ? "Sobran" : "Sobra"} ${both(spare.map((q) => `la ${q + 1}`))}.`,
       !isAlone(one) && "Se tocan: al entrenar no los vio así.",
     ];
@@ -327,12 +293,7 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
   }
 
   // ---- Mandos ----------------------------------------------------------------------------------------------------------
-  const which = picker({
-    label: "El elegido es un",
-    options: labels,
-    value: 0,
-    onchange: (k) => replace(stampOf(labels[k])),
-  });
+  const which = picker({label: "El elegido es un", options: labels, value: 0, onchange: (k) => replace(stampOf(labels[k]))});
   function fit(one) {
     const [wide, high] = sizeOf(one);
     return Object.assign(one, {x: held(one.x, SIDE - wide), y: held(one.y, SIDE - high)});
@@ -351,7 +312,6 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
   const add = button("Añadir uno", more),
     drop = button("Quitar el elegido", less),
     again = button("Volver a empezar", () => update({...fresh(), touched: true}));
-
   const isStart = () => JSON.stringify(places()) === JSON.stringify(data.start);
   const {node, update, say} = cycle(root, state, () => {
     if (state.touched && !model) open();

@@ -43,7 +43,7 @@ class ClaimsExplorer(LiveExplorer):
 
     kind: ClassVar[str] = "claims"
     pieces: ClassVar[tuple[str, ...]] = ("kit", "file")
-    scripts: ClassVar[tuple[str, ...]] = ("transformer", "detr")
+    scripts: ClassVar[tuple[str, ...]] = ("transformer", "detr", "boxes")
     model: Detr
     stamps: tuple[Stamp, ...]
     start: tuple[Placed, ...]
