@@ -91,6 +91,9 @@ class ClaimsExplorer(LiveExplorer):
     def relevant(self, found: dict[str, Tensor]) -> list[int]:
         """Las consultas que se enseñan: las que contestan algo, las que se quedan con un objeto y
         las dos más baratas de cada uno.
+
+        ``found`` es lo de :meth:`compute`: ``probs`` (query, class), ``costs`` (query, object) y
+        ``owners`` (object,).
         """
         answers = (found["probs"][:, :-1].amax(dim=1) > _SURE).nonzero().flatten().tolist()
         cheap = found["costs"].argsort(dim=0, stable=True)[:2].flatten().tolist()
