@@ -149,8 +149,8 @@ EMPTY = scenes.Scene(
     ({"model": small_detr(classes=9)}, ValueError, "model: la página solo ejecuta"),
     ({"model": small_detr(image_size=48)}, ValueError, "model: la página solo ejecuta"),
     ({"model": small_detr(queries=3)}, ValueError, "model.config.queries: llegó 3"),
-    ({"scene": "una"}, TypeError, "scene, others: se esperaban escenas; llegó str"),
-    ({"others": [SCENE, 3]}, TypeError, "scene, others: se esperaban escenas; llegó int"),
+    ({"scene": "una"}, TypeError, "scene: se esperaba una escena; llegó str"),
+    ({"others": [SCENE, 3]}, TypeError, "others: se esperaba una escena; llegó int"),
     ({"scene": EMPTY}, ValueError, "scene: llegó 0"),
 ])  # fmt: skip
 def test_what_the_page_cannot_run_is_named(changes, error, said):

@@ -179,9 +179,9 @@ def claims(
     """
     if not isinstance(model, Detr):
         raise TypeError(f"model: se esperaba un Detr; llegó {type(model).__name__}.")
-    for one in (scene, *others):
+    for name, one in (("scene", scene), *(("others", one) for one in others)):
         if not isinstance(one, Scene):
-            raise TypeError(f"scene, others: se esperaban escenas; llegó {type(one).__name__}.")
+            raise TypeError(f"{name}: se esperaba una escena; llegó {type(one).__name__}.")
     c = model.config
     if (c.image_size, c.channels, c.classes) != (SIDE, 1, 10) or (
         (c.norm, c.reference_points, c.refine) != ("pre", True, True)
