@@ -20,14 +20,16 @@ from atento.blocks import Encoder, EncoderBlock
 from atento.decoding import beam_search, by_length, by_total, by_wu
 from atento.layers import FeedForward
 from atento.models.bert import Bert, BertConfig, MaskedWords
+from atento.models.detr import Detr, DetrConfig
 from atento.models.language import LanguageConfig, LanguageModel
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from atento.models.vit import Vit, VitConfig
-from atento.tasks import agreement, digits, prose
+from atento.tasks import agreement, digits, prose, scenes
 from atento.tokenizers import BPE, Unigram
 from figuras import explorers
 from figuras.explorers import base, live
 from figuras.explorers.adder import adder
+from figuras.explorers.claims import claims
 from figuras.explorers.cloze import cloze
 from figuras.explorers.completion import completion
 from figuras.explorers.sketch import sketch
@@ -219,6 +221,34 @@ def book_sketch():
     firsts = torch.stack([(exam.labels == digit).nonzero()[0, 0] for digit in range(10)])
     full = train.images.max().item()
     return sketch(model, exam.chosen(firsts), full=full, start=3, name="libro")
+
+
+def small_detr(**changes):
+    """Un DETR diminuto, con los pesos de una semilla, que la página sabe ejecutar."""
+    rng.seed_all(20)
+    sizes = {"image_size": 40, "widths": (4, 12), "d_model": 16, "n_heads": 2, "d_ff": 24}
+    depths = {"n_encoder_layers": 1, "n_decoder_layers": 2, "queries": 6}
+    options = {"norm": "pre", "reference_points": True, "refine": True}
+    model = Detr(DetrConfig(**(sizes | depths | options | changes)))
+    with torch.no_grad():
+        for weight in model.parameters():  # lo que empieza en 0 no diría nada
+            weight += 0.1 * torch.randn(weight.shape)
+    return trained.rounded(model).eval()
+
+
+def make_claims(**changes):
+    scene, *others = scenes.generate(3, 5, split="test", counts=3)
+    given = {"model": small_detr(), "scene": scene, "others": others}
+    return claims(**(given | {"name": "prueba"} | changes))
+
+
+@cache
+def book_claims():
+    """El del capítulo 20: su DETR, su escena y, de otras de examen, los dígitos que no tiene."""
+    sizes = trained.card("cajas-20")["recipe"]["model"]
+    model = trained.fill(Detr(DetrConfig(40, **sizes)), "cajas-20")
+    scene = scenes.generate(1, 18, split="test", counts=3)[0]
+    return claims(model, scene, scenes.generate(40, 20, split="test", counts=1), name="libro")
 
 
 def make_lowrank(**changes):
@@ -478,6 +508,7 @@ RANGO = explorers.lowrank(
 TERRENO = make_landscape(name="terreno", beta=0.7, answer="Desde 3.")
 TALLA = make_budget(name="talla", answer="Con 64.")
 HOJA = make_sketch(name="hoja", start=1, question="¿Qué dice si se corre?", answer="Otra cosa.")
+REPARTO = make_claims(name="reparto", answer="Al acercarse a otra.")
 FRASES_DEL_HAZ = {
     "no": {"limpian": 1.0},
     "limpian": {"la": 0.6, "nada": 0.4},

@@ -56,8 +56,8 @@ from figuras.explorers.beam import FATES
 from figuras.explorers.heads import HABITS
 from figuras.explorers.stepper import STEPS
 
-WITH_FILES = {"adder", "cloze", "completion", "heads", "sketch"}
-LARGEST = {"architecture": 120_000, "adder": 53_000, "completion": 44_000}
+WITH_FILES = {"adder", "claims", "cloze", "completion", "heads", "sketch"}
+LARGEST = {"architecture": 120_000, "adder": 53_000, "claims": 48_000, "completion": 44_000}
 every_explorer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 every_sample = pytest.mark.parametrize("sample", MUESTRAS.values(), ids=MUESTRAS)
 
@@ -68,7 +68,8 @@ every_sample = pytest.mark.parametrize("sample", MUESTRAS.values(), ids=MUESTRAS
 def test_every_explorer_has_its_samples():
     assert {sample.kind for sample in MUESTRAS.values()} == set(CLASES) == set(MAKERS)
     drawn = {path.stem for path in Path(base.__file__).parent.glob("*.js")}
-    assert set(CLASES) == drawn - {"base", "bert", "tensors", "transformer", "vit"}
+    others = {"base", "bert", "boxes", "detr", "tensors", "transformer", "vit"}
+    assert set(CLASES) == drawn - others
     for kind, make in MAKERS.items():
         assert make().kind == kind and type(make()) is CLASES[kind]
 
@@ -96,6 +97,7 @@ def test_each_is_made_twice_alike_and_told_in_one_line(make):
 
 SAID = {
     "adder": "Sumador",
+    "claims": "Reparto de 3 dígitos entre 6 consultas; modelo vivo de ",
     "cloze": "Palabras tapadas: 3 frases; modelo vivo de ",
     "completion": "Modelo vivo: 11 088 parámetros, 276 tokens; lee 64",
     "sketch": "Hoja de 8 × 8 y 3 dígitos; modelo vivo de ",

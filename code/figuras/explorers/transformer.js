@@ -2,7 +2,7 @@
 
    Los nombres son los de la biblioteca y cada tensor se guarda con el suyo: "decoder.blocks.0.cross_attention.weights".
    Solo sabe lo que usan los modelos del libro: norma delante de cada subcapa, ReLU y RoPE en todas las atenciones. Puede
-   tener dos pilas o una sola, que escribe; con sus piezas, bert.js y vit.js hacen otros. Calcula con 64 bits. Las
+   tener dos pilas o una sola, que escribe; con sus piezas, bert.js, vit.js y detr.js hacen otros. Calcula con 64 bits. Las
    matrices son listas de filas; las filas, posiciones. */
 window.atentoTransformer ??= (() => {
   const {file, mix, softmax} = window.atentoExplorers;
@@ -29,8 +29,8 @@ window.atentoTransformer ??= (() => {
       const all = Array.from({length: (to - from) / 2}, (_, i) =>
         half(view.getUint16(start + from + 2 * i, true)),
       );
-      const width = shape[1];
-      weights[name] = width
+      const width = shape.slice(1).reduce((total, size) => total * size, 1); // un filtro es una fila
+      weights[name] = shape.length > 1
         ? Array.from({length: shape[0]}, (_, r) => all.slice(r * width, (r + 1) * width))
         : all;
     }
@@ -93,11 +93,11 @@ window.atentoTransformer ??= (() => {
       places ? parts.map((rows) => rows.map((row, i) => rotate(row, places[i]))) : parts;
 
     /* Proyectar, repartir en cabezas, girar (si hay lugares), puntuar, escalar, enmascarar (lo que hides(i, j) diga),
-       normalizar, promediar y unir. */
-    function attention(name, read, places, memory = read, memoryPlaces, hides) {
+       normalizar, promediar y unir. Los valores salen de la memoria, o de values si llevan otra cosa. */
+    function attention(name, read, places, memory = read, memoryPlaces, hides, values = memory) {
       const query = turn(split(linear(read, `${name}.project_query`)), places),
         key = turn(split(linear(memory, `${name}.project_key`)), memoryPlaces),
-        value = split(linear(memory, `${name}.project_value`));
+        value = split(linear(values, `${name}.project_value`));
       const scores = query.map((rows, k) =>
         rows.map((row) => key[k].map((other) => dot(row, other) / Math.sqrt(size))),
       );
@@ -182,7 +182,7 @@ window.atentoTransformer ??= (() => {
         table = weights["project.weight"] ?? weights["embed.tokens.weight"];
       return table.map((token) => dot(memory.at(-1), token));
     }
-    return {card, weights, write, decode, next, linear, norm, attention, feedForward, gelu};
+    return {card, weights, write, decode, next, dot, linear, norm, attention, feedForward, gelu};
   }
 
   return {load: async (name) => model(unpack(await file(name)))};
