@@ -774,19 +774,21 @@ def test_los_mandos_del_paso_a_paso_van_en_su_orden(abrir):
 
 
 def test_el_dedo_mueve_los_puntos_del_plano(abrir):
-    pagina = abrir(PLANO, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    pagina = abrir(PLANO, viewport={"width": 390, "height": 500}, has_touch=True, is_mobile=True)
     asa = pagina.locator(".grip.key").first
     asa.scroll_into_view_if_needed()
     x, y = _centro(pagina, asa.locator(".hit"))
+    antes = pagina.evaluate("scrollY")
     sesion = pagina.context.new_cdp_session(pagina)
-    for tipo, puntos in (
-        ("touchStart", [{"x": x, "y": y}]),
-        ("touchMove", [{"x": x - 40, "y": y - 40}]),
-        ("touchEnd", []),
-    ):
-        sesion.send("Input.dispatchTouchEvent", {"type": tipo, "touchPoints": puntos})
+    for tipo, paso in (("touchStart", 0), *(("touchMove", k) for k in range(1, 9))):
+        punto = {"x": x - 5 * paso, "y": y - 5 * paso}
+        sesion.send("Input.dispatchTouchEvent", {"type": tipo, "touchPoints": [punto]})
+    sesion.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     movida = _leer(pagina, PLANO)["state"]["key"][1]
     assert movida[0] < 2.2 and movida[1] > 0.4
+    x_final, y_final = _centro(pagina, asa.locator(".hit"))  # debajo del dedo, hasta el final
+    assert abs(x_final - (x - 40)) < 3 and abs(y_final - (y - 40)) < 3
+    assert pagina.evaluate("scrollY") == antes
 
 
 def test_la_barra_dice_lo_que_hay_bajo_el_dedo(abrir):

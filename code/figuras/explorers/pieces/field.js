@@ -77,6 +77,8 @@ window.atentoExplorers.add(({svg, number}) => {
       drawing.setPointerCapture(event.pointerId);
       event.preventDefault();
     });
+    /* Con un dedo, la página no se mueve; dentro de un SVG, a Chromium no le basta touch-action. */
+    handles.addEventListener("touchstart", (event) => event.touches.length > 1 || event.preventDefault(), {passive: false});
     drawing.addEventListener("pointermove", (event) => {
       if (held) held.to(...toPlane(event));
     });
