@@ -93,7 +93,7 @@ CONSULTAS = {
     "vision transformer": "#term-Vision-Transformer",  # y detrás, el capítulo
     "swin transformer": "19-vit.html#ventanas-y-piramide-swin",
     "detr": "20-detectar-y-segmentar.html#detr-linea-a-linea",
-    "detección de objetos": "20-detectar-y-segmentar.html",
+    "detección de objetos": "#term-deteccion-de-objetos",  # y detrás, el capítulo
     "whisper": "21-oir.html#whisper-linea-a-linea",
     "separar voces": "21-oir.html#sepformer-separar-dos-voces",
     "clip": "22-varios-sentidos.html#clip-dos-torres",
