@@ -14,6 +14,8 @@ MINIMO ?= 90
 RAPIDAS ?=
 VECES ?= 20
 SOLO ?=
+IGUAL ?=
+CONTRA ?=
 MIRA ?=
 
 .DEFAULT_GOAL := ayuda
@@ -60,8 +62,8 @@ prueba: entorno ## ejecuta todas las pruebas (ATENTO_ENTERO=1: también lo que e
 	@$(AQUI) tools/sistema.sh --si-puede
 	@$(AQUI) $(VENV) tools/prueba.py
 
-temblor: entorno ## ejecuta un capítulo como en otros procesadores y dice qué se rompe (CAPITULO=… VECES=20 IGUAL=1)
-	@$(AQUI) $(VENV) tools temblor $(CAPITULO) --veces $(VECES) $(if $(IGUAL),--igual)
+temblor: entorno ## ejecuta un capítulo como en otros procesadores y dice qué se rompe (CAPITULO=… VECES=20 IGUAL=1 CONTRA=…)
+	@$(AQUI) $(VENV) tools temblor $(CAPITULO) --veces $(VECES) $(if $(IGUAL),--igual) $(if $(CONTRA),--contra "$(CONTRA)")
 
 procesadores: entorno ## repite capítulos y biblioteca como en otros procesadores (SOLO=avx2)
 	@$(AQUI) $(VENV) tools procesadores $(if $(SOLO),--solo "$(SOLO)")

@@ -9,7 +9,9 @@ import builtins
 import copy
 import json
 import math
+import os
 import random
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -660,6 +662,48 @@ def test_lo_que_da_lo_mismo_hasta_el_ultimo_bit_sigue_valiendo(orden, mentira, m
     fichero.unlink()
     codigo, dicho = orden("91", "--igual", veces=[otra])
     assert codigo == 1 and "no hay con qué comparar" in dicho and not fichero.exists()
+
+
+def test_contra_otra_copia_vale_en_cualquier_maquina(orden, mentira, tmp_path, monkeypatch):
+    orden("91")
+    fichero = temblor.fichero_de(mentira.capitulo)
+    guardado = json.loads(fichero.read_text("utf-8")) | {"fingerprint": "sacudida", "trace": "de A"}
+    temblor.guarda(mentira.capitulo, guardado)
+    aqui = temblor.rastro(mentira.capitulo, mentira.veces[0])
+    monkeypatch.setattr(temblor, "huella_del_temblor", lambda _: "otra")
+    copia, pedido = tmp_path / "copia", []
+    (copia / "tools" / "cuidar").mkdir(parents=True)
+
+    def responde(huella, rastro, codigo=0):
+        def ejecuta(argumentos, *, cwd, env, **_):
+            pedido.append((argumentos[1:], cwd, env["PYTHONPATH"]))
+            dicho = "91 ━━ celdas\n" + json.dumps({"fingerprint": huella, "trace": rastro})
+            return subprocess.CompletedProcess(argumentos, codigo, dicho, "no hay núcleo")
+
+        monkeypatch.setattr(temblor.subprocess, "run", ejecuta)
+        return orden("91", "--igual", "--contra", str(copia), veces=mentira.veces[:1])
+
+    fin, _ = responde("sacudida", aqui)
+    assert fin == f"--contra: se esperaba la carpeta de otra copia del libro; llegó {copia}."
+    (copia / "tools" / "cuidar" / "temblor.py").touch()
+    fin, _ = responde("sacudida", aqui, codigo=1)
+    assert "no ha dado el rastro de 91-mentira. no hay núcleo" in fin
+    for huella, rastro, falta in (
+        ("distinta", aqui, "no es lo que se sacudió"),
+        ("sacudida", "otro", "no da lo mismo que dio"),
+    ):
+        fin, dicho = responde(huella, rastro)
+        assert fin == 1 and falta in dicho
+        assert json.loads(fichero.read_text("utf-8")) == guardado
+    fin, dicho = responde("sacudida", aqui)  # lo del resumen, de otra máquina, no cuenta
+    assert fin == 0 and "da lo mismo" in dicho
+    assert json.loads(fichero.read_text("utf-8")) == guardado | {"fingerprint": "otra"}
+    rutas = os.pathsep.join(str(copia / x) for x in ("code", "tools"))
+    assert pedido[-1] == (["tools", "temblor", "91", "--rastro"], copia, rutas)
+    fin, dicho = orden("91", "--rastro", veces=mentira.veces[:1])
+    assert fin == 0 and json.loads(dicho) == {"fingerprint": "otra", "trace": aqui}
+    fin, dicho = orden("91", "--contra", str(copia))
+    assert fin == 2
 
 
 def test_si_nada_se_rompe_acaba_bien(orden, mentira):

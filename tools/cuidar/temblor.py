@@ -28,6 +28,7 @@ import json
 import math
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import threading
@@ -60,6 +61,7 @@ from paginas.ejecutar import HILOS, Cortado, _cliente, _con_plazo, barra, numero
 HERRAMIENTAS = Path(__file__).resolve().parents[1]
 RESUMENES = RAIZ / "tests" / "temblor"
 VECES = 20  # con menos no se guarda el resumen
+PLAZO_DE_OTRA = 1800  # segundos, para la primera ejecución en otra copia
 ENTRENADO = "entrenado"
 ESCALERA = ["AVX512", "AVX2", "DEFAULT"]
 APARTE = ("figuras", "atento.checks", "calificador")
@@ -503,18 +505,58 @@ def guarda(capitulo: Capitulo, resumen: dict[str, Any]) -> Path:
     return destino
 
 
-def sigue_igual(capitulo: Capitulo, consola: Console, disponibles: list[str]) -> bool:
-    """Pone al día la huella de un resumen si la primera ejecución da lo mismo que dio."""
+def primera(capitulo: Capitulo, consola: Console, disponibles: list[str]) -> dict[str, str]:
+    """La huella de lo que se sacude y el rastro que deja aquí la primera de las veinte."""
+    (vez,) = sacude(capitulo, 1, 1, consola, disponibles)
+    return {"fingerprint": huella_del_temblor(capitulo), "trace": rastro(capitulo, vez)}
+
+
+def primera_en(copia: Path, capitulo: Capitulo) -> dict[str, str]:
+    """Lo mismo, en otra copia del libro y en esta máquina.
+
+    Errores: ``SystemExit`` si la copia no es una copia o no llega a decirlo.
+    """
+    if not (copia / "tools" / "cuidar" / "temblor.py").is_file():
+        raise SystemExit(
+            f"--contra: se esperaba la carpeta de otra copia del libro; llegó {copia}."
+        )
+    rutas = os.pathsep.join(str(copia / nombre) for nombre in ("code", "tools"))
+    hecho = subprocess.run(
+        [sys.executable, "tools", "temblor", capitulo.clave, "--rastro"],
+        cwd=copia,
+        env=os.environ | {"PYTHONPATH": rutas},
+        capture_output=True,
+        text=True,
+        timeout=PLAZO_DE_OTRA,
+    )
+    if hecho.returncode:
+        dicho = (hecho.stderr.strip() or hecho.stdout.strip())[-400:]
+        raise SystemExit(f"{copia}: no ha dado el rastro de {capitulo.nombre}. {dicho}")
+    return json.loads(hecho.stdout.splitlines()[-1])
+
+
+def sigue_igual(
+    capitulo: Capitulo, consola: Console, disponibles: list[str], contra: Path | None = None
+) -> bool:
+    """Pone al día la huella de un resumen si la primera ejecución da lo mismo que dio.
+
+    Lo que dio está en el resumen y solo vale en la máquina que lo hizo. Con ``contra``, la carpeta
+    de una copia del libro con el código que se sacudió, se ejecuta allí y aquí, y vale en todas.
+    """
     fichero, orden = fichero_de(capitulo), f"make temblor CAPITULO={capitulo.clave}"
     resumen = json.loads(fichero.read_text(encoding="utf-8")) if fichero.exists() else {}
     if not resumen.get("trace"):
         consola.print(f"{capitulo.nombre}: no hay con qué comparar: {orden}")
         return False
-    (vez,) = sacude(capitulo, 1, 1, consola, disponibles)
-    if rastro(capitulo, vez) != resumen["trace"]:
+    antes = primera_en(contra, capitulo) if contra else resumen
+    if contra and antes["fingerprint"] != resumen["fingerprint"]:
+        consola.print(f"[red]{capitulo.nombre}[/]: lo de {contra} no es lo que se sacudió: {orden}")
+        return False
+    ahora = primera(capitulo, consola, disponibles)
+    if ahora["trace"] != antes["trace"]:
         consola.print(f"[red]{capitulo.nombre}[/]: no da lo mismo que dio: {orden}")
         return False
-    guarda(capitulo, resumen | {"fingerprint": huella_del_temblor(capitulo)})
+    guarda(capitulo, resumen | {"fingerprint": ahora["fingerprint"]})
     consola.print(f"{capitulo.nombre}: da lo mismo, y su resumen sigue valiendo.")
     return True
 
@@ -624,14 +666,27 @@ def main() -> None:
     opciones.add_argument(
         "--igual", action="store_true", help="una vez: si nada cambia, el resumen sigue valiendo"
     )
+    opciones.add_argument(
+        "--contra", type=Path, help="con --igual, otra copia del libro, la que se sacudió"
+    )
+    opciones.add_argument(
+        "--rastro", action="store_true", help="una vez: dice en JSON la huella y el rastro"
+    )
     pedido, consola = opciones.parse_args(), Console()
     if min(pedido.veces, pedido.trabajos) < 1:
         opciones.error("--veces y --trabajos son al menos 1")
+    if pedido.contra and not pedido.igual:
+        opciones.error("--contra va con --igual")
     lista = elegidos(pedido.capitulo)
     roto, disponibles = False, instrucciones()
     lista = lista if pedido.capitulo else list(filter(entrena, lista))
     if pedido.igual:
-        sys.exit(not all([sigue_igual(x, consola, disponibles) for x in lista]))
+        contra = pedido.contra.resolve() if pedido.contra else None
+        sys.exit(not all([sigue_igual(x, consola, disponibles, contra) for x in lista]))
+    if pedido.rastro:
+        for capitulo in lista:
+            print(json.dumps(primera(capitulo, consola, disponibles)))
+        sys.exit(0)
     for capitulo in lista:
         veces = sacude(capitulo, pedido.veces, pedido.trabajos, consola, disponibles)
         resumen = ficha(capitulo, pedido.veces) | {"trace": rastro(capitulo, veces[0])}
