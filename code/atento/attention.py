@@ -146,11 +146,21 @@ def _fused(query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, **
         allowed = torch.atleast_2d(allowed)  # PyTorch pide dos ejes
     if query.is_cpu:
         return F.scaled_dot_product_attention(query, key, value, attn_mask=allowed, **options)
-    forbidden = False if allowed.dtype == torch.bool else float("-inf")
-    alone = (allowed == forbidden).all(dim=-1, keepdim=True)  # no todo núcleo de GPU da 0 a estas
-    allowed = allowed.masked_fill(alone, 1)
+    allowed, alone = _for_gpu(allowed, key.shape[-2])
     output = F.scaled_dot_product_attention(query, key, value, attn_mask=allowed, **options)
     return output.masked_fill(alone, 0.0)
+
+
+def _for_gpu(allowed: Tensor, n_keys: int) -> tuple[Tensor, Tensor]:
+    """La máscara o el sesgo que admite cualquier núcleo de GPU, y qué filas no atienden a nadie.
+
+    No todos dan 0 a esas filas, que aquí se abren, y alguno pide las claves seguidas en memoria:
+    una sola columna que se repite para todas no lo está.
+    """
+    forbidden = False if allowed.dtype == torch.bool else float("-inf")
+    alone = (allowed == forbidden).all(dim=-1, keepdim=True)  # (…, query, 1)
+    opened = allowed.masked_fill(alone, 1)
+    return opened.expand(*opened.shape[:-1], n_keys).contiguous(), alone
 
 
 # --- Varias cabezas -------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from torch import nn
 from atento import masks, shapes, similarity
 from atento.attention import (
     MultiHeadAttention,
+    _for_gpu,
     attend,
     fused_attention,
     normalize,
@@ -110,6 +111,48 @@ def test_equals_pytorch_on_every_device(device, form, dtype, shape):
     close(ours.cpu(), theirs)
     for mine, yours in zip(gradients(ours, inputs), gradients(theirs, on_cpu), strict=True):
         close(mine.cpu(), yours)
+
+
+GPU_MASKS = pytest.mark.parametrize(
+    "shape", [(5, 7), (1, 1), (5, 1), (3, 5, 1), (2, 1, 1, 7), (2, 3, 5, 7)]
+)
+
+
+@GPU_MASKS
+@pytest.mark.parametrize("dtype", [torch.bool, F32])
+def test_the_mask_for_a_gpu_has_its_keys_side_by_side(shape, dtype):
+    """En float32, un núcleo de GPU no admite una máscara con paso 0 en las claves."""
+    mask = torch.rand(shape) > 0.3
+    mask[..., 0, :] = shape[-2] == 1  # con varias filas, la primera se tapa entera
+    mask = mask.mT.contiguous().mT  # seguidas, las consultas
+    bias = torch.randn(shape).masked_fill(~mask, float("-inf"))
+    given = mask if dtype == torch.bool else bias
+    ready, alone = _for_gpu(given, 7)
+    assert ready.shape == (*shape[:-1], 7) and ready.dtype == dtype and ready.stride(-1) == 1
+    empty = ~mask.any(dim=-1, keepdim=True)
+    assert torch.equal(alone, empty)
+    assert torch.equal(
+        ready, torch.where(empty, torch.ones((), dtype=dtype), given).expand_as(ready)
+    )
+    inputs = qkv((2, 3), 5, 7, 4, dtype=F32)
+    open_rows = F.scaled_dot_product_attention(*inputs, attn_mask=ready)
+    theirs = F.scaled_dot_product_attention(*inputs, attn_mask=given.expand(2, 3, 5, 7))
+    same_with_gradients(open_rows.masked_fill(alone, 0.0), theirs, inputs)
+
+
+@GPU_MASKS
+def test_outside_the_processor_the_kernel_receives_that_mask(monkeypatch, shape):
+    """En «meta», que no es el procesador, la máscara sigue el mismo camino que en una GPU."""
+    real, strides = F.scaled_dot_product_attention, []
+
+    def kernel(*args, attn_mask, **options):
+        strides.append((attn_mask.shape[-1], attn_mask.stride(-1)))
+        return real(*args, attn_mask=attn_mask, **options)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", kernel)
+    inputs = qkv((2, 3), 5, 7, 4, dtype=F32, device="meta")
+    fused_attention(*inputs, torch.ones(shape, dtype=torch.bool, device="meta"))
+    assert strides == [(7, 1)]
 
 
 @BOTH
