@@ -43,7 +43,7 @@ def _fuente(cuerpo: str, id_: str, nombre: str, rutas: list[str]) -> str:
     return "".join(f"{k} = {v!r}\n" for k, v in datos.items()) + cuerpo
 
 
-UNOS_CUANTOS = 16  # ejercicios con que se intenta un robo en cada combinación
+UNOS_CUANTOS = 8  # ejercicios con que se intenta un robo en cada combinación
 
 # Lo que se intenta con cada ejercicio y lo que, además, se intenta una vez con todos: recorrer el
 # disco y mirar la memoria que todos los hijos heredan del mismo cigoto.

@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import vistas
 from accesible import accesibilidad
 from rotacion import una_de_cada, vuelta
 
@@ -189,9 +190,9 @@ DE_MOLDE = {"apendices/api/": 4, "apendices/soluciones/": 4, "codigo/": 16}
 
 
 @pytest.fixture(scope="module")
-def visitas(direccion: str, paginas: list[str], navegador) -> list[Visita]:
-    """Las páginas que tocan (de las de molde, una de cada tantas), en ancho y en estrecho, en claro
-    y en oscuro.
+def visitas(request, direccion: str, sitio: Path, paginas: list[str], navegador) -> list[Visita]:
+    """Las páginas que tocan (de las de molde, una de cada tantas), en ancho y en estrecho; en claro
+    y en oscuro, las que axe no ha visto como están.
     """
     contexto = navegador.new_context(color_scheme="light", reduced_motion="reduce")
     pestana = contexto.new_page()
@@ -210,8 +211,11 @@ def visitas(direccion: str, paginas: list[str], navegador) -> list[Visita]:
     pestana.on("console", lambda m: m.type == "error" and resultado[-1].consola.append(m.text))
     pestana.on("pageerror", lambda e: resultado[-1].consola.append(str(e)))
 
+    todas, de_todas = paginas, vistas.comun(sitio, navegador.version)
     for carpeta, cada in DE_MOLDE.items():
         paginas = una_de_cada(cada, paginas, lambda p, molde=carpeta: p.startswith(molde), vuelta())
+    huellas = {p: vistas.huella((sitio / p).read_text("utf8"), de_todas) for p in paginas}
+    mirar = vistas.por_mirar(huellas, vistas.selladas())
     for pagina in paginas:
         visita = Visita(pagina)
         resultado.append(visita)
@@ -232,6 +236,10 @@ def visitas(direccion: str, paginas: list[str], navegador) -> list[Visita]:
         if visita.ancho[320] > 320:
             visita.se_salen = pestana.evaluate(SE_SALEN)
         pestana.set_viewport_size({"width": 1280, "height": 900})
-        visita.axe = accesibilidad(pestana)
+        if pagina in mirar:
+            visita.axe = accesibilidad(pestana)
     contexto.close()
+    if request.config.getoption("apunta", False):
+        bien = (v.pagina for v in resultado if v.pagina in mirar and not any(v.axe.values()))
+        vistas.guarda(huellas, bien, todas)
     return resultado
