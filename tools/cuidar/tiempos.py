@@ -1,9 +1,10 @@
-"""Apunta en ``book/tiempos.json`` los segundos que tardó cada capítulo, para que el libro los diga.
+"""Apunta en ``book/tiempos.json`` los segundos de cada capítulo, para que el libro los diga.
 
 ``python tools tiempos [CAPÍTULO]``
 
-Toma los de la última ejecución guardada en la caché; con un capítulo, los de los demás quedan como
-están. Se usa con la máquina sin más trabajo y en dos núcleos.
+Son de procesador, con un hilo, y de la última ejecución guardada en la caché; con un capítulo, los
+de los demás quedan como están. Otro trabajo en los mismos núcleos también los alarga: se usa con la
+máquina sin nada más que hacer.
 """
 
 from __future__ import annotations

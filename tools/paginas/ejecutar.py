@@ -14,6 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import nbformat
+import psutil
+from jupyter_client import KernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 from rich.console import Console
@@ -123,13 +125,18 @@ def ejecuta(
     avance: Callable[[], None] = lambda: None,
     corte: threading.Event | None = None,
 ) -> tuple[nbformat.NotebookNode, float]:
-    """Ejecuta un capítulo en un núcleo propio; devuelve ``(cuaderno, segundos)``.
+    """Ejecuta un capítulo en un núcleo propio; devuelve ``(cuaderno, segundos)``, de procesador.
 
     Errores: :class:`CapituloRoto` si una celda falla o pasa de su plazo, o si el núcleo no arranca
     o muere.
     """
-    cuaderno, inicio, empezadas = capitulo.cuaderno(), time.perf_counter(), []
-    cliente = _cliente(capitulo, cuaderno, avance, empezadas.append)
+    cuaderno, empezadas, gasto = capitulo.cuaderno(), [], [0.0]
+
+    def avanza() -> None:
+        gasto.append(gastado(cliente.km))
+        avance()
+
+    cliente = _cliente(capitulo, cuaderno, avanza, empezadas.append)
     try:
         asyncio.run(_con_plazo(cliente, corte or threading.Event()))
     except (TimeoutError, RuntimeError, CellExecutionError) as error:
@@ -139,7 +146,17 @@ def ejecuta(
         raise CapituloRoto(queja, [fallo], cuaderno) from error
     finally:
         atexit.unregister(cliente._cleanup_kernel)  # ya no hay núcleo que cerrar al salir
-    return cuaderno, time.perf_counter() - inicio
+    return cuaderno, max(gasto)
+
+
+def gastado(km: KernelManager | None) -> float:
+    """Los segundos de procesador de un núcleo hasta ahora, que no dependen de lo que haga la
+    máquina a la vez; 0 si ya no está.
+    """
+    try:
+        return sum(psutil.Process(km.provisioner.pid).cpu_times()[:2])
+    except (AttributeError, psutil.Error):
+        return 0.0
 
 
 def _que_ha_pasado(error: Exception) -> tuple[str, str]:
