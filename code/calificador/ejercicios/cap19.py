@@ -844,7 +844,7 @@ _MAESTRA = Ejercicio(
     prohibido=(ATENTO,),
     pistas=(
         "Escribe qué cabeza aprende de quién, antes que ninguna fórmula.",
-        "Las dos maneras comparten el primer término: solo cambia M.",
+        "Las dos maneras comparten el primer término: solo cambia el segundo, el de la maestra.",
         "Trabaja con logaritmos: el de p y el de q. La suma es sobre las clases; la media, sobre"
         " las imágenes.",
     ),
