@@ -17,7 +17,7 @@ def rotate(
     """Gira cada pareja de componentes de ``x`` su ángulo; ``angles`` se difunde hasta ``(…, d/2)``.
 
     Con ``layout="interleaved"`` las parejas son ``(2i, 2i + 1)``, como en el artículo; con
-    ``"half"``, ``(i, i + d/2)``, como en Llama. Es lo mismo con las componentes en otro orden,
+    ``"half"``, ``(i, i + d/2)``, como en GPT-NeoX. Es lo mismo con las componentes en otro orden,
     pero los pesos entrenados con una no valen para la otra.
 
     Errores: ``TypeError`` o ``ValueError`` si la anchura es impar, ``angles`` no se difunde o

@@ -27,8 +27,8 @@ _CAMINOS = Ejercicio(
     },
     pistas=(
         "Deriva primero una sola subcapa, con su suma y sin ella.",
-        "Multiplica los tres factores 1 + w sin sumarlos antes: quedan ocho sumandos.",
-        "Los ocho sumandos se agrupan según cuántas w llevan: ninguna, una, dos o tres.",
+        "Multiplica los tres factores, 1 más la derivada, sin sumarlos antes: quedan ocho sumandos.",
+        "Los ocho sumandos se agrupan según cuántas derivadas llevan: ninguna, una, dos o tres.",
     ),
     mutantes=(
         cambia(
