@@ -27,7 +27,7 @@ _CAMINOS = Ejercicio(
     },
     pistas=(
         "Deriva primero una sola subcapa, con su suma y sin ella.",
-        "Multiplica los tres factores, 1 más la derivada, sin sumarlos antes: quedan ocho sumandos.",
+        "Multiplica los tres factores, 1 más la derivada, sin sumarlos: quedan ocho sumandos.",
         "Los ocho sumandos se agrupan según cuántas derivadas llevan: ninguna, una, dos o tres.",
     ),
     mutantes=(
