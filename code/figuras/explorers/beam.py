@@ -209,7 +209,8 @@ def _asking(explorer: BeamExplorer) -> BeamExplorer:
     first, goal = explorer.widths[0], explorer.goal()
     best, before = explorer.winner(goal), explorer.winner(first)
     times = math.exp(best.log_prob - before.log_prob)
-    answer = f"Con anchura {goal} gana «{best.text}», {number(times, 0 if times > 10 else 2)} veces más probable."
+    said = number(times, 0 if times > 10 else 2)
+    answer = f"Con anchura {goal} gana «{best.text}», {said} veces más probable."
     late = explorer.behind(goal)
     if late is not None:
         answer += f" En el paso {late.step + 1}, su comienzo, «{late.text}», no era el mejor."
