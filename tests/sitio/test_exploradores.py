@@ -1741,7 +1741,7 @@ def test_a_trozos_cada_paso_dice_lo_que_cambia(abrir):
 
 def test_a_trozos_al_final_otro_orden_no_mueve_la_salida_y_no_reescalar_si(abrir):
     pagina = abrir(TROZOS)
-    pagina.get_by_role("button", name="Hasta el final").click()
+    pagina.get_by_role("button", name="Final").click()
     dicho = pagina.locator(".reading")
     for tamano, orden, veces in (
         ("1", "en orden", "reescalando 2 veces"),
@@ -1762,7 +1762,7 @@ def test_a_trozos_al_final_otro_orden_no_mueve_la_salida_y_no_reescalar_si(abrir
     assert mal != "0.9858" and dicho.inner_text() == (
         f"A trozos, sin reescalar, sale {mal}. De una vez, 0.9858: no es lo mismo."
     )
-    pagina.get_by_role("button", name="Volver al principio").click()
+    pagina.get_by_role("button", name="Volver a empezar").click()
     assert _leer(pagina, TROZOS)["state"] == {
         "size": 3, "order": "given", "scores": [1, 3, 2, 5, 0], "chosen": 3, "rescale": True,
         "step": 0,

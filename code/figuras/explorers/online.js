@@ -75,7 +75,7 @@ window.atentoExplorers.register("online", (stage, data, root) => {
     groups.forEach((group, b) => {
       const block = blocks[b] ?? [];
       group.hidden = !block.length;
-      group.className = `onl-block ${block.length ? kind(block[0]) : ""}`;
+      group.className = `onl-block ${kind(block[0])}`;
       group.style.flexGrow = block.length;
       if (block.some((j, k) => group.children[k] !== columns[j].node)) group.append(...block.map((j) => columns[j].node));
     });
@@ -93,7 +93,7 @@ window.atentoExplorers.register("online", (stage, data, root) => {
     const lines = blocks.map((block, b) => {
       const [e, factor, ...rest] = trace[b];
       const cells = [plain(e), b ? four(factor) : "—", ...rest.map(four)].map((text, k) => (step >= 3 * b + Math.min(k, 2) ? text : ""));
-      return {kind: b === at ? "here" : "", cells: [block.map((j) => plain(state.scores[j])).join(", "), ...cells]};
+      return {cells: [h(b === at ? "b" : "span", null, block.map((j) => plain(state.scores[j])).join(", ")), ...cells]};
     });
     rows.replaceChildren(table(["entran", ...data.traced], lines, {caption: "Lo que queda tras cada bloque", kind: "onl-rows"}));
   }
@@ -111,7 +111,7 @@ window.atentoExplorers.register("online", (stage, data, root) => {
     rescaled = toggle({label: "reescalar lo anterior", checked: true, oninput: (rescale) => update({rescale})});
   let timer;
   const stop = () => (timer = clearTimeout(timer)),
-    steps = walk({back: "Anterior", next: "Siguiente", end: "Hasta el final"}, (step) => stop() ?? update({step}));
+    steps = walk({back: "Anterior", next: "Siguiente", end: "Final"}, (step) => stop() ?? update({step}));
   const player = button("Reproducir", () => {
     const isOn = timer;
     stop();
@@ -122,32 +122,30 @@ window.atentoExplorers.register("online", (stage, data, root) => {
     timer = state.step + 1 < lastOf(state) ? setTimeout(forward, PAUSE) : undefined;
     update({step: Math.min(state.step + 1, lastOf(state))});
   }
-  const again = button("Volver al principio", () => {
+  const again = button("Volver a empezar", () => {
     Object.assign(state, fresh());
     size.pick(state.size);
     order.pick(0);
     rescaled.input.checked = true;
     stop() ?? choose(state.chosen);
   });
-  const title = (text) => h("p", {class: "onl-title"}, text),
-    paper = matchMedia("print"); // en papel, el final
+  const paper = matchMedia("print"); // en papel, el final
   const {node, update} = cycle(root, state, () => {
     const {frames, ...found} = film(),
-      last = frames.length - 1,
-      step = paper.matches ? last : state.step;
+      step = paper.matches ? frames.length - 1 : state.step;
     level.set(levels.indexOf(state.scores[state.chosen]));
     draw(frames[step], found, step);
     disable([[again, JSON.stringify(state) === JSON.stringify(fresh())], [steps.nodes[1], false]]);
-    steps.set(step, last);
+    steps.set(step, frames.length - 1);
     player.textContent = timer ? "Pausa" : "Reproducir";
     return {say: frames[step].say, seen: {size: sizes[state.size], order: orders[state.order]}, values: {...found, shares: frames[step].shares}};
   });
   paper.onchange = () => update({});
   stage.append(
     h("div", {class: "controls"}, size.row, order.row),
-    h("div", {class: "onl-pair"}, strip, h("div", null, title("La tabla, que no se guarda"), h("div", {class: "onl-table"}, grid, count))),
-    h("div", {class: "controls"}, steps.nodes, player, again),
-    h("div", null, node, sums, title("En la memoria rápida"), fast, rows),
+    h("div", {class: "onl-pair"}, strip, h("div", null, h("b", null, "La tabla, que no se guarda"), h("div", {class: "onl-table"}, grid, count))),
+    h("div", {class: "controls"}, h("div", {class: "choice"}, steps.nodes, player, again)),
+    h("div", null, node, sums, h("b", null, "En la memoria rápida"), fast, rows),
     h("div", {class: "controls"}, which.row, level.node, rescaled.node),
   );
   update({});

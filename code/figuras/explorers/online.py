@@ -91,11 +91,10 @@ class OnlineExplorer(Explorer):
         found, rows = self.compute(self.size), []
         for block, (top, *others) in zip(found["blocks"], found["trace"].tolist(), strict=True):
             factor, total, mixed = (number(value, 4) for value in others)
-            entered, most = (
-                ", ".join(f"{x:g}" for x in xs).replace("-", "−")
-                for xs in (self.scores[block].tolist(), [top])
+            most, *entered = (
+                f"{x:g}".replace("-", "−") for x in (top, *self.scores[block].tolist())
             )
-            rows.append([entered, most, factor if rows else "—", total, mixed])
+            rows.append([", ".join(entered), most, factor if rows else "—", total, mixed])
         output, whole = (number(found[name], 4) for name in ("output", "whole"))
         caption = f"Con bloques de {self.size}, õ / ℓ = {output}. De una vez, {whole}."
         return static_table(caption, ["entran", *TRACED], rows)
@@ -127,5 +126,5 @@ def online(
             " y un valor para cada uno"
         )
     known = tuple(base.check_count(each, "sizes", 1, len(e)) for each in sizes)
-    first = base.check_option(size, "size", known)
-    return OnlineExplorer(scores=e, values=v, sizes=known, size=first, **texts)
+    base.check_option(size, "size", known)
+    return OnlineExplorer(scores=e, values=v, sizes=known, size=size, **texts)
