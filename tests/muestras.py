@@ -266,6 +266,11 @@ def make_landscape(**changes):
     return explorers.landscape(**(given | changes))
 
 
+def make_online(**changes):
+    given = {"scores": [1, 3, 2, 5, 0], "values": [4, 0, 2, 1, 3], "sizes": (1, 2, 3, 5), "size": 3}
+    return explorers.online(**(given | {"name": "prueba"} | changes))
+
+
 def make_budget(**changes):
     return explorers.budget(**({"name": "prueba"} | changes))
 
@@ -507,6 +512,7 @@ RANGO = explorers.lowrank(
 )  # fmt: skip
 TERRENO = make_landscape(name="terreno", beta=0.7, answer="Desde 3.")
 TALLA = make_budget(name="talla", answer="Con 64.")
+TROZOS = make_online(name="trozos", answer="Con el mayor delante.")
 HOJA = make_sketch(name="hoja", start=1, question="¿Qué dice si se corre?", answer="Otra cosa.")
 REPARTO = make_claims(name="reparto", answer="Al acercarse a otra.")
 FRASES_DEL_HAZ = {

@@ -106,6 +106,7 @@ SAID = {
     "lowrank": "Rango: un cambio de 6 × 5, del rango 0 al 4",
     "budget": "Presupuesto de un entrenamiento: un modelo de 124 millones",
     "landscape": "Terreno de una memoria: 3 recuerdos y β de 1.00",
+    "online": "Softmax por trozos: 5 puntuaciones y bloques de 1, 2, 3, 5",
     "paths": "Explorador de caminos: 5 palabras, filtro de 3",
     "heads": "Cabezas: 3 capas de 3, sobre 3 frases",
     "sampling": "Sorteo: 2 comienzos y 5 palabras",

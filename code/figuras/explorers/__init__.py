@@ -18,6 +18,7 @@ mostrar:
 - :func:`schedule`: la tasa de cada paso y la pérdida que dejó, en ejecuciones guardadas.
 - :func:`beam`: una búsqueda en haz, paso a paso: qué sigue, qué acaba y por qué cae lo demás.
 - :func:`landscape`: la energía de una memoria de Hopfield, y adónde baja un estado según β.
+- :func:`online`: la softmax por trozos; qué se reescala al entrar cada bloque, y qué queda.
 - :func:`lowrank`: un cambio de pesos y su mejor aproximación de cada rango, con lo que cuesta.
 - :func:`sampling`: temperatura, top-k, top-p y min-p sobre unas puntuaciones, y lo que se sortea.
 
@@ -40,6 +41,7 @@ from figuras.explorers.landscape import LandscapeExplorer, landscape
 from figuras.explorers.lowrank import LowrankExplorer, lowrank
 from figuras.explorers.mask import MaskExplorer, mask
 from figuras.explorers.merges import MergesExplorer, merges
+from figuras.explorers.online import OnlineExplorer, online
 from figuras.explorers.paths import PathsExplorer, paths
 from figuras.explorers.plane import PlaneExplorer, plane
 from figuras.explorers.rotation import RotationExplorer, rotation
@@ -60,6 +62,7 @@ __all__ = [
     "LowrankExplorer",
     "MaskExplorer",
     "MergesExplorer",
+    "OnlineExplorer",
     "PathsExplorer",
     "PlaneExplorer",
     "RotationExplorer",
@@ -79,6 +82,7 @@ __all__ = [
     "lowrank",
     "mask",
     "merges",
+    "online",
     "paths",
     "plane",
     "rotation",
