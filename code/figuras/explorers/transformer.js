@@ -71,6 +71,18 @@ window.atentoTransformer ??= (() => {
     const {n_encoder_layers = n_layers, norm_eps = 1e-5} = card.config, // lo que se suma a la varianza
       size = width / heads;
 
+    /* Lo que se calcula pasa por change(nombre, tensor); dentro de patching, por lo que se le dé. */
+    const same = (_, tensor) => tensor;
+    let change = same;
+    function patching(other, run) {
+      change = other;
+      try {
+        return run();
+      } finally {
+        change = same;
+      }
+    }
+
     const linear = (x, name) => {
       const matrix = weights[`${name}.weight`],
         bias = weights[`${name}.bias`];
@@ -104,7 +116,7 @@ window.atentoTransformer ??= (() => {
       const shares = scores.map((rows) =>
         rows.map((row, i) => softmax(row.map((score, j) => (hides?.(i, j) ? -Infinity : score)))),
       );
-      const output = shares.map((rows, k) => rows.map((row) => mix(row, value[k])));
+      const output = change(`${name}.output`, shares.map((rows, k) => rows.map((row) => mix(row, value[k]))));
       const joined = read.map((_, i) => output.flatMap((rows) => rows[i]));
       const added = linear(joined, `${name}.project_output`);
       return {query, key, value, scores, weights: shares, output, added};
@@ -119,8 +131,9 @@ window.atentoTransformer ??= (() => {
     function sublayer(tensors, stack, layer, kind, x, compute) {
       const block = `${stack}.blocks.${layer}`,
         read = norm(x, `${block}.add_${kind}.norm`);
-      const made = compute(`${block}.${kind}`, read),
-        stream = add(x, made.added);
+      const made = compute(`${block}.${kind}`, read);
+      made.added = change(`${block}.${kind}.added`, made.added);
+      const stream = change(`${block}.${kind}.stream`, add(x, made.added));
       for (const [name, tensor] of Object.entries({read, ...made, stream}))
         tensors[`${block}.${kind}.${name}`] = tensor;
       return stream;
@@ -130,7 +143,7 @@ window.atentoTransformer ??= (() => {
     function encode(ids, places, {embedding = "embed_source", isCausal} = {}) {
       const tensors = {},
         hides = (i, j) => isCausal && j > i;
-      let x = (tensors["encoder.embeddings"] = embed(ids, embedding));
+      let x = (tensors["encoder.embeddings"] = change("encoder.embeddings", embed(ids, embedding)));
       for (let layer = 0; layer < n_encoder_layers; layer++) {
         const put = (kind, compute) => sublayer(tensors, "encoder", layer, kind, x, compute);
         x = put("attention", (name, read) => attention(name, read, places, read, places, hides));
@@ -144,7 +157,7 @@ window.atentoTransformer ??= (() => {
     function decode(ids, memory, memoryPlaces, hidden = []) {
       const tensors = {},
         places = ids.map((_, i) => i);
-      let x = (tensors["decoder.embeddings"] = embed(ids, "embed_target"));
+      let x = (tensors["decoder.embeddings"] = change("decoder.embeddings", embed(ids, "embed_target")));
       for (let layer = 0; layer < n_decoder_layers; layer++) {
         const put = (kind, compute) => sublayer(tensors, "decoder", layer, kind, x, compute);
         x = put("attention", (name, read) => attention(name, read, places, read, places, (i, j) => j > i));
@@ -182,7 +195,7 @@ window.atentoTransformer ??= (() => {
         table = weights["project.weight"] ?? weights["embed.tokens.weight"];
       return table.map((token) => dot(memory.at(-1), token));
     }
-    return {card, weights, write, decode, next, dot, linear, norm, attention, feedForward, gelu};
+    return {card, weights, write, encode, decode, patching, next, dot, linear, norm, attention, feedForward, gelu};
   }
 
   return {load: async (name) => model(unpack(await file(name)))};
