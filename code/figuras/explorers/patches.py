@@ -17,7 +17,7 @@ from atento.interpret import Site, patching, recording
 from atento.models.seq2seq import Seq2Seq
 from atento.tasks import addition
 from atento.tasks.addition import Sum
-from figuras.explorers.adder import SIGNS, STEPS, read_sum
+from figuras.explorers.adder import SIGNS, STEPS, complaint, read_sum
 from figuras.explorers.base import Explorer, Texts, number, static_table
 
 __all__ = ["READS", "WRITES", "Place", "PatchesExplorer", "patches", "returned"]
@@ -139,9 +139,10 @@ class PatchesExplorer(Explorer):
                 if row.site.head is None
             ]
             tables.append(static_table(title, ["", *columns], lines))
+        article = "los" if STEPS[step] == "millares" else "las"
         about = (
             f"Limpia, {clean.a} + {clean.b}; corrompida, {corrupted.a} + {corrupted.b}. Qué parte"
-            f" vuelve con cada parche en el paso de {STEPS[step]}: 0, nada, y 1, toda."
+            f" vuelve con cada parche al escribir {article} {STEPS[step]}: 0, nada, y 1, toda."
         )
         return f"<p>{about}</p>" + "".join(tables)
 
@@ -193,6 +194,8 @@ def patches(
     for name, pair in given.items():
         if isinstance(pair, str) or len(pair) != 2:
             raise ValueError(f"pairs: en «{name}» llegó {pair!r}; se esperaban dos sumas")
+        if problem := next(filter(None, map(complaint, pair)), ""):
+            raise ValueError(f"pairs: en «{name}» llegó {pair!r}. {problem}")
         clean, corrupted = map(read_sum, pair)
         made[name] = (clean, corrupted)
     if not _differing(_patched(*next(iter(made.values())))):
