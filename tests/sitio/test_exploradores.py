@@ -2048,6 +2048,12 @@ def test_la_pregunta_de_los_parches_se_contesta_tocando(sumador):
     textos = [x.inner_text() for x in leer.get_by_role("gridcell").all()]
     assert len(textos) == 20 and all(abs(float(x.replace("−", "-"))) < 0.05 for x in textos)
     pagina.get_by_role("radio", name="unidades").click()
+    pagina.get_by_label("Suma limpia, segundo número").fill("543")  # cambian las mismas cifras
+    visto = _parches(pagina)
+    assert visto["state"]["digit"] == 3 and visto["values"]["found"] == {}
+    assert pagina.get_by_role("radio", name="millares").get_attribute("aria-checked") == "true"
+    pagina.get_by_role("radio", name="todo nueves").click()
+    pagina.get_by_role("radio", name="unidades").click()
     escribir.get_by_role("gridcell", name="Al entrar, en mill.").click()
     assert re.search("sigue el 9", pagina.locator(".reading").inner_text())
     for campo in ("primer", "segundo"):  # solo cifras, tres como mucho

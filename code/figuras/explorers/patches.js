@@ -70,7 +70,6 @@ window.atentoExplorers.register("patches", (stage, data, root) => {
       const field = h("input", {
         class: "ask pat-number",
         inputmode: "numeric",
-        maxlength: LONGEST,
         autocomplete: "off",
         "aria-label": `Suma ${kind}, ${which} número`,
         oninput: () => {
@@ -113,7 +112,7 @@ window.atentoExplorers.register("patches", (stage, data, root) => {
         isOn = (r, j) => Boolean(state.spot) && keyOf(state.spot) === keyOf([s, shown[r], j]);
       const grid = cells({
         label: title,
-        corner: "",
+        corner: "sitio",
         rows: shown.map((i) => rows[i][0]),
         columns,
         isOn,
@@ -174,22 +173,18 @@ window.atentoExplorers.register("patches", (stage, data, root) => {
     answer.replaceChildren(table(["", ...order.map((step) => SHORT[step])], rows, {caption: "Qué escribe"}));
   }
   /* Qué cifra se mide: una de las que cambian. */
-  let offeredDigits = "";
+  let which; // el mando, y de qué cifras
   function pickDigit() {
     const [good, wrong] = scores().map(said),
       changed = range(LONGEST + 1).filter((step) => good[step] !== wrong[step]);
     if (!changed.includes(state.digit)) state.digit = changed.at(-1) ?? null;
-    if (changed.join() !== offeredDigits) {
-      const {row} = picker({
-        label: "Cifra que se mide",
-        options: changed.map((step) => SHORT[step]),
-        describe: (k) => WHERE[changed[k]],
-        value: changed.indexOf(state.digit),
-        onchange: (k) => update({digit: changed[k]}),
-      });
-      measured.replaceChildren(...(row ? [row] : []));
+    if (which?.of !== changed.join()) {
+      const options = changed.map((step) => SHORT[step]),
+        onchange = (k) => update({digit: changed[k]});
+      which = {of: changed.join(), ...picker({label: "Cifra que se mide", options, value: 0, describe: (k) => WHERE[changed[k]], onchange})};
+      measured.replaceChildren(which.row || "");
     }
-    offeredDigits = changed.join();
+    which.pick(changed.indexOf(state.digit));
   }
   function tell(patched) {
     if (state.digit === null) return "Las dos sumas dan lo mismo: no hay nada que devolver. Cambia alguna cifra.";
@@ -220,7 +215,7 @@ window.atentoExplorers.register("patches", (stage, data, root) => {
       found = {};
       update(fresh());
     }),
-    heads = toggle({label: "Cabeza a cabeza", checked: false, oninput: (byHead) => update({byHead})});
+    heads = toggle({label: "Cabeza a cabeza", checked: false, oninput: (byHead) => update({byHead, spot: byHead ? state.spot : null})});
   const {node, update, say} = cycle(root, state, () => {
     const isOffered = names.findIndex((name) => JSON.stringify(data.pairs[name]) === JSON.stringify(state.pair));
     if (isOffered >= 0) offered.pick(isOffered);
