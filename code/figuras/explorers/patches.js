@@ -8,6 +8,7 @@ window.atentoExplorers.register("patches", (stage, data, root) => {
     WHERE = ["las unidades", "las decenas", "las centenas", "los millares"],
     SHORT = stacks[1].columns.slice(0, 4),
     LONGEST = 3, // cifras de cada número
+    HEADS = 4,
     ALL = 0.97,
     NONE = 0.03,
     range = (n) => [...Array(n).keys()],
@@ -24,23 +25,28 @@ window.atentoExplorers.register("patches", (stage, data, root) => {
   // ---- Las cuentas ------------------------------------------------------------------------------------------------
   const digits = (n, count) => [...String(n).padStart(count, "0")].map((one) => DIGIT + Number(one));
   /* Una suma: lo que lee, y lo que ya ha escrito en cada paso, que es lo correcto. */
-  function run([a, b], memory) {
+  function run([a, b], change, memory) {
     const ids = [...digits(a, LONGEST), PLUS, ...digits(b, LONGEST), END],
       places = [2, 1, 0, -1, 2, 1, 0, -1];
-    const read = memory ? {memory} : model.encode(ids, places);
-    return {...read, ...model.decode([BEGIN, ...digits(a + b, LONGEST + 1).reverse()], read.memory, places)};
+    const live = model.through(change),
+      read = memory ?? live.encode(ids, places).memory;
+    return {memory: read, logits: live.decode([BEGIN, ...digits(a + b, LONGEST + 1).reverse()], read, places).logits};
   }
   const keyOf = (spot) => spot.join();
   /* Lo que puntúa la corrompida con lo de la limpia en una casilla, (step, vocab). */
   function patch(spot) {
     const [s, i, j] = spot,
       [, name, head] = stacks[s].rows[i],
-      group = stacks[s].groups[j],
-      {clean, corrupted} = runs;
-    const rows = (bad, good) => bad.map((row, r) => (group.includes(r) ? good[r] : row)),
-      swap = (bad, good) => (head === null ? rows(bad, good) : bad.map((part, k) => (k === head ? rows(part, good[k]) : part)));
-    const change = (at, tensor) => (at === name ? swap(tensor, clean[name]) : tensor);
-    return (found[keyOf(spot)] ??= model.patching(change, () => run(state.pair[1], s ? corrupted.memory : null)).logits);
+      isOwn = (r, c, width) => stacks[s].groups[j].includes(r) && (head === null || Math.floor((c * HEADS) / width) === head);
+    const swap = (bad, good) => bad.map((row, r) => row.map((value, c) => (isOwn(r, c, row.length) ? good[r][c] : value))),
+      change = (at, rows) => (at === name ? swap(rows, runs.passed[name]) : rows);
+    return (found[keyOf(spot)] ??= run(state.pair[1], change, s ? runs.corrupted.memory : null).logits);
+  }
+  /* Las dos sumas, sin parche, y lo que pasa con la limpia por cada sitio. */
+  function both() {
+    const passed = {},
+      clean = run(state.pair[0], (name, rows) => (passed[name] = rows));
+    return {passed, clean, corrupted: run(state.pair[1])};
   }
   const scores = () => (runs ? [runs.clean.logits, runs.corrupted.logits] : data.first);
   const said = (logits) => range(LONGEST + 1).map((step) => best(logits[step]));
@@ -232,7 +238,7 @@ window.atentoExplorers.register("patches", (stage, data, root) => {
       draw();
       return {seen, say: "Pidiendo el modelo…"};
     }
-    if (model) runs ??= {clean: run(state.pair[0]), corrupted: run(state.pair[1])};
+    if (model) runs ??= both();
     root.toggleAttribute("data-idle", !state.touched);
     pickDigit();
     const patched = state.spot && patch(state.spot);

@@ -29,19 +29,22 @@ class Place:
 
     name: str
     site: Site
-    tensor: str
+    called: str
 
 
 def _rows(block: str, after: str, parts: Mapping[str, str]) -> tuple[Place, ...]:
     """Del flujo al entrar en un bloque al flujo al salir, con lo que añade cada parte."""
-    entry = Place("al entrar", Site(block, before=True), f"{block.split('.')[0]}.embeddings")
+    stack = block.split(".")[0]
+    embed = {"encoder": "embed_source", "decoder": "embed_target"}[stack]
+    last = {"feed_forward": "contract"}  # lo que da una parte es lo que da su última proyección
+    entry = Place("al entrar", Site(block, before=True), embed)
     middle = []
     for part, title in parts.items():
         name = f"{block}.{part}"
         heads = 0 if part == "feed_forward" else 4
-        middle += [Place(f"{title} {k + 1}", Site(name, k), f"{name}.output") for k in range(heads)]
-        middle.append(Place(title, Site(name), f"{name}.added"))
-    return (entry, *middle, Place(after, Site(block), f"{block}.feed_forward.stream"))
+        middle += [Place(f"{title} {k + 1}", Site(name, k), name) for k in range(heads)]
+        middle.append(Place(title, Site(name), f"{name}.{last.get(part, 'project_output')}"))
+    return (entry, *middle, Place(after, Site(block), f"{stack}.final_norm"))
 
 
 READS = _rows(
@@ -118,7 +121,7 @@ class PatchesExplorer(Explorer):
             "stacks": [
                 {
                     "title": title,
-                    "rows": [[row.name, row.tensor, row.site.head] for row in rows],
+                    "rows": [[row.name, row.called, row.site.head] for row in rows],
                     "columns": list(columns),
                     "groups": list(columns.values()),
                 }
