@@ -32,6 +32,7 @@ from figuras.explorers.adder import adder
 from figuras.explorers.claims import claims
 from figuras.explorers.cloze import cloze
 from figuras.explorers.completion import completion
+from figuras.explorers.patches import patches
 from figuras.explorers.sketch import sketch
 
 for _modulo in pkgutil.iter_modules(explorers.__path__):
@@ -249,6 +250,10 @@ def book_claims():
     model = trained.fill(Detr(DetrConfig(40, **sizes)), "cajas-20")
     scene = scenes.generate(1, 18, split="test", counts=3)[0]
     return claims(model, scene, scenes.generate(40, 20, split="test", counts=1), name="libro")
+
+
+def make_patches(**changes):
+    return patches(**({"name": "prueba"} | changes))
 
 
 def make_lowrank(**changes):
@@ -514,6 +519,10 @@ TERRENO = make_landscape(name="terreno", beta=0.7, answer="Desde 3.")
 TALLA = make_budget(name="talla", answer="Con 64.")
 TROZOS = make_online(name="trozos", answer="Con el mayor delante.")
 HOJA = make_sketch(name="hoja", start=1, question="¿Qué dice si se corre?", answer="Otra cosa.")
+PARCHES = patches(
+    {"la llevada": ("458 + 367", "408 + 317"), "todo nueves": ("459 + 542", "458 + 541")},
+    name="parches", question="¿Qué columna la devuelve?", answer="Las centenas.",
+)  # fmt: skip
 REPARTO = make_claims(name="reparto", answer="Al acercarse a otra.")
 FRASES_DEL_HAZ = {
     "no": {"limpian": 1.0},

@@ -11,21 +11,19 @@ window.atentoTransformer ??= (() => {
   // ---- Leer el fichero (formato safetensors) ------------------------------------------------------------------------
   /* Un número de 16 bits: signo, 5 bits de exponente y 10 de fracción. */
   function half(bits) {
-    const sign = bits >> 15 ? -1 : 1,
-      exponent = (bits >> 10) & 31,
+    const exponent = (bits >> 10) & 31,
       fraction = (bits & 1023) / 1024;
-    return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction) : 2 ** -14 * fraction);
+    return (bits >> 15 ? -1 : 1) * (exponent ? 2 ** (exponent - 15) * (1 + fraction) : 2 ** -14 * fraction);
   }
 
   /* La ficha del modelo y sus pesos, por su nombre: listas o matrices. */
   function unpack(base64) {
-    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-    const view = new DataView(bytes.buffer),
+    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)),
+      view = new DataView(bytes.buffer),
       start = 8 + view.getUint32(0, true);
     const {__metadata__: notes, ...tensors} = JSON.parse(new TextDecoder().decode(bytes.subarray(8, start)));
     const weights = {};
-    for (const [name, {shape, data_offsets}] of Object.entries(tensors)) {
-      const [from, to] = data_offsets;
+    for (const [name, {shape, data_offsets: [from, to]}] of Object.entries(tensors)) {
       const all = Array.from({length: (to - from) / 2}, (_, i) =>
         half(view.getUint16(start + from + 2 * i, true)),
       );
@@ -66,7 +64,9 @@ window.atentoTransformer ??= (() => {
   }
 
   // ---- El modelo ----------------------------------------------------------------------------------------------------
-  function model({card, weights}) {
+  /* Todo pasa por via(nombre, filas), que puede apuntarlo o cambiarlo: lo que da una proyección o lee una norma, con su
+     nombre; lo que da un embedding y lo que juntan las cabezas de una atención, con el suyo. */
+  function model({card, weights}, via = (_, x) => x) {
     const {d_model: width, n_heads: heads, n_layers, n_decoder_layers} = card.config;
     const {n_encoder_layers = n_layers, norm_eps = 1e-5} = card.config, // lo que se suma a la varianza
       size = width / heads;
@@ -74,10 +74,10 @@ window.atentoTransformer ??= (() => {
     const linear = (x, name) => {
       const matrix = weights[`${name}.weight`],
         bias = weights[`${name}.bias`];
-      return x.map((row) => matrix.map((column, c) => dot(row, column) + bias[c]));
+      return via(name, x.map((row) => matrix.map((column, c) => dot(row, column) + bias[c])));
     };
     const norm = (x, name) =>
-      x.map((row) => {
+      via(name, x).map((row) => {
         const middle = mean(row),
           centered = row.map((value) => value - middle);
         const scale = Math.sqrt(mean(centered.map((value) => value * value)) + norm_eps);
@@ -86,7 +86,7 @@ window.atentoTransformer ??= (() => {
         );
       });
     const embed = (ids, name) =>
-      ids.map((id) => weights[`${name}.tokens.weight`][id].map((v) => v * width ** 0.5));
+      via(name, ids.map((id) => weights[`${name}.tokens.weight`][id].map((v) => v * width ** 0.5)));
     const split = (x) =>
       Array.from({length: heads}, (_, k) => x.map((row) => row.slice(k * size, (k + 1) * size)));
     const turn = (parts, places) =>
@@ -105,8 +105,8 @@ window.atentoTransformer ??= (() => {
         rows.map((row, i) => softmax(row.map((score, j) => (hides?.(i, j) ? -Infinity : score)))),
       );
       const output = shares.map((rows, k) => rows.map((row) => mix(row, value[k])));
-      const joined = read.map((_, i) => output.flatMap((rows) => rows[i]));
-      const added = linear(joined, `${name}.project_output`);
+      const joined = via(name, read.map((_, i) => output.flatMap((rows) => rows[i]))),
+        added = linear(joined, `${name}.project_output`);
       return {query, key, value, scores, weights: shares, output, added};
     }
 
@@ -182,7 +182,9 @@ window.atentoTransformer ??= (() => {
         table = weights["project.weight"] ?? weights["embed.tokens.weight"];
       return table.map((token) => dot(memory.at(-1), token));
     }
-    return {card, weights, write, decode, next, dot, linear, norm, attention, feedForward, gelu};
+    return {card, weights, write, encode, decode, next, dot, linear, norm, attention, feedForward, gelu,
+      through: (other) => model({card, weights}, other),
+    };
   }
 
   return {load: async (name) => model(unpack(await file(name)))};
