@@ -243,7 +243,7 @@ CORRIENTES = {
     "varianza",
     "alineamiento",
     "decodificación",
-    "acarreo",
+    "llevada",
     "sonda",
     "parche",
     "cuello de botella",
