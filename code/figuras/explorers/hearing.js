@@ -112,7 +112,7 @@ window.atentoExplorers.register("hearing", (stage, data, root) => {
   function drawLooks() {
     const rows = heard.looks[state.layer].map((each) => each[state.symbol]),
       shares = state.head ? rows[state.head - 1] : rows[0].map((_, j) => rows.reduce((sum, row) => sum + row[j], 0) / rows.length),
-      near = (i) => shares.reduce((sum, share, j) => (Math.abs((total * j) / shares.length - from(i) - state.seconds / 2) <= state.seconds / 2 ? sum + share : sum), 0);
+      near = (i) => shares.reduce((sum, share, j) => (Math.abs((total * j) / shares.length - from(i) - state.seconds / 2) <= state.seconds / 2 + 1e-9 ? sum + share : sum), 0);
     sheet.look(shares);
     gaze.textContent = `Al escribir «${letters[heard.written[state.symbol]]}» mira ${state.spots.map((_, i) => `a la ${i + 1}.ª, ${whole(near(i))}`).join("; ")}; lo demás, a los silencios.`;
   }
