@@ -159,7 +159,7 @@ window.atentoExplorers.register("hearing", (stage, data, root) => {
     controls = (...inner) => h("div", {class: "controls"}, inner);
   stage.append(
     controls(h("div", {class: "named"}, h("span", null, "Se mueve la"), slots.node), more, less),
-    h("div", {class: "hear-split"}, column(board.drawing, controls(keys)), column(controls(Object.values(dials).map((dial) => dial.node)), controls(player.node, other, again), node, answers)),
+    h("div", {class: "hear-split"}, column(board.drawing, controls(h("div", {class: "choice"}, keys))), column(controls(Object.values(dials).map((dial) => dial.node)), controls(player.node, other, again), node, answers)),
     sheet.node,
     looking,
     probe(stage, "Arrastra el círculo con el dedo o el ratón, o elígelo con el tabulador y usa las flechas."),
