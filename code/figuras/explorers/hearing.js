@@ -62,7 +62,7 @@ window.atentoExplorers.register("hearing", (stage, data, root) => {
     symbols = group("Lo que escribe", (symbol) => act({symbol})),
     put = (at, spot) => act({spots: [...state.spots.slice(0, at), [...spot], ...state.spots.slice(at + 1)], at, symbol: at}),
     keys = names.map((name) => button(name, () => put(state.at, spotOf(vowels[name])), {"aria-label": `Poner una ${name}`})),
-    more = button("Añadir", () => put(state.spots.length, spotOf(vowels[nameOf(state.spots.at(-1)) === "i" ? "a" : "i"]))),
+    more = button("Añadir", () => put(state.spots.length, spotOf(vowels["iu".includes(nameOf(state.spots.at(-1)) ?? "a") ? "a" : "u"]))),
     less = button("Quitar", () => act({spots: state.spots.slice(0, -1), at: Math.min(state.at, state.spots.length - 2)}));
   const [[low, high], [fast, slow], [least, most]] = data.scales,
     level = (noise) => (noise === null ? 0 : most + 1 - noise),

@@ -73,9 +73,9 @@ class HearingExplorer(LiveExplorer):
     def compute(self, said: Saying) -> dict[str, Any]:
         """Lo que oye el modelo, con los pesos de la página y 64 bits.
 
-        ``features`` (frame, mel) es el log-mel; ``written``, los números de lo que escribe, con el
-        fin; ``probs`` (target, vocab), la probabilidad de cada símbolo; ``looks`` (layer, head,
-        target, source), los pesos de la atención cruzada, y ``word``, lo que escribe.
+        ``features`` ``(frame, mel)`` es el log-mel; ``written``, los números de lo que escribe, con
+        el fin, y ``word``, las letras; ``probs`` ``(target, vocab)``, la probabilidad de cada
+        símbolo, y ``looks`` ``(layer, head, target, source)``, los pesos de la atención cruzada.
         """
         ids, model = [BOS_ID], self._exact
         features = vowels.features(self.sound(said))
