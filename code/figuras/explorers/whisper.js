@@ -54,14 +54,16 @@ window.atentoWhisper ??= async (name) => {
     const scores = norm(x, "decoder.final_norm").map((row) => weights["embed_target.tokens.weight"].map((token) => dot(row, token)));
     return {probs: scores.map(softmax), looks};
   }
+  let last = []; // lo que escribió la vez anterior: si lo repite, basta con una pasada
   return (features, most) => {
-    const memory = encode(features),
-      ids = [bos_id];
-    for (;;) {
+    const memory = encode(features);
+    for (let ids = [bos_id, ...last.slice(0, -1)]; ; ids = [bos_id, ...last]) {
       const {probs, looks} = decode(ids, memory),
-        next = probs.at(-1).indexOf(Math.max(...probs.at(-1)));
-      ids.push(next);
-      if (next === eos_id || ids.length > most) return {written: ids.slice(1), probs, looks};
+        next = probs.map((row) => row.indexOf(Math.max(...row))),
+        count = 1 + next.findIndex((id, i) => id !== ids[i + 1]), // hasta aquí es lo que escribe
+        first = (rows) => rows.slice(0, count);
+      last = first(next);
+      if (last.at(-1) === eos_id || count === most) return {written: last, probs: first(probs), looks: looks.map((heads) => heads.map(first))};
     }
   };
 };
