@@ -24,6 +24,7 @@ from atento.models.detr import Detr, DetrConfig
 from atento.models.language import LanguageConfig, LanguageModel
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from atento.models.vit import Vit, VitConfig
+from atento.models.whisper import Whisper, WhisperConfig
 from atento.tasks import agreement, digits, prose, scenes
 from atento.tokenizers import BPE, Unigram
 from figuras import explorers
@@ -32,6 +33,7 @@ from figuras.explorers.adder import adder
 from figuras.explorers.claims import claims
 from figuras.explorers.cloze import cloze
 from figuras.explorers.completion import completion
+from figuras.explorers.hearing import hearing
 from figuras.explorers.patches import patches
 from figuras.explorers.sketch import sketch
 
@@ -254,6 +256,33 @@ def book_claims():
 
 def make_patches(**changes):
     return patches(**({"name": "prueba"} | changes))
+
+
+def small_whisper(**changes):
+    """Un Whisper diminuto, con los pesos de una semilla, que la página sabe ejecutar."""
+    rng.seed_all(21)
+    sizes = {"n_mels": 40, "d_model": 16, "n_heads": 2, "d_ff": 24, "n_layers": 1}
+    model = Whisper(
+        WhisperConfig(**({"vocab": 8, "audio_len": 80, "max_len": 12} | sizes | changes))
+    )
+    with torch.no_grad():
+        for weight in model.parameters():  # lo que empieza en 0 no diría nada
+            weight += 0.1 * torch.randn(weight.shape)
+    return trained.rounded(model).eval()
+
+
+def make_hearing(**changes):
+    return hearing(**({"model": small_whisper(), "word": "oea", "name": "prueba"} | changes))
+
+
+@cache
+def book_hearing():
+    """El del capítulo 21: su Whisper y «oea», con la «e» que se mueve."""
+    names = ("d_model", "n_heads", "d_ff", "n_layers", "audio_len", "max_len")
+    recipe = trained.card("oir-21")["recipe"]
+    config = WhisperConfig(8, n_mels=40, **{name: recipe[name] for name in names})
+    model = trained.fill(Whisper(config), "oir-21")
+    return hearing(model, "oea", moves=1, name="libro")
 
 
 def make_lowrank(**changes):
@@ -524,6 +553,7 @@ PARCHES = patches(
     name="parches", question="¿Qué columna la devuelve?", answer="Las centenas.",
 )  # fmt: skip
 REPARTO = make_claims(name="reparto", answer="Al acercarse a otra.")
+OIDO = make_hearing(name="oido", moves=1, answer="Con mucho.")
 FRASES_DEL_HAZ = {
     "no": {"limpian": 1.0},
     "limpian": {"la": 0.6, "nada": 0.4},

@@ -24,8 +24,9 @@ mostrar:
 
 Los que ejecutan un Transformer entrenado se importan aparte porque traen consigo el modelo:
 ``adder.adder`` suma, ``claims.claims`` detecta los dígitos que se mueven, ``cloze.cloze`` adivina
-palabras tapadas, ``completion.completion`` continúa lo que se escribe, ``patches.patches`` deja
-parchear el sumador y ``sketch.sketch`` lee el dígito que se dibuja.
+palabras tapadas, ``completion.completion`` continúa lo que se escribe, ``hearing.hearing`` oye las
+vocales que se mueven, ``patches.patches`` deja parchear el sumador y ``sketch.sketch`` lee el
+dígito que se dibuja.
 
 Cada objeto tiene en Python el gemelo de la cuenta que hace la página. Sin JavaScript queda una
 tabla con el estado inicial.

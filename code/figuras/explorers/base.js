@@ -38,8 +38,13 @@
     const total = exps.reduce((a, b) => a + b);
     return exps.map((value) => value / total);
   }
-  const mix = (weights, values) =>
-    values[0].map((_, c) => weights.reduce((total, w, j) => total + w * values[j][c], 0));
+  function mix(weights, values) {
+    return values[0].map((_, c) => {
+      let total = 0;
+      for (let j = 0; j < weights.length; j++) total += weights[j] * values[j][c];
+      return total;
+    });
+  }
   const entropy = (weights) => -weights.reduce((total, w) => total + (w > 0 ? w * Math.log(w) : 0), 0);
 
   /* Un número como en el libro: signo menos de imprenta, y ∞ si hace falta. */

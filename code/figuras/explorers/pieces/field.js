@@ -2,7 +2,7 @@
 window.atentoExplorers.add(({svg, number}) => {
   const REACH = 27; // unidades del dibujo; con 27, el blanco mide 44 píxeles en un teléfono
 
-  /* limits es [x menor, x mayor, y menor, y mayor]. Devuelve el dibujo; layer(nombre), que añade una capa debajo de los
+  /* limits es [x a la izquierda, x a la derecha, y abajo, y arriba]. Devuelve el dibujo; layer(nombre), que añade una capa debajo de los
      puntos; X e Y, de la cuenta al dibujo; grip, que añade un punto que se mueve, y place, que los pone en su sitio. */
   function field({label, limits: [xMin, xMax, yMin, yMax], size = 400, pad = 14}) {
     const X = (x) => pad + ((size - 2 * pad) * (x - xMin)) / (xMax - xMin);
@@ -15,7 +15,8 @@ window.atentoExplorers.add(({svg, number}) => {
       return group;
     }
 
-    const STEP = (xMax - xMin) / 50,
+    const STEPS = [(xMax - xMin) / 50, (yMax - yMin) / 50],
+      within = (value, a, b) => Math.min(Math.max(a, b), Math.max(Math.min(a, b), value)),
       grips = [];
     /* point da el punto, que se cambia en su sitio; start, adónde vuelve con Inicio; moved se llama tras moverlo. */
     function grip({role, name, start, point, moved}) {
@@ -35,19 +36,19 @@ window.atentoExplorers.add(({svg, number}) => {
           node.setAttribute("aria-label", `${name}, ${number(x)}, ${number(y)}`);
         },
         to(x, y) {
-          const inside = [Math.min(xMax, Math.max(xMin, x)), Math.min(yMax, Math.max(yMin, y))];
+          const inside = [within(x, xMin, xMax), within(y, yMin, yMax)];
           point().splice(0, 2, ...inside.map((value) => Math.round(value * 100) / 100));
           moved();
         },
       };
       node.addEventListener("keydown", (event) => {
-        const by = STEP * (event.shiftKey ? 5 : 1),
+        const [byX, byY] = STEPS.map((step) => step * (event.shiftKey ? 5 : 1)),
           [x, y] = point();
         const target = {
-          ArrowLeft: [x - by, y],
-          ArrowRight: [x + by, y],
-          ArrowUp: [x, y + by],
-          ArrowDown: [x, y - by],
+          ArrowLeft: [x - byX, y],
+          ArrowRight: [x + byX, y],
+          ArrowUp: [x, y + byY],
+          ArrowDown: [x, y - byY],
           Home: start,
           End: [0, 0],
         }[event.key];
