@@ -240,6 +240,6 @@ def visitas(request, direccion: str, sitio: Path, paginas: list[str], navegador)
             visita.axe = accesibilidad(pestana)
     contexto.close()
     if request.config.getoption("apunta", False):
-        bien = (v.pagina for v in resultado if v.pagina in mirar and not any(v.axe.values()))
-        vistas.guarda(huellas, bien, todas)
+        mal = {v.pagina for v in resultado if any(v.axe.values())}
+        vistas.guarda(huellas, mirar - mal, mal, todas)
     return resultado

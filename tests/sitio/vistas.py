@@ -58,8 +58,11 @@ def por_mirar(huellas: Mapping[str, str], guardadas: Mapping[str, str]) -> set[s
     return set(huellas) - set(conocidas) | set(tocan)
 
 
-def guarda(huellas: Mapping[str, str], pasan: Iterable[str], hay: Iterable[str]) -> None:
-    """Sella las que pasan y olvida las que ya no están en el libro."""
+def guarda(
+    huellas: Mapping[str, str], pasan: Iterable[str], fallan: Iterable[str], hay: Iterable[str]
+) -> None:
+    """Sella las que pasan; pierden el sello las que fallan y las que ya no están en el libro."""
     todas = selladas() | {pagina: huellas[pagina] for pagina in pasan}
-    lineas = (f'"{p}": "{todas[p]}"' for p in sorted(todas.keys() & set(hay)))
+    quedan = sorted((todas.keys() & set(hay)) - set(fallan))
+    lineas = (f'"{p}": "{todas[p]}"' for p in quedan)
     FICHERO.write_text("{\n" + ",\n".join(lineas) + "\n}\n", encoding="utf-8")
