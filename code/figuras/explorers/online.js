@@ -129,10 +129,9 @@ window.atentoExplorers.register("online", (stage, data, root) => {
     rescaled.input.checked = true;
     stop() ?? choose(state.chosen);
   });
-  const paper = matchMedia("print"); // en papel, el final
   const {node, update} = cycle(root, state, () => {
     const {frames, ...found} = film(),
-      step = paper.matches ? frames.length - 1 : state.step;
+      {step} = state;
     level.set(levels.indexOf(state.scores[state.chosen]));
     draw(frames[step], found, step);
     disable([[again, JSON.stringify(state) === JSON.stringify(fresh())], [steps.nodes[1], false]]);
@@ -140,7 +139,6 @@ window.atentoExplorers.register("online", (stage, data, root) => {
     player.textContent = timer ? "Pausa" : "Reproducir";
     return {say: frames[step].say, seen: {size: sizes[state.size], order: orders[state.order]}, values: {...found, shares: frames[step].shares}};
   });
-  paper.onchange = () => update({});
   stage.append(
     h("div", {class: "controls"}, size.row, order.row),
     h("div", {class: "onl-pair"}, strip, h("div", null, h("b", null, "La tabla, que no se guarda"), h("div", {class: "onl-table"}, grid, count))),

@@ -6,6 +6,7 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
     svg,
     dot,
     matmul,
+    printed,
     softmax,
     mix,
     number,
@@ -574,5 +575,6 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
     const {show, all, ...values} = v;
     root.atento = {state: {...state}, values};
   }
+  printed(() => [STEPS.indexOf(state.step), STEPS.length - 1], (i) => update({step: STEPS[i]}));
   update({});
 });

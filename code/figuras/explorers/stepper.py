@@ -46,7 +46,6 @@ class StepperExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "stepper"
-    pieces: ClassVar[tuple[str, ...]] = ()
     words: tuple[str, ...]
     queries: tuple[str, ...]
     query: Tensor

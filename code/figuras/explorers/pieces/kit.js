@@ -6,13 +6,25 @@ window.atentoExplorers.add(({h, button, disable, choice, reading}) => {
     return {...made, row: options.options.length > 1 && h("div", {class: "named"}, h("span", {class: "dial-name"}, options.label), made.node)};
   }
 
+  /* En papel se ve el final, y al volver, el paso de antes: ends da el de ahora y el último, y go va a uno. */
+  function printed(ends, go) {
+    let before;
+    addEventListener("beforeprint", () => {
+      const [at, last] = ends();
+      before = at;
+      go(last);
+    });
+    addEventListener("afterprint", () => go(before));
+  }
+
   /* Botones de paso. names dice cuáles hay (first, back, next, end) y qué pone en cada uno; go recibe el paso.
-     set(at, last) apaga los que no llevan a ninguna parte. */
+     set(at, last) apaga los que no llevan a ninguna parte. El que tiene end se imprime en su final. */
   function walk(names, go) {
     let at, last;
     const where = {first: () => 0, back: () => at - 1, next: () => at + 1, end: () => last};
     const keys = Object.keys(names),
       nodes = keys.map((key) => button(names[key], () => go(where[key]())));
+    if (names.end) printed(() => [at, last], go);
     function set(now, most) {
       [at, last] = [now, most];
       disable(keys.map((key, i) => [nodes[i], key === "first" || key === "back" ? at <= 0 : at >= last]));
@@ -58,5 +70,5 @@ window.atentoExplorers.add(({h, button, disable, choice, reading}) => {
     return {bar, tail, nodes: [bar, tail], set};
   }
 
-  return {picker, walk, verdict, cycle, gauge};
+  return {picker, printed, walk, verdict, cycle, gauge};
 });
