@@ -131,7 +131,7 @@ def gains(model: nn.Module, voices: Tensor) -> Tensor:
 def untrained() -> SepFormer:
     """Un SepFormer cuyos filtros empiezan siendo cosenos y senos con ventana, con los dos signos.
 
-    Se entrenan después como lo demás. Así aprende en menos pasos que con filtros al azar.
+    Se entrenan después como lo demás. Con una semilla, así aprendió en menos pasos que al azar.
     """
     model = SepFormer(SepFormerConfig(**RECIPE["model"]))
     c = model.config
@@ -208,7 +208,7 @@ def alike(seed: int, *, words: bool, times: bool) -> list[tuple[Example, Example
 
 
 def cues(seed: int) -> dict[str, Any]:
-    """La mejora de dos voces de distinto tono según en qué más se distinguen; en nada, ``twins``."""
+    """La mejora con dos tonos según en qué más se distinguen las voces; en nada, ``twins``."""
     once("pit", seed)
     model = MEMORY.fill(untrained(), f"separar-pit-{seed}")
     kinds = {"words": (True, False), "times": (False, True), "both": (True, True)}
