@@ -12,6 +12,7 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
+import separar
 import torch
 from recuerdo import Memory
 from torch import Tensor, nn
@@ -498,7 +499,8 @@ def once(name: str, seed: int) -> dict[str, Any]:
 def chapter() -> dict[str, Any]:
     """Todas las redes y sus controles, semilla a semilla."""
     runs = {name: [once(name, seed) for seed in range(count)] for name, count in KINDS.items()}
-    return {"recipe": RECIPE_21, "probes": PROBES_21, "runs": runs}
+    parts = {name: found() for name, found in PARTES.items()}
+    return {"recipe": RECIPE_21, "probes": PROBES_21, "runs": runs} | parts
 
 
 def stored_whisper() -> tuple[Whisper, dict[str, Any]]:
@@ -512,4 +514,5 @@ def stored_whisper() -> tuple[Whisper, dict[str, Any]]:
     return model, {"recipe": RECIPE_21, "seed": seed, "marks": score}
 
 
-PESOS: dict[str, Callable] = {"oir": stored_whisper}
+PESOS: dict[str, Callable] = {"oir": stored_whisper} | separar.PESOS
+PARTES: dict[str, Callable] = separar.PARTES
