@@ -9,7 +9,7 @@ paso, unir.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Unpack
 
@@ -47,7 +47,6 @@ class StepperExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "stepper"
-    pieces: ClassVar[tuple[str, ...]] = ("kit", "table")
     words: tuple[str, ...]
     queries: tuple[str, ...]
     query: Tensor
@@ -178,12 +177,10 @@ class StepperExplorer(Explorer):
         )
 
 
-def _labelled(numbers: Iterable[float], labels: Sequence[str]) -> str:
+def _labelled(numbers: Tensor, labels: Sequence[str]) -> str:
     """Los números separados por puntos, cada uno tras su rótulo si lo hay."""
-    shown = [number(one) for one in numbers]
-    if labels:
-        shown = [f"{label} {one}" for label, one in zip(labels, shown, strict=True)]
-    return " · ".join(shown)
+    names = [f"{label} " for label in labels] or [""] * len(numbers)
+    return " · ".join(name + number(one) for name, one in zip(names, numbers, strict=True))
 
 
 # --- Construir ------------------------------------------------------------------------------------
