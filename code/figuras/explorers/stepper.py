@@ -9,7 +9,7 @@ paso, unir.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Unpack
 
@@ -20,7 +20,9 @@ from atento import masks
 from figuras.explorers.base import (
     Explorer,
     Texts,
+    check_count,
     check_labels,
+    check_option,
     check_table,
     number,
     static_table,
@@ -32,7 +34,7 @@ STEPS = ("proyectar", "puntuar", "escalar", "enmascarar", "normalizar", "promedi
 """Los pasos, con los nombres de todo el libro. «proyectar» pide proyecciones, y «unir», la
 matriz de salida."""
 
-_MASKS = ("none", "causal", "given")
+_CONTROLS = ("scale", "mask", "temperature")
 _Mask = Literal["none", "causal", "given"]
 
 
@@ -41,8 +43,7 @@ class StepperExplorer(Explorer):
     """El explorador de la atención paso a paso. Se construye con :func:`stepper`.
 
     ``query``, ``key`` y ``value`` tienen la forma ``(head, posiciones, d)`` y ya están proyectados;
-    ``inputs`` y
-    ``projections`` guardan de dónde salen, si salen de algún sitio.
+    ``inputs`` y ``projections`` guardan de dónde salen, si salen de algún sitio.
     """
 
     kind: ClassVar[str] = "stepper"
@@ -51,8 +52,8 @@ class StepperExplorer(Explorer):
     query: Tensor
     key: Tensor
     value: Tensor
-    inputs: tuple[Tensor, Tensor, Tensor]
-    projections: tuple[Tensor, Tensor, Tensor] | None
+    inputs: tuple[Tensor, ...]
+    projections: tuple[Tensor, ...] | None
     mask: Tensor | None
     mask_label: str
     features: tuple[str, ...]
@@ -67,33 +68,21 @@ class StepperExplorer(Explorer):
     @property
     def steps(self) -> tuple[str, ...]:
         """Los nombres de los pasos que tiene este explorador."""
-        steps = STEPS if self.projections is not None else STEPS[1:]
-        return steps if self.output_matrix is not None else steps[:-1]
+        return STEPS[self.projections is None : len(STEPS) - (self.output_matrix is None)]
+
+    def allowed(self) -> dict[str, Tensor]:
+        """Quién puede atender a quién con cada máscara, ``(query, key)`` booleanas: ``none``,
+        ``causal`` (si es cuadrada) y ``given`` (si se dio).
+        """
+        shape = (len(self.queries), len(self.words))
+        tables = {"none": torch.ones(shape, dtype=torch.bool)}
+        if shape[0] == shape[1]:
+            tables["causal"] = masks.causal_mask(shape[0])
+        return tables if self.mask is None else tables | {"given": self.mask}
 
     def masks(self) -> tuple[str, ...]:
-        """Las máscaras que se pueden elegir: ``none``, ``causal`` (si es cuadrada) y ``given`` (si
-        se dio).
-        """
-        square = len(self.queries) == len(self.words)
-        return (
-            "none",
-            *(("causal",) if square else ()),
-            *(("given",) if self.mask is not None else ()),
-        )
-
-    def allowed(self, mask: _Mask = "none") -> Tensor:
-        """Quién puede atender a quién con esa máscara: ``(query, key)`` booleana, ``True`` = puede.
-
-        Errores: ``ValueError`` si este explorador no ofrece esa máscara.
-        """
-        if mask not in self.masks():
-            raise ValueError(f"mask: llegó {mask!r}; se esperaba una de {', '.join(self.masks())}")
-        if mask == "given":
-            return self.mask
-        shape = (len(self.queries), len(self.words))
-        return (
-            masks.causal_mask(shape[0]) if mask == "causal" else torch.ones(shape, dtype=torch.bool)
-        )
+        """Los nombres de las máscaras que se pueden elegir."""
+        return tuple(self.allowed())
 
     def compute(
         self, *, head: int = 0, scaled: bool = True, mask: _Mask = "none", temperature: float = 1.0
@@ -101,112 +90,83 @@ class StepperExplorer(Explorer):
         """Lo que muestra la página en cada paso: el gemelo en Python, en float64.
 
         ``scores``, ``scaled``, ``masked`` y ``weights`` son ``(query, key)``; ``output``, ``(query,
-        d_value)``.
-        ``scaled`` divide entre ``√d_k``; ``temperature`` divide además entre sí misma. Una fila con
-        todo tapado da pesos y salida 0, como en :mod:`atento.attention`. Con la matriz de salida,
-        ``joined`` ``(query, head · d_value)`` son las salidas de todas las cabezas, una tras otra,
-        y ``united`` ``(query, d_model)``, su producto por ella.
+        d_value)``. ``scaled`` divide entre ``√d_k``; ``temperature`` divide además entre sí misma.
+        Una fila con todo tapado da pesos y salida 0, como en :mod:`atento.attention`. Con la matriz
+        de salida, ``joined`` ``(query, head · d_value)`` son las salidas de todas las cabezas, una
+        tras otra, y ``united`` ``(query, d_model)``, su producto por ella.
+
+        Errores: ``ValueError`` si este explorador no ofrece esa máscara.
         """
-        values = self._attend(head, scaled, mask, temperature)
+        allowed = self.allowed()[check_option(mask, "mask", self.masks())]
+        scores = self.query @ self.key.mT
+        divided = scores / ((math.sqrt(self.query.shape[-1]) if scaled else 1.0) * temperature)
+        masked = divided.masked_fill(~allowed, -math.inf)
+        weights = masked.softmax(dim=-1).nan_to_num(0.0)
+        output = weights @ self.value
+        values = {
+            "scores": scores[head],
+            "scaled": divided[head],
+            "masked": masked[head],
+            "weights": weights[head],
+            "output": output[head],
+        }
         if self.output_matrix is None:
             return values
-        every = (self._attend(one, scaled, mask, temperature) for one in range(len(self.query)))
-        joined = torch.cat([one["output"] for one in every], dim=-1)
+        joined = output.transpose(0, 1).flatten(1)
         return values | {"joined": joined, "united": joined @ self.output_matrix}
-
-    def _attend(
-        self, head: int, scaled: bool, mask: _Mask, temperature: float
-    ) -> dict[str, Tensor]:
-        scores = self.query[head] @ self.key[head].T
-        divided = scores / ((math.sqrt(self.query.shape[-1]) if scaled else 1.0) * temperature)
-        masked = divided.masked_fill(~self.allowed(mask), -math.inf)
-        weights = masked.softmax(dim=-1).nan_to_num(0.0)
-        output = weights @ self.value[head]
-        return {
-            "scores": scores,
-            "scaled": divided,
-            "masked": masked,
-            "weights": weights,
-            "output": output,
-        }
 
     def data(self) -> dict[str, Any]:
         """Lo que recibe el JavaScript."""
-        projections = (
-            None if self.projections is None else [matrix.tolist() for matrix in self.projections]
-        )
+        matrices, output = self.projections, self.output_matrix
         return {
             "words": self.words,
             "queries": self.queries,
             "inputs": [table.tolist() for table in self.inputs],
-            "projections": projections,
+            "projections": None if matrices is None else [one.tolist() for one in matrices],
             "mask": None if self.mask is None else self.mask.int().tolist(),
             "maskLabel": self.mask_label,
             "masks": self.masks(),
             "features": self.features,
-            "output": None if self.output_matrix is None else self.output_matrix.tolist(),
+            "output": None if output is None else output.tolist(),
             "outputFeatures": self.output_features,
             "headNames": self.head_names,
             "initial": self.initial,
             "controls": self.controls,
         }
 
-    def _initial_values(self) -> dict[str, Tensor]:
-        names = ("head", "scaled", "mask", "temperature")
-        return self.compute(**{name: self.initial[name] for name in names})
-
     def static(self) -> str:
-        """Dos tablas: los pasos de la fila inicial y los pesos de todas."""
-        row, values = self.initial["row"], self._initial_values()
-        steps = ["scores", "scaled", "masked", "weights"]
+        """Los pasos de la fila inicial, los pesos de todas y, si hay varias cabezas, esa fila en
+        cada una.
+        """
+        row, count = self.initial["row"], len(self.query)
+        options = {name: self.initial[name] for name in ("scaled", "mask", "temperature")}
+        heads = [self.compute(head=head, **options) for head in range(count)]
+        names = self.head_names or [f"cabeza {head + 1}" for head in range(count)]
+        asked = f"«{self.queries[row]}»"
+
+        def line(label: str, values: dict[str, Tensor], i: int) -> list[str]:
+            received = _labelled(values["output"][i], self.features)
+            return [label, *map(number, values["weights"][i]), received]
+
+        own = heads[self.initial["head"]]
+        steps = [own[one][row].tolist() for one in ("scores", "scaled", "masked", "weights")]
         lines = [
-            [word, *(number(values[step][row, column]) for step in steps)]
-            for column, word in enumerate(self.words)
+            [word, *map(number, numbers)] for word, *numbers in zip(self.words, *steps, strict=True)
         ]
-        head = ["clave", "puntuar", "escalar", "enmascarar", "normalizar"]
-        first = static_table(f"Lo que calcula «{self.queries[row]}», paso a paso", head, lines)
-        return first + self._static_weights() + self._static_heads(row)
-
-    def _names(self) -> Sequence[str]:
-        return self.head_names or [f"cabeza {head + 1}" for head in range(len(self.query))]
-
-    def _static_weights(self) -> str:
-        """Los pesos de todas las filas y lo que recibe cada una, cabeza a cabeza."""
-        options = {name: self.initial[name] for name in ("scaled", "mask", "temperature")}
-        tables = []
-        for head, name in enumerate(self._names()):
-            values = self.compute(head=head, **options)
-            rows = [
-                [word, *map(number, weights), _labelled(output, self.features)]
-                for word, weights, output in zip(
-                    self.queries, values["weights"].tolist(), values["output"].tolist(), strict=True
-                )
-            ]
-            which = "" if len(self.query) == 1 else f" ({name})"
-            title = f"Pesos de cada palabra y lo que recibe{which}"
-            tables.append(static_table(title, ["", *self.words, "promediar"], rows))
+        title = f"Lo que calcula {asked}, paso a paso"
+        tables = [static_table(title, ["clave", *STEPS[1:5]], lines)]
+        columns = ["", *self.words, "promediar"]
+        for name, values in zip(names, heads, strict=True):
+            title = "Pesos de cada palabra y lo que recibe" + (f" ({name})" if count > 1 else "")
+            lines = [line(word, values, i) for i, word in enumerate(self.queries)]
+            tables.append(static_table(title, columns, lines))
+        if count > 1:
+            lines = [line(name, values, row) for name, values in zip(names, heads, strict=True)]
+            if self.output_matrix is not None:
+                united = _labelled(heads[0]["united"][row], self.output_features)
+                lines.append(["unir", *[""] * len(self.words), united])
+            tables.append(static_table(f"{asked} en cada cabeza", columns, lines))
         return "".join(tables)
-
-    def _static_heads(self, row: int) -> str:
-        """La fila inicial en todas las cabezas, si hay varias."""
-        if len(self.query) == 1:
-            return ""
-        options = {name: self.initial[name] for name in ("scaled", "mask", "temperature")}
-        rows = []
-        for head, name in enumerate(self._names()):
-            values = self.compute(head=head, **options)
-            rows.append(
-                [
-                    name,
-                    *map(number, values["weights"][row]),
-                    _labelled(values["output"][row], self.features),
-                ]
-            )
-        if self.output_matrix is not None:
-            united = _labelled(values["united"][row], self.output_features)
-            rows.append(["unir", *[""] * len(self.words), united])
-        title = f"«{self.queries[row]}» en cada cabeza"
-        return static_table(title, ["", *self.words, "promediar"], rows)
 
     def summary(self) -> str:
         """Una línea para la terminal."""
@@ -217,12 +177,10 @@ class StepperExplorer(Explorer):
         )
 
 
-def _labelled(numbers: Iterable[float], labels: Sequence[str]) -> str:
+def _labelled(numbers: Tensor, labels: Sequence[str]) -> str:
     """Los números separados por puntos, cada uno tras su rótulo si lo hay."""
-    shown = [number(one) for one in numbers]
-    if labels:
-        shown = [f"{label} {one}" for label, one in zip(labels, shown, strict=True)]
-    return " · ".join(shown)
+    names = [f"{label} " for label in labels] or [""] * len(numbers)
+    return " · ".join(name + number(one) for name, one in zip(names, numbers, strict=True))
 
 
 # --- Construir ------------------------------------------------------------------------------------
@@ -247,7 +205,7 @@ def stepper(
     row: int = 0,
     step: str | None = None,
     head: int = 0,
-    controls: Sequence[str] = ("scale", "mask", "temperature"),
+    controls: Sequence[str] = _CONTROLS,
     **texts: Unpack[Texts],
 ) -> StepperExplorer:
     """Devuelve el explorador de la atención paso a paso.
@@ -262,184 +220,114 @@ def stepper(
     atender; ``mask_label`` dice cómo se llama esa tabla en el mando. ``features`` rotula las
     componentes de los valores y ``head_names``, las cabezas. ``output``, ``(head · d_v,
     d_model)``, es la matriz de salida: con ella hay un último paso, unir, y ``output_features``
-    rotula sus columnas. ``scale``, ``temperature``, ``row``, ``step`` y
-    ``head`` son el estado inicial, y ``controls``, los mandos que se ofrecen. ``question`` se lee
-    arriba y ``answer`` queda plegada.
+    rotula sus columnas. ``scale``, ``temperature``, ``row``, ``step`` y ``head`` son el estado
+    inicial, y ``controls``, los mandos que se ofrecen.
 
     Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o si el
     estado inicial no existe.
     """
-    tables = _projected((query, key, value), projections)
-    parts = tables | _labels(words, queries, features, head_names, tables)
-    given, start = _mask(mask, (len(parts["queries"]), len(parts["words"])))
-    initial = {"row": row, "head": head, "step": step, "mask": start, "scaled": bool(scale)}
+    inputs, matrices = _sources((query, key, value), projections)
+    query, key, value = (
+        inputs if matrices is None else [x @ w for x, w in zip(inputs, matrices, strict=True)]
+    )
+    _agree("key", "d_k", key.shape[2], query.shape[2])
+    _agree("value", "posiciones", value.shape[1], key.shape[1])
+    _check_heads("query: con key y value,", (query, key, value))
+    words = check_labels(words, "words", key.shape[1], "clave")
+    queries = words if queries is None else queries
+    queries = check_labels(queries, "queries", query.shape[1], "consulta")
+    given, start = _mask(mask, (len(queries), len(words)))
+    if output is not None:
+        output = check_table(output, "output", "(head · d_v, d_model)", (2,))
+        _agree("output", "head · d_v", len(output), len(value) * value.shape[2])
+    if not 0.1 <= temperature <= 10:
+        raise ValueError(f"temperature: llegó {temperature}; se esperaba un número de 0.1 a 10")
+    if isinstance(controls, str) or not set(controls) <= set(_CONTROLS):
+        raise ValueError(f"controls: llegó {controls!r}; se esperaban algunos de {_CONTROLS}")
+    initial = {
+        "row": check_count(row, "row", 0, len(queries) - 1),
+        "head": check_count(head, "head", 0, len(query) - 1),
+        "step": step,
+        "mask": start,
+        "scaled": bool(scale),
+        "temperature": float(temperature),
+        "column": int((query[head, row] @ key[head].T).argmax()),
+    }
+    columns = 0 if output is None else output.shape[1]
     explorer = StepperExplorer(
-        **parts,
-        **_output(output, tables["value"], output_features),
-        **texts,
+        words=words,
+        queries=queries,
+        query=query,
+        key=key,
+        value=value,
+        inputs=inputs,
+        projections=matrices,
         mask=given,
         mask_label=str(mask_label),
-        initial=initial | {"temperature": _temperature(temperature)},
-        controls=_controls(controls),
+        features=_optional(features, "features", value.shape[2], "componente de value"),
+        output_matrix=output,
+        output_features=_optional(output_features, "output_features", columns, "columna de output"),
+        head_names=_optional(head_names, "head_names", len(query), "cabeza"),
+        initial=initial,
+        controls=tuple(name for name in _CONTROLS if name in controls),
+        **texts,
     )
-    return _settled(explorer, row, head, step)
+    first = explorer.steps[0] if step is None else step
+    initial["step"] = check_option(first, "step", explorer.steps)
+    return explorer
 
 
-def _labels(
-    words: Any, queries: Any, features: Any, head_names: Any, tables: dict[str, Any]
-) -> dict[str, Any]:
-    """Los rótulos de claves, consultas, componentes de los valores y cabezas."""
-    words = check_labels(words, "words", tables["key"].shape[1], "clave")
-    return {
-        "words": words,
-        "queries": _queries(queries, words, tables["query"].shape[1]),
-        "features": _optional(
-            features, "features", tables["value"].shape[2], "componente de value"
-        ),
-        "head_names": _optional(head_names, "head_names", len(tables["query"]), "cabeza"),
-    }
-
-
-def _projected(tables: tuple[Any, ...], projections: Any) -> dict[str, Any]:
-    """Las entradas, las matrices (si las hay) y consultas, claves y valores con su eje ``head``."""
-    inputs = _inputs(*tables, with_projections=projections is not None)
+def _sources(
+    tables: tuple[Any, ...], projections: Any
+) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...] | None]:
+    """Las tablas dadas y, si las hay, sus matrices, todas con su eje ``head``."""
+    names, ndim, axes = ("query", "key", "value"), (2, 3), "(posiciones, d) o (head, …, d)"
     if projections is None:
-        projected, matrices = inputs, None
-    else:
-        matrices = _projections(projections, inputs)
-        projected = tuple(table @ matrix for table, matrix in zip(inputs, matrices, strict=True))
-    _check_projected(*projected)
-    named = dict(zip(("query", "key", "value"), projected, strict=True))
-    return named | {"inputs": inputs, "projections": matrices}
-
-
-def _queries(queries: Sequence[str] | None, words: tuple[str, ...], count: int) -> tuple[str, ...]:
-    if queries is not None:
-        return check_labels(queries, "queries", count, "consulta")
-    if count != len(words):
-        raise ValueError(
-            f"queries: hay {count} consultas y {len(words)} claves; hacen falta sus rótulos"
-        )
-    return words
-
-
-def _inputs(
-    query: Any, key: Any, value: Any, *, with_projections: bool
-) -> tuple[Tensor, Tensor, Tensor]:
-    ndim, axes = (
-        ((2,), "(posiciones, d_model)")
-        if with_projections
-        else ((2, 3), "(posiciones, d) o (head, …, d)")
-    )
-    tables = [
-        check_table(t, n, axes, ndim) for t, n in ((query, "query"), (key, "key"), (value, "value"))
-    ]
-    return tuple(table if table.ndim == 3 else table[None] for table in tables)
-
-
-def _projections(projections: Any, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return _headed(tables, names, axes, ndim), None
+    inputs = _headed(tables, names, "(posiciones, d_model)", (2,))
     if not isinstance(projections, tuple | list) or len(projections) != 3:
         raise ValueError("projections: se esperaban tres matrices, (W_Q, W_K, W_V)")
-    names, matrices = ("projections[0] (W_Q)", "projections[1] (W_K)", "projections[2] (W_V)"), []
-    for name, matrix, table in zip(names, projections, inputs, strict=True):
-        matrix = check_table(matrix, name, "(d_model, d) o (head, d_model, d)", (2, 3))
-        matrix = matrix if matrix.ndim == 3 else matrix[None]
-        if matrix.shape[1] != table.shape[2]:
-            raise ValueError(
-                f"{name}: llegó d_model = {matrix.shape[1]}; se esperaba {table.shape[2]}"
-            )
-        matrices.append(matrix)
-    if len({len(matrix) for matrix in matrices}) > 1:
-        raise ValueError("projections: las tres matrices deben tener el mismo número de cabezas")
-    return tuple(matrices)
+    names = tuple(f"projections[{i}] ({name})" for i, name in enumerate(("W_Q", "W_K", "W_V")))
+    matrices = _headed(projections, names, "(d_model, d) o (head, d_model, d)", ndim)
+    for name, matrix, table in zip(names, matrices, inputs, strict=True):
+        _agree(name, "d_model", matrix.shape[1], table.shape[2])
+    _check_heads("projections:", matrices)
+    return inputs, matrices
 
 
-def _check_projected(query: Tensor, key: Tensor, value: Tensor) -> None:
-    if query.shape[2] != key.shape[2]:
-        raise ValueError(
-            f"key: llegó d_k = {key.shape[2]}; se esperaba {query.shape[2]}, la de query"
-        )
-    if value.shape[1] != key.shape[1]:
-        raise ValueError(
-            f"value: llegaron {value.shape[1]} valores; se esperaban {key.shape[1]}, uno por clave"
-        )
-    if not len(query) == len(key) == len(value):
-        raise ValueError(
-            f"query: con key y value, llegaron {len(query)}, {len(key)} y {len(value)} cabezas;"
-            " deben coincidir"
-        )
+def _headed(
+    tables: Sequence[Any], names: Sequence[str], axes: str, ndim: tuple[int, ...]
+) -> tuple[Tensor, ...]:
+    checked = (check_table(t, name, axes, ndim) for t, name in zip(tables, names, strict=True))
+    return tuple(table if table.ndim == 3 else table[None] for table in checked)
+
+
+def _agree(name: str, what: str, got: int, wanted: int) -> None:
+    if got != wanted:
+        raise ValueError(f"{name}: llegó {what} = {got}; se esperaba {wanted}")
+
+
+def _check_heads(name: str, tables: Sequence[Tensor]) -> None:
+    if len(set(counts := [len(table) for table in tables])) > 1:
+        raise ValueError(f"{name} llegaron {counts} cabezas; deben coincidir")
 
 
 def _mask(mask: Any, shape: tuple[int, int]) -> tuple[Tensor | None, _Mask]:
     """La tabla dada (si se dio) y el nombre de la máscara con la que se empieza."""
     if mask is None:
         return None, "none"
-    if isinstance(mask, str):
-        if mask != "causal" or shape[0] != shape[1]:
-            raise ValueError(
-                f"mask: llegó {mask!r}; se esperaba una tabla booleana {shape} o, si es cuadrada,"
-                " 'causal'"
-            )
+    if isinstance(mask, str) and mask == "causal" and shape[0] == shape[1]:
         return None, "causal"
-    table = torch.as_tensor(mask)
-    if table.dtype != torch.bool or tuple(table.shape) != shape:
-        raise ValueError(
-            f"mask: llegó {table.dtype} {tuple(table.shape)}; se esperaba una tabla booleana"
-            f" {shape}"
-        )
-    return table.cpu(), "given"
+    if not isinstance(mask, str):
+        table = torch.as_tensor(mask)
+        if table.dtype == torch.bool and tuple(table.shape) == shape:
+            return table.cpu(), "given"
+        mask = f"{table.dtype} {tuple(table.shape)}"
+    raise ValueError(
+        f"mask: llegó {mask}; se esperaba una tabla booleana {shape} o, si es cuadrada, 'causal'"
+    )
 
 
 def _optional(labels: Sequence[str] | None, name: str, count: int, what: str) -> tuple[str, ...]:
     """Los rótulos, comprobados; o ninguno, si no se dieron."""
     return check_labels(labels, name, count, what) if labels else ()
-
-
-def _output(output: Any, value: Tensor, features: Any) -> dict[str, Any]:
-    """La matriz de salida y los rótulos de sus columnas: tiene tantas filas como componentes reúnen
-    las cabezas.
-    """
-    if output is None:
-        none = _optional(features, "output_features", 0, "columna de output")
-        return {"output_matrix": None, "output_features": none}
-    matrix, rows = (
-        check_table(output, "output", "(head · d_v, d_model)", (2,)),
-        len(value) * value.shape[2],
-    )
-    if len(matrix) != rows:
-        raise ValueError(f"output: llegaron {len(matrix)} filas; se esperaban head · d_v = {rows}")
-    labels = _optional(features, "output_features", matrix.shape[1], "columna de output")
-    return {"output_matrix": matrix, "output_features": labels}
-
-
-def _temperature(temperature: float) -> float:
-    if not 0.1 <= temperature <= 10:
-        raise ValueError(f"temperature: llegó {temperature}; se esperaba un número de 0.1 a 10")
-    return float(temperature)
-
-
-def _controls(controls: Sequence[str]) -> tuple[str, ...]:
-    known = ("scale", "mask", "temperature")
-    if isinstance(controls, str) or not set(controls) <= set(known):
-        raise ValueError(
-            f"controls: llegó {controls!r}; se esperaban algunos de {', '.join(known)}"
-        )
-    return tuple(name for name in known if name in controls)
-
-
-def _settled(explorer: StepperExplorer, row: int, head: int, step: str | None) -> StepperExplorer:
-    """Comprueba el estado inicial y pone nombre al primer paso si no se dijo."""
-    if not 0 <= row < len(explorer.queries):
-        raise ValueError(
-            f"row: llegó {row}; se esperaba una fila de 0 a {len(explorer.queries) - 1}"
-        )
-    if not 0 <= head < len(explorer.query):
-        raise ValueError(
-            f"head: llegó {head}; se esperaba una cabeza de 0 a {len(explorer.query) - 1}"
-        )
-    step = explorer.steps[0] if step is None else step
-    if step not in explorer.steps:
-        raise ValueError(f"step: llegó {step!r}; se esperaba uno de {', '.join(explorer.steps)}")
-    explorer.initial["step"] = step
-    explorer.initial["column"] = int((explorer.query[head, row] @ explorer.key[head].T).argmax())
-    return explorer

@@ -58,13 +58,13 @@ window.atentoExplorers.add(({h, button, disable, choice, reading}) => {
     return {node, update, say};
   }
 
-  /* Una barra de 0 a 1 y su número: set(parte, texto). kind "weight" es la de un peso. */
+  /* Una barra de 0 a 1 y su número: set(parte, texto, desde), y desde es dónde empieza. kind "weight" es la de un peso. */
   function gauge(kind = "") {
     const fill = h("span", {class: "fill"}),
       bar = h("span", {class: `bar ${kind}`}, fill),
       tail = h("span", {class: "tail"});
-    function set(share, text) {
-      fill.style.width = `${100 * share}%`;
+    function set(share, text, from = 0) {
+      fill.style.cssText = `left:${100 * from}%;width:${100 * share}%`;
       tail.textContent = text;
     }
     return {bar, tail, nodes: [bar, tail], set};
