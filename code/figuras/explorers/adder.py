@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import copy
-import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,13 +14,15 @@ from torch import Tensor, nn
 
 from atento import trained
 from atento.attention import MultiHeadAttention
+from atento.layers import FeedForward
 from atento.models.seq2seq import Seq2Seq
 from atento.tasks import addition
 from atento.tasks.addition import Sum
 from atento.watching import watching
 from figuras.explorers.base import Explorer, Texts, number, static_table
+from figuras.explorers.live import weights_file
 
-__all__ = ["SIGNS", "AdderExplorer", "adder", "complaint", "read_sum", "recorded"]
+__all__ = ["SIGNS", "AdderExplorer", "adder", "complaint", "read_sum", "recorded", "stored_file"]
 
 SIGNS = ("relleno", "comienzo", "fin", *"0123456789", "+")
 """Cómo se llama cada símbolo del vocabulario."""
@@ -30,9 +30,14 @@ SIGNS = ("relleno", "comienzo", "fin", *"0123456789", "+")
 STEPS = ("unidades", "decenas", "centenas", "millares", "fin")
 """Qué se escribe en cada paso."""
 
-_Heard = dict[str, Tensor]
 _SUM = re.compile(r"(\d+)\s*\+\s*(\d+)", re.ASCII)
-_SUBLAYERS = ("attention", "cross_attention", "feed_forward")
+_WRONG = {  # lo que se dice de lo que no es una suma: lo de la primera forma que tenga
+    r"^$": "Escribe una suma, como 458 + 367.",
+    r"[-−]\s*[0-9]": "Ni restas ni números negativos: solo sabe sumar números de 0 a 999.",
+    r"[0-9][.,][0-9]": "Ni puntos ni decimales: solo sabe sumar números enteros, de 0 a 999.",
+    r"": "Escribe dos números con un + en medio, como 458 + 367.",
+}
+_model = cache(trained.adder)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -43,8 +48,8 @@ class AdderExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "adder"
-    pieces: ClassVar[tuple[str, ...]] = ("ask", "file")
-    scripts: ClassVar[tuple[str, ...]] = ("transformer", "tensors")
+    pieces: ClassVar[tuple[str, ...]] = ("group", "ask", "file", "tensors")
+    scripts: ClassVar[tuple[str, ...]] = ("transformer",)
     start: Sum
     inside: bool
     title: str = "Un Transformer que suma"
@@ -65,28 +70,26 @@ class AdderExplorer(Explorer):
 
     def files(self) -> dict[str, str]:
         """El fichero de los pesos, en base 64, por su nombre."""
-        content = trained.stored_bytes()
-        return {self._file(): base64.b64encode(content).decode()}
-
-    def _file(self) -> str:
-        return f"sumador-{hashlib.sha256(trained.stored_bytes()).hexdigest()[:8]}"
+        return stored_file()
 
     def data(self) -> dict[str, Any]:
         """Lo que recibe el JavaScript."""
         return {
             "start": f"{self.start.a} + {self.start.b}",
-            "file": self._file(),
+            "file": next(iter(self.files())),
             "signs": SIGNS,
+            "wrong": list(_WRONG.items()),
             "inside": self.inside,
         }
 
     def static(self) -> str:
         """Lo que escribe en cada paso y a qué mira, calculado aquí."""
         values = self.compute()
-        source = _named(values["source"].tolist())
+        source = [SIGNS[i] for i in values["source"]]
         weights = values["decoder.blocks.0.cross_attention.weights"].mean(0)  # (step, source)
         rows = []
-        for step, (name, sign) in enumerate(zip(_steps(values), values["written"], strict=True)):
+        for step, sign in enumerate(values["written"]):
+            name = STEPS[step] if step < len(STEPS) else f"paso {step + 1}"
             chance = number(values["probabilities"][step, sign])
             rows.append([name, SIGNS[sign], chance, *map(number, weights[step])])
         result = "".join(SIGNS[i] for i in values["written"].flip(0) if i > addition.EOS_ID)
@@ -128,6 +131,11 @@ def adder(
     return AdderExplorer(start=read_sum(start), inside=inside, **texts)
 
 
+def stored_file() -> dict[str, str]:
+    """El fichero de los pesos del sumador, en base 64, por su nombre."""
+    return weights_file("sumador", trained.stored_bytes())
+
+
 def read_sum(text: str) -> Sum:
     """La suma que dice un texto como «310 + 98», leída como la lee la página.
 
@@ -151,13 +159,7 @@ def complaint(text: str) -> str:
         long = next((n for one in found.groups() if len(n := one.lstrip("0")) > 3), "")
         told = f"Solo ha aprendido números de hasta tres cifras, y {long} tiene {len(long)}."
         return told if long else ""
-    if not given:
-        return "Escribe una suma, como 458 + 367."
-    if re.search(r"[-−]\s*\d", given):
-        return "Ni restas ni números negativos: solo sabe sumar números de 0 a 999."
-    if re.search(r"\d[.,]\d", given):
-        return "Ni puntos ni decimales: solo sabe sumar números enteros, de 0 a 999."
-    return "Escribe dos números con un + en medio, como 458 + 367."
+    return next(line for shape, line in _WRONG.items() if re.search(shape, given))
 
 
 # --- El gemelo en Python: el modelo de la biblioteca, escuchado -----------------------------------
@@ -185,75 +187,49 @@ def recorded(model: Seq2Seq, example: Sum) -> dict[str, Tensor]:
     with torch.no_grad(), watching(listened) as maps:
         memory = listened.encode(source)
         logits = listened.decode(inputs[None], memory)[0]
-    whole = {"source": source[0], "places": addition.places(source)[0], "inputs": inputs}
-    whole |= {"written": written, "memory": memory.states[0]}
     heard |= {f"{name}.weights": weights for name, weights in maps.items()}
+    heard |= {"source": source, "places": addition.places(source), "memory": memory.states}
     tensors = {name: tensor[0] for name, tensor in heard.items()}
-    return whole | tensors | {"logits": logits, "probabilities": logits.softmax(-1)}
+    tensors |= {"inputs": inputs, "written": written, "logits": logits}
+    return tensors | {"probabilities": logits.softmax(-1)}
 
 
-def _listen(model: Seq2Seq, heard: _Heard) -> None:
+def _listen(model: Seq2Seq, heard: dict[str, Tensor]) -> None:
     """Apunta en ``heard`` cada tensor con nombre, con su eje de lote."""
-    _keep_output(model.embed_source, heard, "encoder.embeddings")
-    _keep_output(model.embed_target, heard, "decoder.embeddings")
-    _keep_output(model.decoder.final_norm, heard, "decoder.final")
-    for stack in ("encoder", "decoder"):
-        for layer, block in enumerate(getattr(model, stack).blocks):
-            for kind in _SUBLAYERS:
-                if hasattr(block, kind):
-                    _listen_sublayer(block, kind, heard, f"{stack}.blocks.{layer}.{kind}")
 
+    def keep(
+        module: nn.Module, name: str, change: Callable = Tensor.clone, given: bool = False
+    ) -> None:
+        """Lo que da un módulo o, si se pide, lo que recibe (``given``)."""
+        module.register_forward_hook(
+            lambda _, args, out: heard.update({name: change(args[0] if given else out)})
+        )
 
-def _listen_sublayer(block: nn.Module, kind: str, heard: _Heard, name: str) -> None:
-    residual, inner = getattr(block, f"add_{kind}"), getattr(block, kind)
-    _keep_output(residual.norm, heard, f"{name}.read")
-    _keep_output(residual.dropout, heard, f"{name}.added")
-    _keep_output(residual, heard, f"{name}.stream")
-    if not isinstance(inner, MultiHeadAttention):
-        _keep_input(inner.contract, heard, f"{name}.hidden")
-        return
+    def keep_heads(attention: MultiHeadAttention, name: str) -> None:
+        def split(x: Tensor) -> Tensor:
+            return x.unflatten(-1, (attention.n_heads, attention.d_head)).transpose(-3, -2)
 
-    def split(x: Tensor) -> Tensor:
-        return x.unflatten(-1, (inner.n_heads, inner.d_head)).transpose(-3, -2)
+        def scores(query: Tensor, key: Tensor) -> Tensor:
+            found = compute(query, key)
+            heard.update({f"{name}.query": query, f"{name}.key": key, f"{name}.scores": found})
+            return found
 
-    _keep_output(inner.project_value, heard, f"{name}.value", split)
-    _keep_input(inner.project_output, heard, f"{name}.output", split)
-    inner.scores = _listened_scores(inner, heard, name)
+        compute, attention.scores = attention.scores, scores
+        keep(attention.project_value, f"{name}.value", split)
+        keep(attention.project_output, f"{name}.output", split, given=True)
 
-
-def _listened_scores(attention: MultiHeadAttention, heard: _Heard, name: str) -> Callable:
-    """El ``scores`` de esa atención, que además apunta lo que recibe y lo que da."""
-    compute = attention.scores
-
-    def scores(query: Tensor, key: Tensor) -> Tensor:
-        found = compute(query, key)
-        heard.update({f"{name}.query": query, f"{name}.key": key, f"{name}.scores": found})
-        return found
-
-    return scores
-
-
-def _keep_output(
-    module: nn.Module, heard: _Heard, name: str, change: Callable = Tensor.clone
-) -> None:
-    module.register_forward_hook(lambda _, args, out: heard.update({name: change(out)}))
-
-
-def _keep_input(
-    module: nn.Module, heard: _Heard, name: str, change: Callable = Tensor.clone
-) -> None:
-    module.register_forward_pre_hook(lambda _, args: heard.update({name: change(args[0])}))
-
-
-@cache
-def _model() -> Seq2Seq:
-    return trained.adder()
-
-
-def _named(ids: list[int]) -> list[str]:
-    return [SIGNS[i] for i in ids]
-
-
-def _steps(values: dict[str, Tensor]) -> list[str]:
-    extra = [f"paso {i + 1}" for i in range(len(STEPS), len(values["written"]))]
-    return [*STEPS, *extra][: len(values["written"])]
+    keep(model.embed_source, "encoder.embeddings")
+    keep(model.embed_target, "decoder.embeddings")
+    keep(model.decoder.final_norm, "decoder.final")
+    for name, inner in list(model.named_modules()):
+        if not isinstance(inner, (MultiHeadAttention, FeedForward)):
+            continue
+        block, kind = name.rsplit(".", 1)
+        residual = model.get_submodule(f"{block}.add_{kind}")
+        keep(residual.norm, f"{name}.read")
+        keep(residual.dropout, f"{name}.added")
+        keep(residual, f"{name}.stream")
+        if isinstance(inner, MultiHeadAttention):
+            keep_heads(inner, name)
+        else:
+            keep(inner.contract, f"{name}.hidden", given=True)

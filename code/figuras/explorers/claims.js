@@ -1,7 +1,7 @@
 /* Un lienzo con dígitos que se mueven, y DETR: qué contesta cada consulta, cuánto cuesta darle cada dígito y el reparto
    que menos cuesta. La red es la de detr.js, y sus números se piden al primer cambio. Su gemelo está en claims.py. */
 window.atentoExplorers.register("claims", (stage, data, root) => {
-  const {h, svg, button, disable, picker, cycle, number} = window.atentoExplorers,
+  const {h, svg, button, disable, picker, cycle, number, opener} = window.atentoExplorers,
     {toCorners, toCenter, giou, match} = window.atentoBoxes;
   const SIDE = 40, // píxeles de lado
     UNIT = 10, // unidades del dibujo en un píxel
@@ -52,7 +52,6 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
   }
   const places = () => state.objects.map(({stamp, x, y}) => [stamp, x, y]);
   let model,
-    asked, // ya se han pedido sus números
     last = {}; // lo último que se calculó, y de qué
   function compute() {
     const of = JSON.stringify([places(), Boolean(model)]);
@@ -74,18 +73,10 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
       said = range(probs.length).filter((q) => answerOf(probs[q]));
     return [...new Set([...owners, ...said, ...cheap, ...(state.pair ? [state.pair[0]] : [])])].sort((a, b) => a - b);
   }
-  function open() {
-    const fail = () => {
-      asked = false;
-      say("No se han podido leer los números del modelo. Comprueba la red y vuelve a mover un dígito.");
-    };
-    const use = (loaded) => {
-      model = loaded;
-      update({});
-    };
-    if (!asked) window.atentoDetr(data.file).then(use, fail);
-    asked = true;
-  }
+  const open = opener(() => window.atentoDetr(data.file), "mover un dígito", (line) => say(line), (loaded) => {
+    model = loaded;
+    update({});
+  });
 
   // ---- El dibujo ----------------------------------------------------------------------------------------------------
   const layer = (name) => svg("g", {class: name}),

@@ -1,7 +1,7 @@
 /* Frases en las que se tapan y se cambian palabras, y lo que un codificador dice en cada hueco. La red es la de
    bert.js, y sus números se piden al tapar la primera palabra. Su gemelo está en cloze.py. */
 window.atentoExplorers.register("cloze", (stage, data, root) => {
-  const {h, button, disable, choice, picker, softmax, cycle, lot, ordered} = window.atentoExplorers;
+  const {h, button, disable, choice, picker, softmax, cycle, lot, ordered, opener} = window.atentoExplorers;
   const [MASK, CLS, SEP] = data.marks.slice(1);
   const TOP = 6, // palabras que se enseñan de cada hueco
     TRAITS = ["masculino singular", "femenino singular", "masculino plural", "femenino plural", "sin género"];
@@ -22,23 +22,14 @@ window.atentoExplorers.register("cloze", (stage, data, root) => {
   };
   const state = fresh(0);
   let model,
-    asked, // ya se han pedido sus números
     read = "", // lo último que ha leído
     now = {}, // de cada hueco, la probabilidad de cada palabra
     before = {}; // lo mismo, antes del último cambio
 
-  function open() {
-    const fail = () => {
-      asked = false;
-      say("No se han podido leer los números del modelo. Comprueba la red y vuelve a tapar la palabra.");
-    };
-    const use = (loaded) => {
-      model = loaded;
-      update({});
-    };
-    if (!asked) window.atentoBert(data.file).then(use, fail);
-    asked = true;
-  }
+  const open = opener(() => window.atentoBert(data.file), "tapar la palabra", (line) => say(line), (loaded) => {
+    model = loaded;
+    update({});
+  });
   function guess() {
     const row = [CLS, ...state.words.map((word, i) => (state.hidden[i] ? MASK : word)), SEP],
       text = `${state.sentence} ${row}`;

@@ -1,7 +1,7 @@
 /* Un modelo de lenguaje que continúa lo que se escribe, token a token. La red es la de transformer.js; los filtros y el
    sorteo, los de pieces/lots.js. Con la misma semilla sale lo mismo que en PyTorch: su gemelo está en completion.py. */
 window.atentoExplorers.register("completion", (stage, data, root) => {
-  const {h, button, disable, number, slider, softmax, cycle, probe, warning, ...lots} = window.atentoExplorers;
+  const {h, button, disable, number, slider, softmax, cycle, probe, warning, opener, ...lots} = window.atentoExplorers;
   const {lot, ordered, warmed, keepTopK, keepTopP, draw} = lots;
   const {context, merges, longest} = data;
   const RUN = 40, // tokens de una tirada
@@ -110,17 +110,12 @@ window.atentoExplorers.register("completion", (stage, data, root) => {
     const isLong = [...text].length > longest;
     return isLong ? `Es demasiado largo: caben ${longest} caracteres, y el modelo solo lee el final.` : "";
   }
+  const load = opener(() => window.atentoTransformer.load(data.file), "pulsar el botón", (line) => complain(line), (made) => made);
   /* Deja el comienzo leído y puntuado, si se puede; la primera vez pide los pesos. */
   async function open() {
     const told = complaint(field.value);
     complain(told);
-    if (told) return false;
-    try {
-      model ??= await window.atentoTransformer.load(data.file);
-    } catch {
-      complain("No se han podido leer los números del modelo. Comprueba la red y vuelve a pulsar el botón.");
-      return false;
-    }
+    if (told || !(model ??= await load())) return false;
     if (!logits) begin();
     return true;
   }

@@ -1,7 +1,7 @@
 /* Unas vocales que se mueven por el plano de sus formantes, se ven, se oyen, y un Whisper las escribe. La voz es la de
    voice.js, y la red, la de whisper.js: sus números se piden al primer cambio. Su gemelo está en hearing.py. */
 window.atentoExplorers.register("hearing", (stage, data, root) => {
-  const {h, svg, button, disable, group, picker, slider, cycle, lot, field, spectrum, listen, number, probe} = window.atentoExplorers;
+  const {h, svg, button, disable, group, picker, slider, cycle, lot, field, spectrum, listen, number, probe, opener} = window.atentoExplorers;
   const voice = window.atentoVoice(data.voice),
     {vowels, letters, start} = data,
     {rate} = data.voice,
@@ -30,7 +30,6 @@ window.atentoExplorers.register("hearing", (stage, data, root) => {
     return wave.map((value, i) => value + 10 ** (-state.noise / 20) * hiss[i]);
   }
   let model,
-    asked, // ya se han pedido sus números
     past, // las probabilidades de antes del último cambio
     heard = {}; // lo último oído, y de qué
   function hear() {
@@ -43,18 +42,10 @@ window.atentoExplorers.register("hearing", (stage, data, root) => {
     player.set(wave);
     return true;
   }
-  function open() {
-    const fail = () => {
-      asked = false;
-      say("No se han podido leer los números del modelo. Comprueba la red y vuelve a mover la vocal.");
-    };
-    const use = (loaded) => {
-      model = loaded;
-      update({});
-    };
-    if (!asked) window.atentoWhisper(data.file).then(use, fail);
-    asked = true;
-  }
+  const open = opener(() => window.atentoWhisper(data.file), "mover la vocal", (line) => say(line), (loaded) => {
+    model = loaded;
+    update({});
+  });
   const act = (change) => update({...change, touched: true});
 
   // ---- Los mandos ------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 from atento import trained
 from figuras.explorers.base import Explorer
 
-__all__ = ["LiveExplorer"]
+__all__ = ["LiveExplorer", "weights_file"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -23,7 +23,7 @@ class LiveExplorer(Explorer):
 
     def files(self) -> dict[str, str]:
         """El fichero de los pesos, en base 64, por su nombre."""
-        return {self._file: base64.b64encode(self._content).decode()}
+        return weights_file(self.name, self._content)
 
     @property
     def _size(self) -> str:
@@ -36,9 +36,15 @@ class LiveExplorer(Explorer):
 
     @property
     def _file(self) -> str:
-        return f"{self.name}-{hashlib.sha256(self._content).hexdigest()[:8]}"
+        return next(iter(self.files()))
 
     @cached_property
     def _exact(self) -> Any:
         """El modelo con los pesos que viajan, de 16 bits, y cuentas de 64."""
         return trained.rounded(copy.deepcopy(self.model)).double().eval()
+
+
+def weights_file(name: str, content: bytes) -> dict[str, str]:
+    """El fichero de unos pesos, en base 64, por su nombre, que acaba en su huella."""
+    digest = hashlib.sha256(content).hexdigest()[:8]
+    return {f"{name}-{digest}": base64.b64encode(content).decode()}

@@ -1,7 +1,7 @@
 /* Parchear el sumador: lo que había en una casilla con la suma limpia se pone en la corrompida, y se ve qué vuelve. El
    modelo es el de transformer.js, y sus números se piden al primer toque. Su gemelo está en patches.py. */
 window.atentoExplorers.register("patches", (stage, data, root) => {
-  const {h, button, disable, number, softmax, heat, picker, toggle, verdict, cells, table, cycle} = window.atentoExplorers;
+  const {h, button, disable, number, softmax, heat, picker, toggle, verdict, cells, table, cycle, opener} = window.atentoExplorers;
   const {signs, stacks} = data,
     DIGIT = signs.indexOf("0"),
     [PLUS, BEGIN, END] = [signs.indexOf("+"), 1, 2],
@@ -18,7 +18,6 @@ window.atentoExplorers.register("patches", (stage, data, root) => {
   const fresh = () => ({digit: null, spot: null, full: false, seen: {all: false, none: false}});
   const state = {pair: pairOf(names[0]), byHead: false, touched: false, ...fresh()};
   let model,
-    asked, // ya se han pedido sus números
     runs = null, // las dos sumas, sin parche
     found = {}; // lo que puntúa con cada parche, por su casilla
 
@@ -56,18 +55,10 @@ window.atentoExplorers.register("patches", (stage, data, root) => {
       [whole, worst, now] = [...scores(), logits].map((one) => one[state.digit][good] - one[state.digit][wrong]);
     return (now - worst) / (whole - worst);
   }
-  function open() {
-    const fail = () => {
-      asked = false;
-      say("No se han podido leer los números del modelo. Comprueba la red y vuelve a tocar.");
-    };
-    const use = (loaded) => {
-      model = loaded;
-      update({});
-    };
-    if (!asked) window.atentoTransformer.load(data.file).then(use, fail);
-    asked = true;
-  }
+  const open = opener(() => window.atentoTransformer.load(data.file), "tocar", (line) => say(line), (loaded) => {
+    model = loaded;
+    update({});
+  });
 
   // ---- Las dos sumas ----------------------------------------------------------------------------------------------
   const KINDS = ["limpia", "corrompida"];

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +15,7 @@ from atento.interpret import Site, patching, recording
 from atento.models.seq2seq import Seq2Seq
 from atento.tasks import addition
 from atento.tasks.addition import Sum
-from figuras.explorers.adder import SIGNS, STEPS, complaint, read_sum
+from figuras.explorers.adder import SIGNS, STEPS, complaint, read_sum, stored_file
 from figuras.explorers.base import Explorer, Texts, number, static_table
 
 __all__ = ["READS", "WRITES", "Place", "PatchesExplorer", "patches", "returned"]
@@ -104,17 +102,13 @@ class PatchesExplorer(Explorer):
 
     def files(self) -> dict[str, str]:
         """El fichero de los pesos, en base 64, por su nombre: el mismo del sumador vivo."""
-        return {self._file: base64.b64encode(trained.stored_bytes()).decode()}
-
-    @property
-    def _file(self) -> str:
-        return f"sumador-{hashlib.sha256(trained.stored_bytes()).hexdigest()[:8]}"
+        return stored_file()
 
     def data(self) -> dict[str, Any]:
         """Lo que recibe el JavaScript; las dos respuestas del principio van ya hechas."""
         found = self.compute()
         return {
-            "file": self._file,
+            "file": next(iter(self.files())),
             "signs": SIGNS,
             "pairs": {name: [list(one[:2]) for one in pair] for name, pair in self.pairs.items()},
             "first": [_rounded(found[key]) for key in ("clean", "corrupted")],

@@ -2,7 +2,7 @@
    de 4 × 4 se cuentan los que tienen tinta: eso es un píxel. La red es la de vit.js, y sus números se piden al tocar.
    Su gemelo está en sketch.py. */
 window.atentoExplorers.register("sketch", (stage, data, root) => {
-  const {h, button, disable, choice, picker, toggle, softmax, cycle, lot, heat, number, probe} = window.atentoExplorers;
+  const {h, button, disable, choice, picker, toggle, softmax, cycle, lot, heat, number, probe, opener} = window.atentoExplorers;
   const SIDE = 8, // píxeles de lado
     FINE = 4, // puntos de lado en un píxel
     WIDE = SIDE * FINE,
@@ -72,21 +72,12 @@ window.atentoExplorers.register("sketch", (stage, data, root) => {
 
   // ---- Preguntar al modelo ---------------------------------------------------------------------------------------------
   let model,
-    asked, // ya se han pedido sus números
     past, // lo que había antes del último gesto
     was; // y las probabilidades que daba
-  function open() {
-    const fail = () => {
-      asked = false;
-      say("No se han podido leer los números del modelo. Comprueba la red y vuelve a tocar la hoja.");
-    };
-    const use = (loaded) => {
-      model = loaded;
-      update({});
-    };
-    if (!asked) window.atentoVit(data.file).then(use, fail);
-    asked = true;
-  }
+  const open = opener(() => window.atentoVit(data.file), "tocar la hoja", (line) => say(line), (loaded) => {
+    model = loaded;
+    update({});
+  });
   const guess = ({patches, places}) => {
     const {scores, maps} = model(patches, places);
     return {probs: softmax(scores), looks: maps.map((heads) => heads.map((rows) => rows[0]))};

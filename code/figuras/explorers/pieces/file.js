@@ -8,4 +8,14 @@ window.atentoExplorers.add(({h}) => ({
     if (!read()) await new Promise(ask);
     return read();
   },
+  /* Los números de un modelo, que load() promete y se piden una sola vez. Da la función que los pide: promete lo que
+     haga use con el modelo. Si no llegan, fail lo dice, y se vuelven a pedir con el gesto que dice again. */
+  opener(load, again, fail, use) {
+    let asked;
+    const lost = () => {
+      asked = undefined;
+      fail(`No se han podido leer los números del modelo. Comprueba la red y vuelve a ${again}.`);
+    };
+    return () => (asked ??= load().then(use, lost));
+  },
 }));
