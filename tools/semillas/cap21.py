@@ -12,6 +12,7 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
+import oir_sin_etiquetas
 import separar
 import torch
 from recuerdo import Memory
@@ -515,4 +516,4 @@ def stored_whisper() -> tuple[Whisper, dict[str, Any]]:
 
 
 PESOS: dict[str, Callable] = {"oir": stored_whisper} | separar.PESOS
-PARTES: dict[str, Callable] = separar.PARTES
+PARTES: dict[str, Callable] = separar.PARTES | oir_sin_etiquetas.PARTES
