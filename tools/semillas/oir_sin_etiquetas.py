@@ -228,7 +228,7 @@ def choosing(model: Wav2Vec2Pretraining, seed: int) -> dict[str, float]:
 def picks(
     context: Tensor, targets: Tensor, *, masked: Tensor, negatives: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """A qué negativos gana lo verdadero, (hidden, count), cuáles son iguales a él, y el azar."""
+    """A qué negativos gana lo verdadero, ``(hidden, count)``, cuáles son iguales, y el azar."""
     which = masked.nonzero()[:, 0]
     right = targets[masked][:, None]
     others = targets[which[:, None], negatives[masked]]

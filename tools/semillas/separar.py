@@ -62,7 +62,7 @@ def bank(seed: int) -> tuple[Tensor, Tensor]:
 def batches(seed: int, kind: str) -> Iterator[Mixture]:
     """Lotes de mezclas nuevas, cada voz desde otro instante.
 
-    En «pitch», la voz grave va primero. En «close», un tono no llega a 1.03 veces el otro.
+    En ``pitch``, la voz grave va primero. En ``close``, un tono no llega a 1.03 veces el otro.
     """
     waves, pitch = bank(seed)
     dice, apart = rng.generator(100 + seed), RECIPE["apart"]
@@ -112,7 +112,7 @@ def retuned(seed: int, ratio: float, *, same: bool = False) -> list[tuple[Exampl
 
 
 def improvement(outputs: Tensor, voices: Tensor) -> Tensor:
-    """SI-SNRi, (batch,): los decibelios que ganan las salidas a la mezcla tal cual."""
+    """Los decibelios de SI-SNR, (batch,), que ganan las salidas a la mezcla tal cual."""
     mixture = voices.sum(1, keepdim=True).expand_as(voices)
     before = audio.separation(mixture, voices).si_snr
     return audio.separation(outputs, voices).si_snr - before
@@ -151,9 +151,9 @@ def fixed_loss(model: nn.Module, lot: Mixture) -> Tensor:
 
 
 def train(kind: str, seed: int) -> tuple[SepFormer, dict[str, Any]]:
-    """Entrena uno. «pit» y «close» eligen la asignación; «fixed» y «pitch» la tienen dada.
+    """Entrena uno. ``pit`` y ``close`` eligen la asignación; ``fixed`` y ``pitch`` la tienen dada.
 
-    En «fixed» la da el azar con que se hizo la mezcla; en «pitch», el tono.
+    En ``fixed`` la da el azar con que se hizo la mezcla; en ``pitch``, el tono.
     """
     r = RECIPE
     rng.seed_all(seed)

@@ -226,58 +226,86 @@ def stepper(
     Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o si el
     estado inicial no existe.
     """
-    inputs, matrices = _sources((query, key, value), projections)
+    parts = _sources((query, key, value), projections)
+    parts |= _labels(words, queries, features, head_names, parts)
+    given, start = _mask(mask, (len(parts["queries"]), len(parts["words"])))
+    initial = {"row": row, "head": head, "step": step, "mask": start, "scaled": bool(scale)}
+    explorer = StepperExplorer(
+        **parts,
+        **_output(output, output_features, parts["value"]),
+        **texts,
+        mask=given,
+        mask_label=str(mask_label),
+        initial=initial | {"temperature": _temperature(temperature)},
+        controls=_controls(controls),
+    )
+    _settle(explorer)
+    return explorer
+
+
+def _settle(explorer: StepperExplorer) -> None:
+    """Comprueba el estado inicial y elige el primer paso y la clave que más puntúa."""
+    initial, query, key = explorer.initial, explorer.query, explorer.key
+    row = check_count(initial["row"], "row", 0, len(explorer.queries) - 1)
+    head = check_count(initial["head"], "head", 0, len(query) - 1)
+    first = explorer.steps[0] if initial["step"] is None else initial["step"]
+    initial["step"] = check_option(first, "step", explorer.steps)
+    initial["column"] = int((query[head, row] @ key[head].T).argmax())
+
+
+def _sources(tables: tuple[Any, ...], projections: Any) -> dict[str, Any]:
+    """Las tablas dadas, sus matrices, si las hay, y consultas, claves y valores, con su eje
+    ``head``.
+    """
+    inputs, matrices = _projected(tables, projections)
     query, key, value = (
         inputs if matrices is None else [x @ w for x, w in zip(inputs, matrices, strict=True)]
     )
     _agree("key", "d_k", key.shape[2], query.shape[2])
     _agree("value", "posiciones", value.shape[1], key.shape[1])
-    _check_heads("query: con key y value,", (query, key, value))
+    _check_heads("query", "con key y value, ", (query, key, value))
+    found = {"query": query, "key": key, "value": value}
+    return found | {"inputs": inputs, "projections": matrices}
+
+
+def _labels(
+    words: Any, queries: Any, features: Any, head_names: Any, parts: dict[str, Any]
+) -> dict[str, Any]:
+    """Los rótulos de claves, consultas, componentes de los valores y cabezas."""
+    query, key, value = parts["query"], parts["key"], parts["value"]
     words = check_labels(words, "words", key.shape[1], "clave")
     queries = words if queries is None else queries
-    queries = check_labels(queries, "queries", query.shape[1], "consulta")
-    given, start = _mask(mask, (len(queries), len(words)))
+    return {
+        "words": words,
+        "queries": check_labels(queries, "queries", query.shape[1], "consulta"),
+        "features": _optional(features, "features", value.shape[2], "componente de value"),
+        "head_names": _optional(head_names, "head_names", len(query), "cabeza"),
+    }
+
+
+def _output(output: Any, features: Any, value: Tensor) -> dict[str, Any]:
+    """La matriz de salida, si se da, y los rótulos de sus columnas."""
     if output is not None:
         output = check_table(output, "output", "(head · d_v, d_model)", (2,))
         _agree("output", "head · d_v", len(output), len(value) * value.shape[2])
+    columns = 0 if output is None else output.shape[1]
+    names = _optional(features, "output_features", columns, "columna de output")
+    return {"output_matrix": output, "output_features": names}
+
+
+def _temperature(temperature: float) -> float:
     if not 0.1 <= temperature <= 10:
         raise ValueError(f"temperature: llegó {temperature}; se esperaba un número de 0.1 a 10")
+    return float(temperature)
+
+
+def _controls(controls: Sequence[str]) -> tuple[str, ...]:
     if isinstance(controls, str) or not set(controls) <= set(_CONTROLS):
         raise ValueError(f"controls: llegó {controls!r}; se esperaban algunos de {_CONTROLS}")
-    initial = {
-        "row": check_count(row, "row", 0, len(queries) - 1),
-        "head": check_count(head, "head", 0, len(query) - 1),
-        "step": step,
-        "mask": start,
-        "scaled": bool(scale),
-        "temperature": float(temperature),
-        "column": int((query[head, row] @ key[head].T).argmax()),
-    }
-    columns = 0 if output is None else output.shape[1]
-    explorer = StepperExplorer(
-        words=words,
-        queries=queries,
-        query=query,
-        key=key,
-        value=value,
-        inputs=inputs,
-        projections=matrices,
-        mask=given,
-        mask_label=str(mask_label),
-        features=_optional(features, "features", value.shape[2], "componente de value"),
-        output_matrix=output,
-        output_features=_optional(output_features, "output_features", columns, "columna de output"),
-        head_names=_optional(head_names, "head_names", len(query), "cabeza"),
-        initial=initial,
-        controls=tuple(name for name in _CONTROLS if name in controls),
-        **texts,
-    )
-    first = explorer.steps[0] if step is None else step
-    initial["step"] = check_option(first, "step", explorer.steps)
-    return explorer
+    return tuple(name for name in _CONTROLS if name in controls)
 
 
-def _sources(
+def _projected(
     tables: tuple[Any, ...], projections: Any
 ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...] | None]:
     """Las tablas dadas y, si las hay, sus matrices, todas con su eje ``head``."""
@@ -291,7 +319,7 @@ def _sources(
     matrices = _headed(projections, names, "(d_model, d) o (head, d_model, d)", ndim)
     for name, matrix, table in zip(names, matrices, inputs, strict=True):
         _agree(name, "d_model", matrix.shape[1], table.shape[2])
-    _check_heads("projections:", matrices)
+    _check_heads("projections", "", matrices)
     return inputs, matrices
 
 
@@ -307,9 +335,9 @@ def _agree(name: str, what: str, got: int, wanted: int) -> None:
         raise ValueError(f"{name}: llegó {what} = {got}; se esperaba {wanted}")
 
 
-def _check_heads(name: str, tables: Sequence[Tensor]) -> None:
+def _check_heads(name: str, beside: str, tables: Sequence[Tensor]) -> None:
     if len(set(counts := [len(table) for table in tables])) > 1:
-        raise ValueError(f"{name} llegaron {counts} cabezas; deben coincidir")
+        raise ValueError(f"{name}: {beside}llegaron {counts} cabezas; deben coincidir")
 
 
 def _mask(mask: Any, shape: tuple[int, int]) -> tuple[Tensor | None, _Mask]:
