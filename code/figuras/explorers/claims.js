@@ -200,7 +200,7 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
   for (const type of ["pointerup", "pointercancel", "lostpointercapture"]) drawing.addEventListener(type, () => (grabbed = null));
 
   // ---- La tabla de costes: se recorre con las flechas, y una casilla se elige -------------------------------------------
-  const table = h("table", {class: "cla-costs", role: "grid", "aria-label": "Lo que cuesta dar cada dígito a cada consulta"}),
+  const table = h("table", {class: "cla-costs bare", role: "grid", "aria-label": "Lo que cuesta dar cada dígito a cada consulta"}),
     sum = h("p", {class: "cla-sum"});
   let drawn = "", // qué consultas y dígitos tiene
     cells = [],

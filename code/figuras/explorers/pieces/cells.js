@@ -13,7 +13,7 @@ window.atentoExplorers.add(({h, heat}) => {
     const heads = columns.map((word) => h("th", {scope: "col"}, h("span", null, word)));
     const node = h(
       "table",
-      {class: "paint", role: "grid", "aria-label": label},
+      {class: "paint bare", role: "grid", "aria-label": label},
       h("thead", null, h("tr", null, h("th", {class: "corner", scope: "col"}, corner), heads)),
       h("tbody", null, lines),
     );

@@ -166,7 +166,7 @@ window.atentoExplorers.add(({h, number, choice, group, heat}) => ({
     const cell = (text, more) => h("td", more, text),
       head = (scope, text) => h("th", {scope}, text),
       line = ([name, cells, isNow]) => h("tr", {class: isNow && "add-current"}, head("row", name), cells),
-      grid = (kind, rows, ...above) => h("table", {class: kind}, above, h("tbody", null, rows.map(line)));
+      grid = (kind, rows, ...above) => h("table", {class: `${kind} bare`}, above, h("tbody", null, rows.map(line)));
 
     function tokenTable(ids, {rows: side}) {
       const places = side === READ ? seen.run.places : ids.map((_, i) => i);
