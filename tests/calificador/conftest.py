@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -33,6 +34,14 @@ def entorno():
         del os.environ["ATENTO_CURSO"]
     else:
         os.environ["ATENTO_CURSO"] = previo
+
+
+@pytest.fixture
+def sin_lastre():
+    """Repasar lo que las pruebas tenían ya en memoria no se le cuenta a lo que se mide."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

@@ -117,7 +117,7 @@ def _huella(rutas):
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("nombre", ATAQUES)
-def test_un_ataque_no_consigue_nada(nombre, corrector, curso, fuera):
+def test_un_ataque_no_consigue_nada(nombre, corrector, curso, fuera, sin_lastre):
     cebo, vigilados = fuera
     ejercicio = curso.ejercicios["91.1"]
     rutas = [str(curso.soluciones), str(curso.registro), str(Path(canal.__file__).parent)]

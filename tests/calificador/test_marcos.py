@@ -188,7 +188,7 @@ CINCO_MIL = (
     ],
     ids=range(12),
 )
-def test_una_respuesta_imprevista_se_rechaza_antes_de_cargarla(texto, bloque):
+def test_una_respuesta_imprevista_se_rechaza_antes_de_cargarla(texto, bloque, sin_lastre):
     antes = time.process_time()
     with pytest.raises(marcos.MarcoInvalido):
         marcos.desempaqueta_respuesta(
@@ -208,7 +208,7 @@ def test_una_respuesta_imprevista_se_rechaza_antes_de_cargarla(texto, bloque):
     ],
     ids=["BF16", "claves que chocan", "ancho", "muchas claves", "int", "dtype", "tensor"],
 )  # fmt: skip
-def test_un_arbol_imprevisto_se_rechaza_pronto(arbol):
+def test_un_arbol_imprevisto_se_rechaza_pronto(arbol, sin_lastre):
     antes = time.process_time()
     try:
         valor = marcos.descodifica(arbol, {"b": torch.ones(2, dtype=torch.bfloat16)})
