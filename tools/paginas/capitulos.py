@@ -4,11 +4,13 @@ ejecutó.
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 import shutil
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -64,12 +66,18 @@ class Capitulo:
 
     def cuaderno(self) -> nbformat.NotebookNode:
         """El capítulo leído como lo lee MyST-NB, con todas sus celdas y sin salidas."""
-        return read_myst_markdown_notebook(
-            self.texto(),
-            config=MdParserConfig(enable_extensions={"colon_fence", "dollarmath"}),
-            add_source_map=True,
-            path=str(self.ruta),
-        )
+        return copy.deepcopy(_leido(self.texto(), str(self.ruta)))
+
+
+@cache
+def _leido(texto: str, ruta: str) -> nbformat.NotebookNode:
+    """Leer uno cuesta un segundo, y una misma orden lee cada capítulo varias veces."""
+    return read_myst_markdown_notebook(
+        texto,
+        config=MdParserConfig(enable_extensions={"colon_fence", "dollarmath"}),
+        add_source_map=True,
+        path=ruta,
+    )
 
 
 def documentos(libro: Path = LIBRO) -> list[str]:
