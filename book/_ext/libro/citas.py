@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pybtex.plugin
 import sphinxcontrib.bibtex.plugin
 from pybtex.richtext import Text
@@ -78,3 +80,5 @@ def setup(app) -> None:
     sphinxcontrib.bibtex.plugin.register_plugin(
         "sphinxcontrib.bibtex.style.referencing", "libro", Referencia, force=True
     )
+    # En cada cita, pybtex busca su complemento por todo lo instalado.
+    pybtex.plugin._load_entry_point = cache(pybtex.plugin._load_entry_point)
