@@ -1,7 +1,4 @@
-"""Todo capítulo que entrena se ha sacudido veinte veces, como está ahora, y no se ha roto nada.
-
-Los de ``PENDIENTES`` no se han sacudido todavía con las celdas de ahora: la lista solo mengua.
-"""
+"""Todo capítulo que entrena se ha sacudido veinte veces, como está ahora, y no se ha roto nada."""
 
 from __future__ import annotations
 
@@ -10,24 +7,15 @@ import pytest
 from cuidar import temblor
 from paginas.capitulos import Capitulo, capitulos
 
-PENDIENTES = {"03"}
-
 
 def _que_entrenan() -> dict[str, Capitulo]:
     return {c.clave: c for c in capitulos() if temblor.entrena(c)}
 
 
-@pytest.mark.parametrize("clave", sorted(_que_entrenan().keys() - PENDIENTES))
+@pytest.mark.parametrize("clave", sorted(_que_entrenan()))
 def test_el_resumen_de_sus_ejecuciones_sacudidas_es_el_de_ahora(clave: str) -> None:
     dicho = temblor.queja(_que_entrenan()[clave])
     assert dicho is None, dicho
-
-
-def test_los_pendientes_lo_son() -> None:
-    """Quien ya se ha sacudido sale de la lista."""
-    entrenan = _que_entrenan()
-    sobran = [x for x in sorted(PENDIENTES) if x not in entrenan or not temblor.queja(entrenan[x])]
-    assert not sobran, f"ya no están pendientes: {', '.join(sobran)}"
 
 
 def test_no_sobra_ningun_resumen() -> None:
