@@ -142,6 +142,23 @@ def notas_hechas(salida: Path) -> list[Path]:
     return list((salida / "resultados").glob("p*.json"))
 
 
+def test_con_un_solo_trabajador_tambien_corrige_el(tmp_path, media):
+    """Y no la máquina de quien lo pide, que es lo que hace ``joblib`` con un reparto de uno."""
+    previo = tmp_path / "previo.py"
+    previo.write_text(
+        "from calificador.uso import lote\n"
+        "lote.suya = getattr(lote, 'suya', lote.corrige)\n"  # Dask lo lee dos veces
+        "lote.corrige = lambda *pedido: print('corrige una', flush=True) or lote.suya(*pedido)\n"
+    )
+    carpeta = entregas(tmp_path / "E", 4)
+    with maquinas(tmp_path / "M") as todas:
+        todas.trabajador("sola", "--preload", str(previo))
+        hecho = atento(*orden(carpeta, tmp_path / "N", "--en", todas.direccion), en=tmp_path)
+        assert hecho.returncode == 1, hecho.stdout + hecho.stderr
+        assert "3 con todos los puntos" in hecho.stdout
+        assert todas.cuenta("sola").count("corrige una") == 4
+
+
 def test_un_trabajador_de_otra_version_se_rechaza_por_su_nombre(tmp_path, media):
     raiz = Path(__file__).resolve().parents[2] / "code"
     otra = tmp_path / "otra"

@@ -154,6 +154,11 @@ class Reparto(DaskDistributedBackend):
                 avisa(dado)
             await asyncio.sleep(0.01)
 
+    def effective_n_jobs(self, n_jobs: int) -> int:
+        """Los hilos que hay. Con uno, ``joblib`` no repartiría: corregiría la máquina que pide."""
+        hilos = super().effective_n_jobs(n_jobs)
+        return 2 if hilos == 1 else hilos
+
     def da_por_perdido(self) -> None:
         """Lo que queda no lo va a hacer nadie."""
         self.client.cancel(list(self._results), force=True)
