@@ -32,4 +32,5 @@ def test_lo_medido_es_de_dos_trabajadores_de_verdad():
     medido = json.loads(MEDIDO.read_text("utf8"))
     assert 0 < medido["por_capitulo"] < 5 and 0 < medido["arranque"] < 60
     uno, dos = (medido["trabajadores"][n] for n in ("1", "2"))
-    assert uno["personas"] == dos["personas"] >= 2 and min(uno["cpu"], dos["cpu"]) > 0
+    assert uno["personas"] == dos["personas"] >= 2 and dos["pared"] < uno["pared"]
+    assert 2 / 3 < uno["cpu"] / dos["cpu"] < 3 / 2, "no han corregido los trabajadores"

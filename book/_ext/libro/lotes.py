@@ -52,11 +52,14 @@ class CuentasDeLote(SphinxDirective):
         medido = json.loads(fichero.read_text("utf8"))
         personas, capitulos = self.options["personas"], self.options["capitulos"]
         milesimas = 1000 * medido["por_capitulo"]
+        uno, dos = (medido["trabajadores"][n]["pared"] for n in ("1", "2"))
         frase = (
             f"El capítulo de una persona cuesta, de media, {milesimas:.0f} ms de procesador"
             f" (medido con {medido['capitulos_medidos']} capítulos), y cada"
-            f" trabajador, {medido['arranque']:.0f} s al empezar. {miles(personas)} personas por"
-            f" {capitulos} capítulos son {miles(personas * capitulos)} correcciones:"
+            f" trabajador, {medido['arranque']:.0f} s al empezar. Un mismo lote tardó"
+            f" {uno:.0f} s con un trabajador y {dos:.0f} con dos; la cuenta supone que con más"
+            f" sigue así. {miles(personas)} personas por {capitulos} capítulos son"
+            f" {miles(personas * capitulos)} correcciones:"
         )
         filas = [
             [nodes.paragraph("", texto) for texto in fila]
