@@ -517,7 +517,7 @@ def test_lo_que_se_ensena_de_una_medida():
         ("Leer", "1 min"),
         ("Seguir el código", "1 min"),
         ("Ejercicios", "20 min"),
-        ("Ejecutarlo", "8 s en dos núcleos"),
+        ("Ejecutarlo", "8 s de procesador"),
     ]
     assert medida.via_principal == pytest.approx(5.6) and medida.todo == pytest.approx(21.0)
     assert len(tiempos.renglones(Medida(1, 1, 1, 1, 1))) == 4
@@ -559,7 +559,7 @@ def test_los_tiempos_se_ponen_y_se_guardan(tmp_path, avisos):
     tiempos._poner_tiempos(app, pagina)
     (parrafo,) = pagina.findall(nodes.paragraph)
     assert parrafo["classes"] == ["tiempos"] and parrafo.astext().endswith(
-        "Ejecutarlo: 7 s en dos núcleos "
+        "Ejecutarlo: 7 s de procesador "
     )
     assert app.env.libro_tiempos["2-mecanismo/04-x"].ejecutar == 7.0 and avisos == []
     for docname, guarda in (("0-preliminares/notacion", True), ("intro", False)):

@@ -172,7 +172,7 @@ def renglones(medida: Medida) -> list[tuple[str, str]]:
         if minutos >= 0.5 or rotulo == "Leer"
     ]
     if medida.ejecutar is not None:
-        salida.append(("Ejecutarlo", f"{duracion(medida.ejecutar)} en dos núcleos"))
+        salida.append(("Ejecutarlo", f"{duracion(medida.ejecutar)} de procesador"))
     return salida
 
 
