@@ -86,13 +86,18 @@ def shift_effect() -> str:
 
 
 # %%
+def shared_shape(one: list[int], other: list[int]) -> list[int]:
+    """La forma a la que se difunden dos tensores de esas formas."""
+    return list(torch.broadcast_tensors(torch.empty(one), torch.empty(other))[0].shape)
+
+
 def attention_shapes(
     query_shape: list[int], key_shape: list[int], value_shape: list[int]
 ) -> list[list[int]]:
     """Formas de las puntuaciones, de los pesos y de la salida, en ese orden."""
-    batch = list(torch.broadcast_shapes(tuple(query_shape[:-2]), tuple(key_shape[:-2])))
+    batch = shared_shape(query_shape[:-2], key_shape[:-2])
     scores = [*batch, query_shape[-2], key_shape[-2]]  # (query, d_k)(d_k, key) → (query, key)
-    batch = list(torch.broadcast_shapes(tuple(batch), tuple(value_shape[:-2])))
+    batch = shared_shape(batch, value_shape[:-2])
     output = [*batch, query_shape[-2], value_shape[-1]]  # (query, key)(key, d_v) → (query, d_v)
     return [scores, list(scores), output]
 

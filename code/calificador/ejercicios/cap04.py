@@ -297,15 +297,15 @@ _FORMAS = Ejercicio(
             "lote-de-query",
             "Solo se ha mirado el lote de query: los de key y value también cuentan, y se"
             " difunden.",
-            "torch.broadcast_shapes(tuple(query_shape[:-2]), tuple(key_shape[:-2]))",
+            "shared_shape(query_shape[:-2], key_shape[:-2])",
             "query_shape[:-2]",
-            "torch.broadcast_shapes(tuple(batch), tuple(value_shape[:-2]))",
+            "shared_shape(batch, value_shape[:-2])",
             "batch",
         ),
         cambia(
             "lote-sin-value",
             "El lote de la salida ignora el de value: el segundo producto también difunde.",
-            "torch.broadcast_shapes(tuple(batch), tuple(value_shape[:-2]))",
+            "shared_shape(batch, value_shape[:-2])",
             "batch",
         ),
         cambia(
