@@ -661,11 +661,11 @@ def faltas_de_cabecera(texto: str) -> list[str]:
     return faltas
 
 
-LARGOS = {3: 180, 6: 75, 12: 120, 16: 75, 17: 110}
+LARGOS = {2: 60, 3: 180, 6: 75, 7: 60, 11: 60, 12: 120, 16: 75, 17: 110, 21: 60, 25: 60}
 """Los segundos de procesador, con un hilo, de los capítulos que pueden pasar de ``SEGUNDOS``. Son
-de una máquina lenta, la de ``tiempos.json``: en la de antes era la tercera parte.
+de una máquina lenta, la de ``tiempos.json``.
 """
-SEGUNDOS = 60
+SEGUNDOS = 45
 
 
 def faltas_de_tiempos(tiempos: dict, numeros: list[int]) -> list[str]:
@@ -1044,7 +1044,7 @@ def test_caza_cabecera_y_tiempos() -> None:
     assert faltas_de_cabecera(bien.replace("format_name: myst", ""))
     assert faltas_de_cabecera(bien.replace("seed=4", ""))
     assert faltas_de_cabecera(bien.replace("Primera frase.", "Sea $x$ un número."))
-    assert not faltas_de_tiempos({"04": 60, "03": 180}, [4, 3])
-    assert faltas_de_tiempos({"04": 60.1}, [4]) and faltas_de_tiempos({"03": 180.1}, [3])
+    assert not faltas_de_tiempos({"04": 45, "03": 180}, [4, 3])
+    assert faltas_de_tiempos({"04": 45.1}, [4]) and faltas_de_tiempos({"03": 180.1}, [3])
     assert faltas_de_tiempos({"04": {"segundos": 3.1}}, [4]) and faltas_de_tiempos({"04": 0}, [4])
     assert faltas_de_tiempos({"04": 3.1}, [4, 5]) and faltas_de_tiempos({}, [4])

@@ -54,10 +54,10 @@ class CuentasDeLote(SphinxDirective):
         milesimas = 1000 * medido["por_capitulo"]
         uno, dos = (medido["trabajadores"][n]["pared"] for n in ("1", "2"))
         frase = (
-            f"El capítulo de una persona cuesta, de media, {milesimas:.0f} ms de procesador"
+            f"El capítulo de una persona cuesta, de media, {milesimas:.0f}\u00a0ms de procesador"
             f" (medido con {medido['capitulos_medidos']} capítulos), y cada"
-            f" trabajador, {medido['arranque']:.0f} s al empezar. Un mismo lote tardó"
-            f" {uno:.0f} s con un trabajador y {dos:.0f} con dos; la cuenta supone que con más"
+            f" trabajador, {medido['arranque']:.0f}\u00a0s al empezar. Un mismo lote tardó"
+            f" {uno:.0f}\u00a0s con un trabajador y {dos:.0f} con dos; la cuenta supone que con más"
             f" sigue así. {miles(personas)} personas por {capitulos} capítulos son"
             f" {miles(personas * capitulos)} correcciones:"
         )
