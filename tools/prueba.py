@@ -38,6 +38,8 @@ SIN_LIBRO = (
     "tests/calificador",
 )  # carpetas que no miran el libro construido
 LARGOS_ANTES = ("--no-loadscope-reorder",)  # los ficheros, como los ordena tests/conftest.py
+# Las demás esperan mucho (páginas que se recomponen, procesos que arrancan): uno más que núcleos.
+DE_MAS = ("-n", str((os.cpu_count() or 1) + 1))
 # Lo que tarda cada uno se guarda, y lo que pasa se sella para ``make rapida`` (cuidar/apunta.py).
 APUNTA = ("--apunta",)
 
@@ -77,7 +79,7 @@ def pruebas(extra: list[str]) -> dict[str, list[str]]:
     demas = (f"--ignore={carpeta}" for carpeta in SIN_LIBRO)
     return {
         "biblioteca y ejercicios (pytest)": pytest(*comun, *APUNTA, *SIN_LIBRO),
-        "lo demás (pytest)": pytest(*comun, *APUNTA, *demas),
+        "lo demás (pytest)": pytest(*comun, *APUNTA, *DE_MAS, *demas),
     }
 
 

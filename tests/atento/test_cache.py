@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from atento import masks
 from atento.attention import MultiHeadAttention
-from atento.cache import KVCache
+from atento.cache import KVCache, places
 
 
 def close(ours, theirs, tolerance):
@@ -29,6 +29,13 @@ def test_cache_keeps_gradients_and_can_be_reset():
     close(ours[0], theirs[0], 1e-5)
     cache.reset()
     assert len(cache) == 0 and cache.key is None and cache.value is None
+
+
+def test_places_are_the_given_ones_or_follow_the_cache():
+    x, given_ones = torch.randn(1, 2, 8), torch.tensor([[7, 3, 5, 1, 9]])
+    assert places(x, given_ones, [None] * 3) is given_ones
+    assert places(x).tolist() == [0, 1]
+    assert places(x, cache=[None] * 3).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_cache_with_padding():
@@ -93,11 +100,11 @@ def test_growing_keeps_every_row(sizes):
 
 @torch.no_grad()
 def test_adding_a_row_does_not_copy_the_others():
-    cache, places = KVCache(), set()
+    cache, seen = KVCache(), set()
     for i in range(64):
         cache.append(rows(1, i), rows(1, i))
-        places.add(cache.key.data_ptr())
-    assert len(places) <= 7, "la tabla se dobla: de 1 a 64 filas, seis mudanzas como mucho"
+        seen.add(cache.key.data_ptr())
+    assert len(seen) <= 7, "la tabla se dobla: de 1 a 64 filas, seis mudanzas como mucho"
 
 
 @torch.no_grad()

@@ -256,6 +256,7 @@ def test_the_best_interval(save, between):
         (lambda: run_processes(print, 1, seconds=-1.0), "seconds: "),
         (lambda: scaling.ring_all_reduce(torch.ones(2)), "tensor: "),
         (lambda: scaling.copy_in(torch.ones(2)), "x: "),
+        (lambda: scaling.sum_out(torch.ones(2)), "x: "),
         (lambda: scaling.Shard(nn.Linear(2, 2)), "model: "),
         (lambda: scaling.split_linear(nn.Linear(4, 6), 2, 2, by="rows"), "rank: "),
         (lambda: scaling.split_linear(nn.Linear(4, 6), 0, 4, by="columns"), "linear: "),

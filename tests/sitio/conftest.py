@@ -215,7 +215,7 @@ def visitas(request, direccion: str, sitio: Path, paginas: list[str], navegador)
     for carpeta, cada in DE_MOLDE.items():
         paginas = una_de_cada(cada, paginas, lambda p, molde=carpeta: p.startswith(molde), vuelta())
     huellas = {p: vistas.huella((sitio / p).read_text("utf8"), de_todas) for p in paginas}
-    mirar = vistas.por_mirar(huellas, vistas.selladas())
+    mirar = vistas.PAGINAS.por_mirar(huellas)
     for pagina in paginas:
         visita = Visita(pagina)
         resultado.append(visita)
@@ -241,5 +241,5 @@ def visitas(request, direccion: str, sitio: Path, paginas: list[str], navegador)
     contexto.close()
     if request.config.getoption("apunta", False):
         mal = {v.pagina for v in resultado if any(v.axe.values())}
-        vistas.guarda(huellas, mirar - mal, mal, todas)
+        vistas.PAGINAS.guarda(huellas, mirar - mal, mal, todas)
     return resultado

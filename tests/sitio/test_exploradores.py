@@ -94,23 +94,40 @@ cada_uno = pytest.mark.parametrize("explorador", [MUESTRAS[x] for x in TOCAN], i
 ATENTO = "nombre => document.getElementById(nombre).atento"
 
 
+@pytest.fixture(scope="module")
+def contexto_con(navegador):
+    """Un contexto del navegador por cada manera de abrir: hacer uno cuesta casi lo que abrir."""
+    hechos = {}
+
+    def _contexto(**opciones):
+        cual = repr(sorted(opciones.items()))
+        if cual not in hechos:
+            hechos[cual] = navegador.new_context(
+                **({"viewport": {"width": 900, "height": 900}} | opciones)
+            )
+        return hechos[cual]
+
+    yield _contexto
+    for contexto in hechos.values():
+        contexto.close()
+
+
 @pytest.fixture
-def abrir(navegador, tmp_path: Path):
-    """Abre desde el disco una página con los exploradores dados; al final comprueba la consola y la
-    red.
+def abrir(contexto_con, tmp_path: Path):
+    """Abre desde el disco una página con los exploradores dados, en una pestaña nueva; al final
+    comprueba la consola y la red.
     """
-    contextos, quejas = [], []
+    abiertas, quejas = [], []
 
     def _abrir(*lista, tema="light", cuerpo=None, **opciones):
-        contexto = navegador.new_context(**({"viewport": {"width": 900, "height": 900}} | opciones))
-        contextos.append(contexto)
-        pagina = contexto.new_page()
+        pagina = contexto_con(**opciones).new_page()
+        abiertas.append(pagina)
         pagina.set_default_timeout(5000)
         pagina.on("pageerror", lambda error: quejas.append(str(error)))
         pagina.on("console", lambda m: m.type == "error" and quejas.append(m.text))
         pagina.on("request", lambda p: p.url.startswith("file:") or quejas.append(p.url))
         cuerpo = "".join(e._repr_html_() for e in lista) if cuerpo is None else cuerpo
-        ruta = tmp_path / f"{len(contextos)}.html"
+        ruta = tmp_path / f"{len(abiertas)}.html"
         ruta.write_text(
             f"<!doctype html><html lang=es data-theme={tema}><meta charset=utf-8><title>x</title>"
             f"<meta name=viewport content='width=device-width'><style>{plots.css()}"
@@ -123,8 +140,8 @@ def abrir(navegador, tmp_path: Path):
         return pagina
 
     yield _abrir
-    for contexto in contextos:
-        contexto.close()
+    for pagina in abiertas:
+        pagina.close()
     assert not quejas, quejas
 
 

@@ -40,7 +40,7 @@ def test_accesibilidad(visitas, modo):
 
 def test_solo_se_sella_una_pagina_como_esta(tmp_path, monkeypatch):
     """Ni otra página, ni otro estilo, ni una que haya fallado valen por la que pasó."""
-    monkeypatch.setattr(vistas, "FICHERO", tmp_path / "vistas.json")
+    suyas = vistas.Vistas(tmp_path / "vistas.json")
     monkeypatch.setenv("ATENTO_ENTERO", "0")
     (tmp_path / "_static").mkdir()
     estilo = tmp_path / "_static" / "libro.css"
@@ -48,10 +48,10 @@ def test_solo_se_sella_una_pagina_como_esta(tmp_path, monkeypatch):
     de_todas = vistas.comun(tmp_path, "Chromium 1")
     una = "<p>menú</p><main><p>Tarda 12.5 s.</p></main>"
     huellas = {f"{i}.html": vistas.huella(f"{una}{i}", de_todas) for i in range(40)}
-    assert vistas.por_mirar(huellas, vistas.selladas()) == set(huellas)
-    vistas.guarda(huellas, huellas.keys() - {"7.html"}, {"7.html"}, huellas.keys() - {"8.html"})
-    vistas.guarda(huellas, [], ["9.html"], huellas)  # pasó y, vuelta a mirar, falla
-    tocan = vistas.por_mirar(huellas, vistas.selladas())
+    assert suyas.por_mirar(huellas) == set(huellas)
+    suyas.guarda(huellas, huellas.keys() - {"7.html"}, {"7.html"}, huellas.keys() - {"8.html"})
+    suyas.guarda(huellas, [], ["9.html"], huellas)  # pasó y, vuelta a mirar, falla
+    tocan = suyas.por_mirar(huellas)
     assert {"7.html", "8.html", "9.html"} <= tocan and len(tocan) <= 3 + 40 / vistas.CADA
 
     suya = huellas["0.html"]

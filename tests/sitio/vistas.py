@@ -1,10 +1,10 @@
-"""Qué páginas ha mirado ya axe tal como están.
+"""Qué ha mirado ya el navegador tal como está: páginas con axe, cuadernos y exploradores.
 
-Mirarlas todas, en claro y en oscuro, son minutos, y casi todas son las de la última vez. De las que
-pasan se guarda una huella (``vistas.json``, con ``--apunta``): lo que hay en la página, salvo las
-cifras y los trazos, que cambian de una máquina a otra, y lo que comparte con las demás: estilos,
-guiones, navegador, axe y cómo se pregunta. La que tiene la suya no se vuelve a mirar, salvo una de
-cada tantas, que con cada confirmación son otras. ``ATENTO_ENTERO=1`` las mira todas.
+Mirarlo todo son minutos, y casi todo es lo de la última vez. De lo que pasa se guarda una huella
+(``vistas*.json``, con ``--apunta``): lo que hay en ello, salvo las cifras y los trazos, que cambian
+de una máquina a otra, y lo que comparte con lo demás: navegador, guiones y cómo se pregunta. Lo que
+tiene la suya no se vuelve a mirar, salvo uno de cada tantos, que con cada confirmación son otros;
+lo que ha cambiado, siempre. ``ATENTO_ENTERO=1`` lo mira todo.
 """
 
 from __future__ import annotations
@@ -13,56 +13,75 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from rotacion import entero, una_de_cada, vuelta
 
 AQUI = Path(__file__).resolve().parent
-FICHERO = AQUI / "vistas.json"
-CADA = 8  # de las selladas, cuántas por cada una que se mira
+CADA = 8  # de lo sellado, cuánto por cada cosa que se mira
 COMO = ("accesible.py", "aligerar.js", "podar.js")
 CUERPO = re.compile(r"<main\b.*</main>", re.DOTALL)
 DIBUJO = re.compile(r' (?:d|points)="[^"]*"|\d+(?:\.\d+)?(?:e-?\d+)?')  # trazos y cifras
 DATOS = {"language_data.js", "documentation_options.js", "translations.js"}  # del buscador
 
 
-def comun(sitio: Path, navegador: str) -> str:
-    """La huella de lo que comparten todas las páginas."""
-    resumen = hashlib.sha256(f"{navegador}\n{metadata.version('axe-playwright-python')}\n".encode())
-    propios = sorted(p for p in (sitio / "_static").rglob("*") if p.suffix in (".css", ".js"))
-    for ruta in (*propios, *(AQUI / nombre for nombre in COMO)):
-        if ruta.name not in DATOS:
-            resumen.update(ruta.name.encode() + b"\0" + ruta.read_bytes())
+def de_todo(ficheros: Iterable[Path], *dichos: str) -> str:
+    """La huella de lo que se comparte: cómo se mira y con qué versiones."""
+    resumen = hashlib.sha256("".join(f"{dicho}\n" for dicho in dichos).encode())
+    for ruta in ficheros:
+        resumen.update(ruta.name.encode() + b"\0" + ruta.read_bytes())
     return resumen.hexdigest()
 
 
-def huella(html: str, de_todas: str) -> str:
-    """La de una página, sin sus cifras, sus trazos ni lo que la rodea (menús, cabecera)."""
-    cuerpo = CUERPO.search(html)
-    texto = DIBUJO.sub("0", cuerpo[0] if cuerpo else html)
-    return hashlib.sha256(f"{de_todas}\n{texto}".encode()).hexdigest()[:16]
+def comun(sitio: Path, navegador: str) -> str:
+    """La de todas las páginas: estilos, guiones, navegador, axe y cómo se le pregunta."""
+    propios = sorted(p for p in (sitio / "_static").rglob("*") if p.suffix in (".css", ".js"))
+    rutas = (*(p for p in propios if p.name not in DATOS), *(AQUI / nombre for nombre in COMO))
+    return de_todo(rutas, navegador, metadata.version("axe-playwright-python"))
 
 
-def selladas() -> dict[str, str]:
-    """La huella de cada página con la que pasó."""
-    return json.loads(FICHERO.read_text("utf-8")) if FICHERO.exists() else {}
+def huella(texto: str, compartido: str) -> str:
+    """La de una cosa, sin sus cifras, sus trazos ni, en una página, lo que la rodea (menús)."""
+    cuerpo = CUERPO.search(texto)
+    sin_cifras = DIBUJO.sub("0", cuerpo[0] if cuerpo else texto)
+    return hashlib.sha256(f"{compartido}\n{sin_cifras}".encode()).hexdigest()[:16]
 
 
-def por_mirar(huellas: Mapping[str, str], guardadas: Mapping[str, str]) -> set[str]:
-    """Las que no están selladas y, de las demás, las que tocan."""
-    if entero():
-        return set(huellas)
-    conocidas = [p for p, suya in sorted(huellas.items()) if guardadas.get(p) == suya]
-    tocan = una_de_cada(CADA, conocidas, lambda _: True, vuelta())
-    return set(huellas) - set(conocidas) | set(tocan)
+@dataclass(frozen=True)
+class Vistas:
+    """Las huellas con que pasó cada cosa de una clase, en su fichero."""
+
+    fichero: Path
+
+    def selladas(self) -> dict[str, str]:
+        """La huella de cada cosa con la que pasó."""
+        return json.loads(self.fichero.read_text("utf-8")) if self.fichero.exists() else {}
+
+    def por_mirar(self, huellas: Mapping[str, str]) -> set[str]:
+        """Las que no están selladas y, de las demás, las que tocan."""
+        if entero():
+            return set(huellas)
+        guardadas = self.selladas()
+        conocidas = [x for x, suya in sorted(huellas.items()) if guardadas.get(x) == suya]
+        tocan = una_de_cada(CADA, conocidas, lambda _: True, vuelta())
+        return set(huellas) - set(conocidas) | set(tocan)
+
+    def guarda(
+        self,
+        huellas: Mapping[str, str],
+        pasan: Iterable[str],
+        fallan: Iterable[str],
+        hay: Iterable[str],
+    ) -> None:
+        """Sella las que pasan; pierden el sello las que fallan y las que ya no están."""
+        todas = self.selladas() | {cosa: huellas[cosa] for cosa in pasan}
+        quedan = sorted((todas.keys() & set(hay)) - set(fallan))
+        lineas = (f'"{x}": "{todas[x]}"' for x in quedan)
+        self.fichero.write_text("{\n" + ",\n".join(lineas) + "\n}\n", encoding="utf-8")
 
 
-def guarda(
-    huellas: Mapping[str, str], pasan: Iterable[str], fallan: Iterable[str], hay: Iterable[str]
-) -> None:
-    """Sella las que pasan; pierden el sello las que fallan y las que ya no están en el libro."""
-    todas = selladas() | {pagina: huellas[pagina] for pagina in pasan}
-    quedan = sorted((todas.keys() & set(hay)) - set(fallan))
-    lineas = (f'"{p}": "{todas[p]}"' for p in quedan)
-    FICHERO.write_text("{\n" + ",\n".join(lineas) + "\n}\n", encoding="utf-8")
+PAGINAS = Vistas(AQUI / "vistas.json")
+CUADERNOS = Vistas(AQUI / "vistas_cuadernos.json")
+EXPLORADORES = Vistas(AQUI / "vistas_exploradores.json")
