@@ -86,6 +86,11 @@ def test_errors():
         decoding.greedy(step, torch.ones(1, 0, dtype=torch.long), eos_id=EOS, max_length=3)
     with pytest.raises(ValueError, match="max_length"):
         decoding.greedy(step, start(1), eos_id=EOS, max_length=0)
+    for name in ("eos_id", "pad_id"):
+        with pytest.raises(TypeError, match=f"^{name}: "):
+            decoding.greedy(step, start(1), **{"eos_id": EOS, "max_length": 3, name: 2.0})
+    with pytest.raises(TypeError, match="^step: se esperaba una función"):
+        decoding.greedy(5, start(1), eos_id=EOS, max_length=3)
     with pytest.raises(ValueError, match=r"\(batch=1, vocab\)"):
         decoding.greedy(
             lambda ids, s: (torch.zeros(1, 1, 5), s), start(1), eos_id=EOS, max_length=3

@@ -198,7 +198,6 @@ def write(self: Any, sequences: Any, length: int) -> None:
 
 def act(self: Any, values: Tensor, actions: Tensor) -> None:
     """Lanza si no son (batch, t, k) y (batch, t − 1, m), con m de al menos 1."""
-    require_floating(values, name="values")
     pack_episodes(values, actions, self.config)
     if values.shape[1] != actions.shape[1] + 1 or not actions.shape[2]:
         raise ValueError(
