@@ -733,7 +733,7 @@ def test_el_reloj_calcula_lo_mismo_que_python(abrir):
         assert visto["state"] == {"position": aqui, "other": alli}
         for nombre, tabla in gemelo.items():
             _igual(visto["values"][nombre], tabla)
-        escritas = pagina.locator(".code").nth(0).locator(".entry").all_inner_texts()
+        escritas = pagina.locator(".spot-line").nth(0).locator(".entry").all_inner_texts()
         assert escritas == [plots.format_number(float(x), ".2f") for x in gemelo["row"]]
         puntas = pagina.evaluate(
             """id => [...document.querySelectorAll(`#${id} .hand.here line`)]
