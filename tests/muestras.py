@@ -426,10 +426,7 @@ PLANO = explorers.plane(
 ENVOLVENTE = explorers.plane(
     ["a", "b", "c", "d"],
     [1.0, 0.5],
-    [[1.5, 0.0], [0.0, 1.5], [-1.5, 0.0], [0.0, -1.5]],
     [[2.0, 1.6], [-1.0, 2.0], [-2.0, -1.0], [0.0, 0.8]],
-    hull=True,
-    move=("query", "value"),
     name="envolvente",
 )
 MERGED = "La niña come y los niños comen: comían, comerán y comimos. ¿Comes tú? Comen 12 niñas."

@@ -167,7 +167,7 @@ def test_a_page_with_several_keeps_one_copy_of_what_is_shared():
     )
     lean = explorers.deduplicate(page)
     parts = re.findall(r'data-atento-part="([a-z/]+)-', lean)
-    pieces = [f"pieces/{name}" for name in ("kit", "field", "table", "chart", "cells")]
+    pieces = [f"pieces/{name}" for name in ("kit", "field", "beside", "table", "chart", "cells")]
     assert sorted(parts) == sorted(2 * ["base", "stepper", "plane", "softmax", "mask", *pieces])
     assert lean.count(" data-atento-explorer=") == 5 and explorers.deduplicate(lean) == lean
 
@@ -202,15 +202,12 @@ def test_comments_and_indents_stay_at_home():
     (make_plane, {"query": [1.0, 2.0, 3.0]}, "query"),
     (make_plane, {"key": [[1.0, 2.0, 3.0]]}, "key"),
     (make_plane, {"key": "dos"}, "key"),
-    (make_plane, {"value": [[1.0, 2.0]]}, "value"),
     (make_plane, {"self_index": 0}, "self_index"),
     (make_plane, {"self_index": 7}, "self_index"),
     (make_plane, {"move": ("value",)}, "move"),
     (make_plane, {"limits": (0.0, 1.0, 0.0, 1.0)}, "limits"),
     (make_plane, {"limits": (0.0, 3.0, 0.0, 2.0)}, "limits"),
     (make_plane, {"axes": ("uno",)}, "axes"),
-    (make_plane, {"present": (True,)}, "present"),
-    (make_plane, {"temperature": 20.0}, "temperature"),
     (make_softmax, {"scores": torch.zeros(2, 2, 2)}, "scores"),
     (make_softmax, {"scores": torch.full((3, 5), float("inf"))}, "scores"),
     (make_softmax, {"scores": torch.zeros(3, 5)}, "scores"),
@@ -414,14 +411,12 @@ def test_the_plane_weighs_and_mixes():
     assert torch.equal(alone["output"], explorer.key[0])
     assert not explorer.compute(present=(False, False))["output"].any()
     moved = explorer.compute(key=torch.zeros(2, 2, dtype=torch.float64))
-    assert not moved["output"].any(), "sin value, el valor se mueve con la clave"
+    assert not moved["output"].any(), "el valor se mueve con la clave"
 
 
 def test_the_output_never_leaves_the_hull():
     triangle = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
-    explorer = explorers.plane(
-        ["a", "b", "c"], [0.0, 0.0], normal(3, 2, seed=3), triangle, hull=True
-    )
+    explorer = explorers.plane(["a", "b", "c"], [0.0, 0.0], triangle)
     for query in 20 * normal(200, 2, seed=4):
         x, y = explorer.compute(query=query)["output"]
         assert x >= 0 and y >= 0 and x + y <= 1 + 1e-12
