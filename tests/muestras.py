@@ -482,7 +482,6 @@ FLUJO_ANCHO = explorers.stream(
         "RMSNorm después": pila("post", bloques=3, d=8, normalization="rms"),
     },
     word=5,
-    ask="most",
     name="flujo-ancho",
 )
 VOCABULARIO = [

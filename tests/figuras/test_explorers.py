@@ -257,7 +257,6 @@ def test_comments_and_indents_stay_at_home():
     (make_stream, {"words": WORDS[:4]}, "words"),
     (make_stream, {"features": ["una"]}, "features"),
     (make_stream, {"word": 5}, "word"),
-    (make_stream, {"ask": "ninguna"}, "ask"),
     (make_stream, {"stacks": {}}, "stacks"),
     (make_stream, {"stacks": [make_stack()]}, "stacks"),
     (make_stream, {"stacks": {"una": nn.Linear(4, 4)}}, "stacks"),
@@ -686,11 +685,11 @@ def test_the_heads_of_minilm_are_those_that_were_stored():
 # --- El flujo residual ----------------------------------------------------------------------------
 
 
-def _by_hand(block, x, norm, mask):
+def _by_hand(block, x, norm):
     """Los cinco vectores de las dos subcapas de un bloque, y lo que sale."""
     rows = []
     for residual, sublayer in (
-        (block.add_attention, lambda y: block.attention(y, mask=mask)[0]),
+        (block.add_attention, lambda y: block.attention(y)[0]),
         (block.add_feed_forward, block.feed_forward),
     ):
         read = residual.norm(x) if norm == "pre" else x
@@ -702,22 +701,20 @@ def _by_hand(block, x, norm, mask):
     return rows, x
 
 
-@pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("normalization", ["layer", "rms", "none"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_the_stream_is_that_of_the_library(norm, normalization, masked):
-    kind = "layer" if normalization == "none" else normalization
-    stack, mask = make_stack(norm, normalization=kind), masks.causal_mask(5) if masked else None
+def test_the_stream_is_that_of_the_library(norm, normalization):
+    stack = make_stack(norm, normalization="layer" if normalization == "none" else normalization)
     if normalization == "none":
         for block in stack.blocks:
             block.add_attention.norm = block.add_feed_forward.norm = nn.Identity()
-    explorer = make_stream(stacks={"una": stack}, mask=mask)
+    explorer = make_stream(stacks={"una": stack})
     stack, x, expected = stack.double(), explorer.x, []
     with torch.no_grad():
         for block in stack.blocks:
-            rows, x = _by_hand(block, x, norm, mask)
+            rows, x = _by_hand(block, x, norm)
             expected += rows
-        assert torch.allclose(x, stack(explorer.x, mask), atol=1e-12)
+        assert torch.allclose(x, stack(explorer.x), atol=1e-12)
     for word in range(5):
         for row, right in zip(explorer.compute("una", word), expected, strict=True):
             for key, table in right.items():
@@ -736,24 +733,19 @@ def test_recording_leaves_the_stack_as_it_was():
     assert not any(module._forward_hooks for module in stack.modules())
 
 
-def test_the_answer_is_the_sublayer_that_adds_least_or_most():
-    for ask, best in (("least", min), ("most", max)):
-        explorer = make_stream(ask=ask)
-        for label, word in itertools.product(explorer.stacks, range(5)):
-            shares = [
-                float(row["added"].norm() / row["before"].norm())
-                for row in explorer.compute(label, word)
-            ]
-            assert explorer.shares(label, word) == pytest.approx(shares)
-            assert explorer.goal(label, word) == [shares.index(best(shares))]
-    assert make_stream(ask=None).goal() == [] and make_stream(ask=None).question is None
+def test_a_share_is_what_is_added_over_what_there_was():
+    explorer = make_stream()
+    for label, word in itertools.product(explorer.stacks, range(5)):
+        rows = explorer.compute(label, word)
+        shares = [float(row["added"].norm() / row["before"].norm()) for row in rows]
+        assert explorer.shares(label, word) == pytest.approx(shares)
 
 
 def test_a_word_with_nothing_in_its_stream_is_told():
     x = normal(5, 4, seed=2)
     x[2] = 0
-    explorer = make_stream(x=x, word=2, ask="most")
-    assert explorer.shares()[0] == float("inf") and explorer.goal() == [0]
+    explorer = make_stream(x=x, word=2)
+    assert explorer.shares()[0] == float("inf")
     assert "∞" in explorer.static()
 
 

@@ -25,7 +25,6 @@ from muestras import (
     make_schedule,
     make_softmax,
     make_stepper,
-    make_stream,
     normal,
 )
 
@@ -240,9 +239,8 @@ def test_the_truth_of_a_draw_is_sent_without_its_zeros():
     assert make_sampling().data()["truth"] is None
 
 
-def test_a_causal_stepper_and_a_stream_without_question():
+def test_a_causal_stepper_and_paths_without_a_goal():
     assert make_stepper(mask="causal").masks() == ("none", "causal")
-    assert make_stream(ask=None).goal() == []
     assert explorers.paths(WORDS).goal is None
 
 

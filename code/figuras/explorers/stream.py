@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +17,6 @@ from figuras.explorers.base import (
     Texts,
     check_count,
     check_labels,
-    check_option,
     check_table,
     number,
     static_table,
@@ -31,8 +30,6 @@ _NAMES = {
     "add_feed_forward": "red densa",
 }
 _NORMS = {LayerNorm: "layer", RMSNorm: "rms", nn.Identity: "none"}
-_ASKS = {"least": min, "most": max}
-_TIE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,35 +60,22 @@ class _Sublayer:
         scale = torch.sqrt(centered.square().mean() + self.eps)
         return self.weight * centered / scale + self.bias
 
-    def data(self) -> dict[str, Any]:
-        """Lo que recibe el JavaScript."""
-        return {
-            "block": self.block,
-            "name": self.name,
-            "isPre": self.is_pre,
-            "norm": self.norm,
-            "eps": self.eps,
-            "weight": self.weight.tolist(),
-            "bias": self.bias.tolist(),
-            "added": self.added.tolist(),
-        }
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class StreamExplorer(Explorer):
     """El explorador del flujo residual. Se construye con :func:`stream`.
 
-    ``x`` ``(n, d)`` es lo que entra; ``stacks``, las subcapas de cada pila, por su rótulo; ``ask``,
-    qué subcapa se busca.
+    ``x`` ``(n, d)`` es lo que entra; ``stacks``, las subcapas de cada pila, por su rótulo, y
+    ``word``, la palabra del principio.
     """
 
     kind: ClassVar[str] = "stream"
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "sides")
     words: tuple[str, ...]
     features: tuple[str, ...]
     x: Tensor
     stacks: dict[str, tuple[_Sublayer, ...]]
     word: int
-    ask: str | None
     title: str = "El flujo residual, subcapa a subcapa"
     name: str = "flujo"
 
@@ -117,25 +101,6 @@ class StreamExplorer(Explorer):
     def shares(self, label: str | None = None, word: int | None = None) -> list[float]:
         """La norma de lo que añade cada subcapa, en proporción a la de lo que había."""
         return [_share(row) for row in self.compute(label, word)]
-
-    def goal(self, label: str | None = None, word: int | None = None) -> list[int]:
-        """Las subcapas que contestan la pregunta (varias, si empatan); sin pregunta, ninguna."""
-        if self.ask is None:
-            return []
-        shares = self.shares(label, word)
-        best = _ASKS[self.ask](shares)
-        return [i for i, share in enumerate(shares) if share == best or abs(share - best) < _TIE]
-
-    def data(self) -> dict[str, Any]:
-        """Lo que recibe el JavaScript."""
-        return {
-            "words": self.words,
-            "features": self.features,
-            "x": self.x.tolist(),
-            "stacks": {k: [sublayer.data() for sublayer in v] for k, v in self.stacks.items()},
-            "word": self.word,
-            "ask": self.ask,
-        }
 
     def static(self) -> str:
         """De cada pila, las normas por profundidad; de la primera subcapa, sus vectores."""
@@ -187,10 +152,8 @@ def stream(
     x: Tensor,
     stacks: Mapping[str, nn.Module | Sequence[nn.Module]],
     *,
-    mask: Tensor | None = None,
     features: Sequence[str] = (),
     word: int = 0,
-    ask: str | None = "least",
     **texts: Unpack[Texts],
 ) -> StreamExplorer:
     """Devuelve el explorador del flujo residual de una o varias pilas sobre la misma frase.
@@ -198,12 +161,8 @@ def stream(
     ``x`` ``(n, d)`` es lo que entra en la pila, una fila por palabra: seis como mucho, con ``d`` de
     2 a 8. ``stacks`` da a cada rótulo una pila de :mod:`atento.blocks` (o sus bloques, en orden):
     las mismas subcapas en todas, hasta 8 en una y 18 entre todas. Sus cuentas se hacen aquí, en
-    float64 y sin descarte, con la máscara ``mask``. La norma de una subcapa puede ser
-    ``nn.Identity``. ``features`` nombra las componentes.
-
-    La pregunta es qué subcapa añade menos (``ask="least"``) o más (``"most"``) en proporción a lo
-    que había; la página dice cuándo se ha encontrado y :meth:`StreamExplorer.goal` da la respuesta.
-    Con ``None`` no se pregunta nada.
+    float64 y sin descarte. La norma de una subcapa puede ser ``nn.Identity``. ``features`` nombra
+    las componentes, y ``word`` es la palabra del principio.
 
     Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos, o si
     una pila no está hecha de conexiones residuales de la biblioteca.
@@ -217,37 +176,26 @@ def stream(
     if features:
         features = check_labels(features, "features", x.shape[1], "componente")
     check_count(word, "word", 0, len(words) - 1)
-    check_option(ask, "ask", (*_ASKS, None))
-    texts.setdefault("question", _question(ask, len(stacks)))
     return StreamExplorer(
         words=words,
         features=tuple(features),
         x=x,
-        stacks=_recorded(stacks, x, mask),
+        stacks=_recorded(stacks, x),
         word=word,
-        ask=ask,
         **texts,
     )
-
-
-def _question(ask: str | None, stacks: int) -> str | None:
-    if ask is None:
-        return None
-    how = {"least": "menos", "most": "más"}[ask]
-    again = " Después cambia de pila: ¿es la misma?" if stacks > 1 else ""
-    return f"¿Qué subcapa cambia {how}, en proporción, lo que había?{again}"
 
 
 # --- Lo que hace cada subcapa ---------------------------------------------------------------------
 
 
 def _recorded(
-    stacks: Mapping[str, nn.Module | Sequence[nn.Module]], x: Tensor, mask: Tensor | None
+    stacks: Mapping[str, nn.Module | Sequence[nn.Module]], x: Tensor
 ) -> dict[str, tuple[_Sublayer, ...]]:
     if not isinstance(stacks, Mapping) or not 1 <= len(stacks) <= 3:
         raise ValueError("stacks: se esperaba un diccionario de una a tres pilas, por su rótulo")
     check_labels(list(stacks), "stacks", len(stacks), "pila")
-    found = {label: _record(label, stack, x, mask) for label, stack in stacks.items()}
+    found = {label: _record(label, stack, x) for label, stack in stacks.items()}
     kinds = {tuple(sublayer.label for sublayer in sublayers) for sublayers in found.values()}
     if len(kinds) > 1:
         raise ValueError("stacks: las pilas no tienen las mismas subcapas, en el mismo orden")
@@ -257,14 +205,20 @@ def _recorded(
     return found
 
 
-def _record(
-    label: str, stack: nn.Module | Sequence[nn.Module], x: Tensor, mask: Tensor | None
-) -> tuple[_Sublayer, ...]:
+def _record(label: str, stack: nn.Module | Sequence[nn.Module], x: Tensor) -> tuple[_Sublayer, ...]:
     """Pasa ``x`` por una copia de la pila, en float64, y apunta lo que añade cada subcapa."""
-    blocks = _copied(label, getattr(stack, "blocks", stack))
+    blocks = getattr(stack, "blocks", stack)
+    if not isinstance(blocks, (Sequence, nn.ModuleList)) or not all(
+        isinstance(block, nn.Module) for block in blocks
+    ):
+        raise ValueError(
+            f"stacks: en «{label}» llegó {type(blocks).__name__}; se esperaba una pila o una lista"
+            " de bloques"
+        )
+    copied = nn.ModuleList(copy.deepcopy(list(blocks))).double().eval()
     adders = [
         (position, name, child)
-        for position, block in enumerate(blocks, start=1)
+        for position, block in enumerate(copied, start=1)
         for name, child in block.named_children()
         if isinstance(child, Residual)
     ]
@@ -273,31 +227,13 @@ def _record(
             f"stacks: en «{label}» hay {len(adders)} subcapas; se esperaban de 1 a 8 conexiones"
             " residuales, con una norma de la biblioteca o nn.Identity"
         )
-    updates = [_listen(residual) for *_, residual in adders]
+    added: dict[nn.Module, Tensor] = {}  # lo que sale de cada descarte, que es lo que se suma
+    for *_, residual in adders:
+        residual.dropout.register_forward_hook(lambda part, _, out: added.update({part: out}))
     with torch.no_grad():
-        for block in blocks:
-            x = block(x, mask)
-    return tuple(
-        _sublayer(*adder, update[0]) for adder, update in zip(adders, updates, strict=True)
-    )
-
-
-def _copied(label: str, blocks: Any) -> nn.ModuleList:
-    if not isinstance(blocks, (Sequence, nn.ModuleList)) or not all(
-        isinstance(block, nn.Module) for block in blocks
-    ):
-        raise ValueError(
-            f"stacks: en «{label}» llegó {type(blocks).__name__}; se esperaba una pila o una lista"
-            " de bloques"
-        )
-    return nn.ModuleList(copy.deepcopy(list(blocks))).double().eval()
-
-
-def _listen(residual: Residual) -> list[Tensor]:
-    """La lista donde quedará lo que ``residual`` vaya a sumar."""
-    heard: list[Tensor] = []
-    residual.dropout.register_forward_hook(lambda module, args, output: heard.append(output))
-    return heard
+        for block in copied:
+            x = block(x)
+    return tuple(_sublayer(*adder, added[adder[-1].dropout]) for adder in adders)
 
 
 def _sublayer(block: int, name: str, residual: Residual, added: Tensor) -> _Sublayer:
