@@ -426,10 +426,7 @@ PLANO = explorers.plane(
 ENVOLVENTE = explorers.plane(
     ["a", "b", "c", "d"],
     [1.0, 0.5],
-    [[1.5, 0.0], [0.0, 1.5], [-1.5, 0.0], [0.0, -1.5]],
     [[2.0, 1.6], [-1.0, 2.0], [-2.0, -1.0], [0.0, 0.8]],
-    hull=True,
-    move=("query", "value"),
     name="envolvente",
 )
 MERGED = "La niña come y los niños comen: comían, comerán y comimos. ¿Comes tú? Comen 12 niñas."
@@ -437,10 +434,9 @@ SOFTMAX = make_softmax(name="softmax")
 GIRO = explorers.rotation(
     [1.0, 0.2, 0.8, -0.3], [0.7, 0.9, 0.5, 0.6], base=100.0, places=40, name="giro"
 )
-ALARGADO = explorers.rotation(
-    normal(6, seed=1), normal(6, seed=2), base=500.0, places=30, factor=4, pair=2,
-    name="alargado",
-)  # fmt: skip
+TRES_PAREJAS = explorers.rotation(
+    normal(6, seed=1), normal(6, seed=2), base=500.0, places=30, name="tres-parejas"
+)
 RELOJ = make_clock(places=40, position=5, other=8, name="reloj")
 UNIONES_BPE = make_merges(
     bpe=BPE.train([MERGED] * 3, 90), unigram=Unigram.train([MERGED] * 3, 80), name="uniones"
@@ -452,11 +448,11 @@ CABEZAS = make_heads(name="todas-las-cabezas", question="¿Quién mira a la ante
 PINTADA = make_mask(padding=2, window=2, prefix=3, name="pintada")
 
 
-def pila(norma, *, bloques=2, d=6, **opciones):
+def pila(norma, *, d=6, **opciones):
     torch.manual_seed(5)
     partes = nn.ModuleList(
         EncoderBlock(attention.MultiHeadAttention(d, 2), FeedForward(d, 9), norm=norma, **opciones)
-        for _ in range(bloques)
+        for _ in range(2)
     )
     with torch.no_grad():
         for parametro in partes.parameters():
@@ -480,12 +476,11 @@ FLUJO_ANCHO = explorers.stream(
     ["la", "desafortunada", "investigadora", "perdió", "cuadernos", "ayer"],
     NADA,
     {
-        "sin normalizar": sin_normas(pila("pre", bloques=3, d=8)),
-        "RMSNorm": pila("pre", bloques=3, d=8, normalization="rms"),
-        "RMSNorm después": pila("post", bloques=3, d=8, normalization="rms"),
+        "sin normalizar": sin_normas(pila("pre", d=8)),
+        "RMSNorm": pila("pre", d=8, normalization="rms"),
+        "RMSNorm después": pila("post", d=8, normalization="rms"),
     },
     word=5,
-    ask="most",
     name="flujo-ancho",
 )
 VOCABULARIO = [
@@ -589,25 +584,23 @@ EMPATES = explorers.sampling(
 )
 
 
-def ejecuciones(calientan, **medida):
-    """Una malla de ejecuciones inventadas, con y sin calentamiento; dos semillas no acaban."""
-    calendarios = ("constant", "noam", "cosine", "stable")
-    malla = itertools.product(("pre", "post"), calientan, (0.0003, 0.01), calendarios)
+def ejecuciones(calienta):
+    """Una malla de ejecuciones inventadas; de una se pierden dos semillas, y de otra, todas."""
+    calendarios = ("constant", "noam", "cosine", "stable", "none")
+    malla = itertools.product(("pre", "post"), (0.0003, 0.01), calendarios)
     hechas = [
         {
-            "schedule": calendario, "norm": norma, "warmup": pasos, "rate": tasa,
+            "schedule": calendario, "norm": norma, "rate": tasa,
             "curves": (normal(3, 5, seed=i) + 3).tolist(),
-            **{clave: (normal(3, seed=i) / 9 + 0.5).tolist() for clave in medida or ("exact",)},
+            "exact": (normal(3, seed=i) / 9 + 0.5).tolist(),
         }
-        for i, (norma, pasos, tasa, calendario) in enumerate(malla)
+        for i, (norma, tasa, calendario) in enumerate(malla)
     ]  # fmt: skip
     hechas[2]["curves"] = [[5.0, None, None, None, None], [4.0] * 5, [3.0, 3.5, None, None, None]]
-    hechas[5]["curves"] = [[None] * 5] * 3
-    return {"recipe": {"steps": 50, "window": 10, "warmup": 0}, "runs": hechas}
+    hechas[6]["curves"] = [[None] * 5] * 3
+    return {"recipe": {"steps": 50, "window": 10, "warmup": calienta}, "runs": hechas}
 
 
-CALENDARIO = explorers.schedule(
-    ejecuciones((0, 12)), start={"warmup": 12}, name="calendario", answer="El coseno."
-)
-PERDIDAS = explorers.schedule(ejecuciones((7,), held_out=1), ask=False, name="perdidas")
+CALENDARIO = explorers.schedule(ejecuciones(12), name="calendario", answer="El coseno.")
+SIN_SUBIDA = explorers.schedule(ejecuciones(0), start={"norm": "post"}, name="sin-subida")
 MUESTRAS = {uno.name: uno for uno in list(globals().values()) if isinstance(uno, base.Explorer)}

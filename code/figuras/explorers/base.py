@@ -18,8 +18,8 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from importlib import resources
 from typing import Any, ClassVar, TypedDict
 
@@ -35,10 +35,12 @@ __all__ = [
     "check_labels",
     "check_name",
     "check_option",
+    "check_some",
     "check_table",
     "deduplicate",
     "detach",
     "number",
+    "point",
     "static_table",
 ]
 
@@ -63,8 +65,8 @@ class Texts(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Explorer:
-    """Lo común de todos los exploradores. Quien hereda da ``kind``, ``data``, ``static`` y
-    ``summary``, y un ``title`` y un ``name`` para cuando no se dicen.
+    """Lo común de todos los exploradores. Quien hereda da ``kind``, ``static`` y ``summary``, un
+    ``title`` y un ``name`` para cuando no se dicen, y ``data`` si la página no recibe sus campos.
 
     Errores: ``ValueError`` si ``name`` no es de letras ASCII, cifras y guiones.
     """
@@ -81,8 +83,12 @@ class Explorer:
         check_name(self.name)
 
     def data(self) -> dict[str, Any]:
-        """Lo que recibe el JavaScript: números, textos y listas."""
-        raise NotImplementedError
+        """Lo que recibe el JavaScript: números, textos y listas. Si no se dice otra cosa, los
+        campos del explorador.
+        """
+        common = {field.name for field in fields(Explorer)}
+        own = (field.name for field in fields(self) if field.name not in common)
+        return {name: _sent(getattr(self, name)) for name in own}
 
     def static(self) -> str:
         """HTML que se lee sin JavaScript: el estado inicial."""
@@ -254,6 +260,17 @@ def _base_css() -> str:
     return text.replace("/*@DARK@*/", fixed["dark"]).replace("/*@LIGHT@*/", fixed["light"])
 
 
+def _sent(value: Any) -> Any:
+    """El valor de un campo como cabe en JSON: las tablas, como listas."""
+    if isinstance(value, Tensor):
+        return value.tolist()
+    if is_dataclass(value):
+        return {field.name: _sent(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: _sent(one) for key, one in value.items()}
+    return tuple(map(_sent, value)) if isinstance(value, tuple) else value
+
+
 def _json(data: Any) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
@@ -261,6 +278,11 @@ def _json(data: Any) -> str:
 def number(value: float, digits: int = 2) -> str:
     """Un número como lo escribe la página: punto decimal y signo menos de imprenta, sin «−0.00»."""
     return plots.format_number(float(value), f".{digits}f")
+
+
+def point(vector: Tensor) -> str:
+    """Los números de un vector, entre paréntesis."""
+    return f"({', '.join(map(number, vector.tolist()))})"
 
 
 def static_table(caption: str, head: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
@@ -339,6 +361,16 @@ def check_option(value: Any, name: str, options: Iterable[Any]) -> Any:
     if value not in (known := list(options)):
         raise ValueError(f"{name}: llegó {value!r}; se esperaba uno de {known}")
     return value
+
+
+def check_some(chosen: Sequence[str], name: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Los de ``known`` que se han elegido, en su orden.
+
+    Errores: ``ValueError`` si alguno no está en ``known``.
+    """
+    if isinstance(chosen, str) or not set(chosen) <= set(known):
+        raise ValueError(f"{name}: llegó {chosen!r}; se esperaban algunos de {', '.join(known)}")
+    return tuple(item for item in known if item in chosen)
 
 
 def check_name(name: str) -> str:

@@ -1,6 +1,6 @@
 /* Las agujas de dos posiciones y su producto escalar. La cuenta tiene su gemelo en clock.py. */
 window.atentoExplorers.register("clock", (stage, data, root) => {
-  const {h, svg, dot, number, places: couple, vector, chart, cycle} = window.atentoExplorers;
+  const {h, svg, dot, number, places: couple, chart, cycle} = window.atentoExplorers;
   const {speeds, places} = data;
   const state = {position: data.position, other: data.other};
   const last = places - 1;
@@ -40,7 +40,7 @@ window.atentoExplorers.register("clock", (stage, data, root) => {
   // ---- Mandos -------------------------------------------------------------------------------------
   const dials = [["position", "Posición"], ["other", "Otra posición"]];
   const spots = couple({dials, last, state, update: (change) => update(change)});
-  const rows = {position: h("div", {class: "code"}), other: h("div", {class: "code"})};
+  const rows = h("div", {class: "codes"});
 
   const {node, update} = cycle(root, state, () => {
     const {position, other} = state;
@@ -53,11 +53,7 @@ window.atentoExplorers.register("clock", (stage, data, root) => {
       {kind: "there", x: other},
     ]);
     spots.set(position, other);
-    for (const key of ["position", "other"])
-      rows[key].replaceChildren(
-        h("span", {class: "place"}, `${key === "other" ? "■" : "●"} ${state[key]}`),
-        vector(table[state[key]], key === "other" ? "plain" : "position"),
-      );
+    rows.replaceChildren(spots.line(`● ${position}`, table[position], "position"), spots.line(`■ ${other}`, table[other], "plain"));
     const far = Math.abs(position - other);
     return {
       say: `Posiciones ${position} y ${other}, a distancia ${far}: su producto escalar es ${number(products[other])}. Cada fila consigo misma da ${top}.`,
@@ -67,7 +63,7 @@ window.atentoExplorers.register("clock", (stage, data, root) => {
   stage.append(
     ...spots.nodes,
     h("div", {class: "faces"}, faces.map((face) => face.node)),
-    h("div", {class: "codes"}, rows.position, rows.other),
+    rows,
     h("p", {class: "hush"}, "Producto escalar de la fila ● con la de cada posición"),
     plotted.node,
     node,

@@ -1,6 +1,6 @@
 /* Adónde baja un estado por la energía de una memoria de Hopfield. La cuenta tiene su gemelo en landscape.py. */
 window.atentoExplorers.register("landscape", (stage, data, root) => {
-  const {h, svg, dot, softmax, mix, number, button, disable, slider, cycle, gauge, field, probe} = window.atentoExplorers;
+  const {h, svg, dot, softmax, mix, number, button, disable, slider, cycle, gauge, field, beside, probe} = window.atentoExplorers;
   const {words, patterns, limits} = data;
   const state = {state: [...data.start], beta: data.beta};
 
@@ -123,20 +123,13 @@ window.atentoExplorers.register("landscape", (stage, data, root) => {
     };
   });
   stage.append(
-    h(
-      "div",
-      {class: "pair"},
-      h("div", {class: "picture"}, board.drawing),
-      h(
-        "div",
-        {class: "numbers"},
-        h("p", {class: "hush"}, "Donde se para, cada recuerdo pesa"),
-        rows.map((row) => row.node),
-        drop,
-        node,
-        h("div", {class: "controls"}, heat.node, forward, reset),
-      ),
-    ),
+    beside(board.drawing, [
+      h("p", {class: "hush"}, "Donde se para, cada recuerdo pesa"),
+      rows.map((row) => row.node),
+      drop,
+      node,
+      h("div", {class: "controls"}, heat.node, forward, reset),
+    ]),
     probe(stage, "Arrastra el círculo con el dedo o el ratón, o elígelo con el tabulador y usa las flechas."),
   );
   update({});

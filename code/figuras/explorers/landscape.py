@@ -11,7 +11,15 @@ import torch
 from torch import Tensor
 
 from atento.hopfield import energy, recall
-from figuras.explorers.base import Explorer, Texts, check_labels, check_table, number, static_table
+from figuras.explorers.base import (
+    Explorer,
+    Texts,
+    check_labels,
+    check_table,
+    number,
+    point,
+    static_table,
+)
 
 __all__ = ["LandscapeExplorer", "landscape"]
 
@@ -28,7 +36,7 @@ class LandscapeExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "landscape"
-    pieces: ClassVar[tuple[str, ...]] = ("kit", "field")
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "field", "beside")
     words: tuple[str, ...]
     patterns: Tensor
     start: Tensor
@@ -80,11 +88,10 @@ class LandscapeExplorer(Explorer):
         rows = []
         for beta in sorted({self.betas[0], self.beta, self.betas[1]}):
             found = self.compute(beta=beta)
-            end = ", ".join(number(x) for x in found["path"][-1].tolist())
-            rows.append([number(beta), f"({end})", *(number(w) for w in found["weights"].tolist())])
-        here = ", ".join(number(x) for x in self.start.tolist())
+            weights = map(number, found["weights"].tolist())
+            rows.append([number(beta), point(found["path"][-1]), *weights])
         return static_table(
-            f"Adónde se llega desde ({here}), y cuánto pesa allí cada recuerdo",
+            f"Adónde se llega desde {point(self.start)}, y cuánto pesa allí cada recuerdo",
             ["β", "acaba en", *self.words],
             rows,
         )

@@ -1,5 +1,5 @@
-"""El plano: una consulta, sus claves y sus valores como flechas de dos componentes que se mueven
-con la mano.
+"""El plano: una consulta y las claves de unas palabras, que son también sus valores, como flechas
+de dos componentes que se mueven con la mano.
 """
 
 from __future__ import annotations
@@ -16,38 +16,32 @@ from figuras.explorers.base import (
     Explorer,
     Texts,
     check_labels,
+    check_some,
     check_table,
     number,
+    point,
     static_table,
 )
 
 __all__ = ["PlaneExplorer", "plane"]
-
-_MOVABLE = ("query", "key", "value")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PlaneExplorer(Explorer):
     """El explorador del plano. Se construye con :func:`plane`.
 
-    ``query`` ``(2,)``, ``key`` y ``value`` ``(key, 2)`` son las posiciones iniciales; con ``tied``
-    cada valor es su clave y se mueve con ella.
+    ``query`` ``(2,)`` y ``key`` ``(key, 2)`` son las posiciones iniciales; cada clave es también
+    el valor de su palabra.
     """
 
     kind: ClassVar[str] = "plane"
-    pieces: ClassVar[tuple[str, ...]] = ("field",)
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "field", "beside")
     words: tuple[str, ...]
     query_word: str
     query: Tensor
     key: Tensor
-    value: Tensor
-    tied: bool
     self_index: int | None
-    present: tuple[bool, ...]
     move: tuple[str, ...]
-    hull: bool
-    scale: bool
-    temperature: float
     limits: tuple[float, float, float, float]
     axes: tuple[str, str]
     controls: tuple[str, ...]
@@ -59,73 +53,42 @@ class PlaneExplorer(Explorer):
         *,
         query: Tensor | None = None,
         key: Tensor | None = None,
-        value: Tensor | None = None,
         present: Sequence[bool] | None = None,
-        temperature: float | None = None,
+        temperature: float = 1.0,
     ) -> dict[str, Tensor]:
         """Lo que muestra la página: el gemelo en Python, en float64.
 
-        ``query`` ``(2,)``, ``key`` y ``value`` ``(key, 2)`` sustituyen a las posiciones iniciales;
-        con ``tied``, los valores son las claves salvo que se den. ``present`` dice qué palabras
-        están en la frase. Devuelve ``scores`` y ``weights`` ``(key,)`` y ``output`` ``(2,)``; sin
-        ninguna palabra, pesos y salida son 0.
+        ``query`` ``(2,)`` y ``key`` ``(key, 2)`` sustituyen a las posiciones iniciales;
+        ``present`` dice qué palabras están en la frase: sin él, todas. Devuelve ``scores`` y
+        ``weights`` ``(key,)`` y ``output`` ``(2,)``; sin ninguna palabra, pesos y salida son 0.
         """
         query = self.query if query is None else query
-        value = key if value is None and self.tied else value
         key = self.key if key is None else key
-        value = self.value if value is None else value
-        present = torch.tensor(self.present if present is None else present)
-        temperature = self.temperature if temperature is None else temperature
+        stays = torch.ones(len(key), dtype=torch.bool) if present is None else torch.tensor(present)
         scores = key @ query
-        divided = scores / ((math.sqrt(2) if self.scale else 1.0) * temperature)
-        weights = divided.masked_fill(~present, -math.inf).softmax(dim=-1).nan_to_num(0.0)
-        return {"scores": scores, "weights": weights, "output": weights @ value}
-
-    def data(self) -> dict[str, Any]:
-        """Lo que recibe el JavaScript."""
-        return {
-            "words": self.words,
-            "queryWord": self.query_word,
-            "query": self.query.tolist(),
-            "key": self.key.tolist(),
-            "value": None if self.tied else self.value.tolist(),
-            "selfIndex": self.self_index,
-            "present": self.present,
-            "move": self.move,
-            "hull": self.hull,
-            "scale": self.scale,
-            "temperature": self.temperature,
-            "limits": self.limits,
-            "axes": self.axes,
-            "controls": self.controls,
-        }
+        divided = scores / (math.sqrt(2) * temperature)
+        weights = divided.masked_fill(~stays, -math.inf).softmax(dim=-1).nan_to_num(0.0)
+        return {"scores": scores, "weights": weights, "output": weights @ key}
 
     def static(self) -> str:
         """Tabla con las posiciones, las puntuaciones, los pesos y la salida del estado inicial."""
         values = self.compute()
+        columns = (self.words, self.key, values["scores"], values["weights"])
         rows = [
-            [word, _point(key), _point(value), number(score), number(weight)]
-            for word, key, value, score, weight in zip(
-                self.words,
-                self.key.tolist(),
-                self.value.tolist(),
-                values["scores"],
-                values["weights"],
-                strict=True,
-            )
+            [word, point(key), number(score), number(weight)]
+            for word, key, score, weight in zip(*columns, strict=True)
         ]
         caption = (
-            f"La consulta de «{self.query_word}», {_point(self.query.tolist())}, "
-            f"da la salida {_point(values['output'].tolist())}"
+            f"La consulta de «{self.query_word}», {point(self.query)}, "
+            f"da la salida {point(values['output'])}"
         )
-        return static_table(caption, ["palabra", "clave", "valor", "puntuación", "peso"], rows)
+        return static_table(caption, ["palabra", "clave y valor", "puntuación", "peso"], rows)
 
     def summary(self) -> str:
         """Una línea para la terminal."""
-        output = _point(self.compute()["output"].tolist())
         return (
             f"Vectores en el plano: la consulta «{self.query_word}» y {len(self.words)} claves;"
-            f" salida {output}"
+            f" salida {point(self.compute()['output'])}"
         )
 
 
@@ -133,15 +96,10 @@ def plane(
     words: Sequence[str],
     query: Tensor,
     key: Tensor,
-    value: Tensor | None = None,
     *,
     query_word: str = "consulta",
     self_index: int | None = None,
-    present: Sequence[bool] | None = None,
     move: Sequence[str] = ("query", "key"),
-    hull: bool = False,
-    scale: bool = True,
-    temperature: float = 1.0,
     limits: tuple[float, float, float, float] | None = None,
     axes: tuple[str, str] = ("", ""),
     controls: Sequence[str] = (),
@@ -149,77 +107,43 @@ def plane(
 ) -> PlaneExplorer:
     """Devuelve el explorador de vectores en un plano.
 
-    ``query`` ``(2,)`` es la consulta de ``query_word``; ``key`` ``(key, 2)``, las claves de
-    ``words``; ``value`` ``(key, 2)``, sus valores. Sin ``value``, cada palabra tiene un solo vector
-    que hace de clave y de valor. Con ``self_index``, la consulta es además el vector de esa
-    palabra, y se mueven juntos.
+    ``query`` ``(2,)`` es la consulta de ``query_word``; ``key`` ``(key, 2)``, los vectores de
+    ``words``, que hacen de clave y de valor. Con ``self_index``, la consulta es además el vector
+    de esa palabra, y se mueven juntos. La página pinta todas las mezclas posibles: la envolvente
+    convexa de los valores.
 
-    ``move`` dice qué se arrastra: ``query``, ``key``, ``value``. ``hull`` pinta la envolvente
-    convexa de los valores. ``controls``: ``words`` (quitar y poner palabras de la frase;
-    ``present`` dice cuáles están al principio) y ``temperature``. ``scale`` divide entre ``√2``.
-    ``limits`` es ``(x_min, x_max, y_min, y_max)``, un cuadrado; sin él se calcula. ``axes`` nombra
-    las dos componentes. ``question`` se lee arriba y ``answer`` queda plegada.
+    ``move`` dice qué se arrastra: ``query``, ``key``. ``controls``: ``words`` (quitar y poner
+    palabras de la frase) y ``temperature``. ``limits`` es ``(x_min, x_max, y_min, y_max)``, un
+    cuadrado; sin él se calcula. ``axes`` nombra las dos componentes. ``question`` se lee arriba y
+    ``answer`` queda plegada.
 
     Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o fuera
     de ``limits``.
     """
-    vectors = _vectors(query, key, value, self_index)
-    count = len(vectors["key"])
+    query = _pairs(query, "query", "(2,)", 1)
+    key = _pairs(key, "key", "(key, 2)", 2)
+    _check_self(self_index, query, key)
+    if isinstance(axes, str) or len(axes) != 2 or not all(isinstance(axis, str) for axis in axes):
+        raise ValueError(f"axes: llegó {axes!r}; se esperaban dos textos")
     return PlaneExplorer(
-        **vectors,
-        words=check_labels(words, "words", count, "clave"),
+        words=check_labels(words, "words", len(key), "clave"),
         query_word=check_labels([query_word], "query_word", 1, "consulta")[0],
-        present=_present(present, count),
-        move=_some(move, "move", _MOVABLE[: 2 if value is None else 3]),
-        hull=bool(hull),
-        scale=bool(scale),
-        temperature=_temperature(temperature),
-        limits=_limits(limits, vectors),
-        axes=_axes(axes),
-        controls=_some(controls, "controls", ("words", "temperature")),
+        query=query,
+        key=key,
+        self_index=self_index,
+        move=check_some(move, "move", ("query", "key")),
+        limits=_limits(limits, torch.cat([query[None], key])),
+        axes=tuple(axes),
+        controls=check_some(controls, "controls", ("words", "temperature")),
         **texts,
     )
 
 
-def _vectors(query: Any, key: Any, value: Any, self_index: int | None) -> dict[str, Any]:
-    """Los vectores comprobados, si los valores son las claves y de qué palabra es la consulta."""
-    query, key, values = _tables(query, key, value)
-    _check_self(self_index, query, key)
-    tied = value is None
-    return {"query": query, "key": key, "value": values, "tied": tied, "self_index": self_index}
-
-
-def _temperature(temperature: float) -> float:
-    if not 0.1 <= temperature <= 10:
-        raise ValueError(f"temperature: llegó {temperature}; se esperaba un número de 0.1 a 10")
-    return float(temperature)
-
-
-def _tables(query: Any, key: Any, value: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Consulta, claves y valores; sin valores, son las claves."""
-    key = check_table(key, "key", "(key, 2)", (2,))
-    query = check_table(query, "query", "(2,)", (1,))
-    value = key if value is None else check_table(value, "value", "(key, 2)", (2,))
-    pairs = (("query", query, (2,)), ("key", key, (len(key), 2)), ("value", value, (len(key), 2)))
-    for name, table, shape in pairs:
-        if tuple(table.shape) != shape:
-            raise ValueError(f"{name}: llegó la forma {tuple(table.shape)}; se esperaba {shape}")
-    return query, key, value
-
-
-def _present(present: Sequence[bool] | None, count: int) -> tuple[bool, ...]:
-    marks = (True,) * count if present is None else tuple(map(bool, present))
-    if len(marks) != count:
-        raise ValueError(
-            f"present: llegaron {len(marks)} marcas; se esperaban {count}, una por palabra"
-        )
-    return marks
-
-
-def _axes(axes: Sequence[str]) -> tuple[str, str]:
-    if isinstance(axes, str) or len(axes) != 2 or not all(isinstance(axis, str) for axis in axes):
-        raise ValueError(f"axes: llegó {axes!r}; se esperaban dos textos")
-    return tuple(axes)
+def _pairs(value: Any, name: str, axes: str, ndim: int) -> Tensor:
+    table = check_table(value, name, axes, (ndim,))
+    if table.shape[-1] != 2:
+        raise ValueError(f"{name}: llegó la forma {tuple(table.shape)}; se esperaba {axes}")
+    return table
 
 
 def _check_self(self_index: int | None, query: Tensor, key: Tensor) -> None:
@@ -233,15 +157,8 @@ def _check_self(self_index: int | None, query: Tensor, key: Tensor) -> None:
         raise ValueError("self_index: la clave de esa palabra debe ser igual que query")
 
 
-def _some(chosen: Sequence[str], name: str, known: tuple[str, ...]) -> tuple[str, ...]:
-    if isinstance(chosen, str) or not set(chosen) <= set(known):
-        raise ValueError(f"{name}: llegó {chosen!r}; se esperaban algunos de {', '.join(known)}")
-    return tuple(item for item in known if item in chosen)
-
-
-def _limits(limits: Any, vectors: dict[str, Any]) -> tuple[float, float, float, float]:
+def _limits(limits: Any, points: Tensor) -> tuple[float, float, float, float]:
     """Un cuadrado con todos los puntos y el origen dentro."""
-    points = torch.cat([vectors["query"][None], vectors["key"], vectors["value"]])
     if limits is None:
         low, high = points.amin().clamp(max=0).item(), points.amax().clamp(min=0).item()
         margin = 0.25 * (high - low) or 1.0
@@ -259,7 +176,3 @@ def _limits(limits: Any, vectors: dict[str, Any]) -> tuple[float, float, float, 
     if x.min() < limits[0] or x.max() > limits[1] or y.min() < limits[2] or y.max() > limits[3]:
         raise ValueError(f"limits: {limits!r} deja fuera algún vector")
     return tuple(map(float, limits))
-
-
-def _point(pair: Sequence[float]) -> str:
-    return f"({number(pair[0])}, {number(pair[1])})"

@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +17,6 @@ from figuras.explorers.base import (
     Texts,
     check_count,
     check_labels,
-    check_option,
     check_table,
     number,
     static_table,
@@ -30,68 +29,43 @@ _NAMES = {
     "add_cross_attention": "atención cruzada",
     "add_feed_forward": "red densa",
 }
-_NORMS = {LayerNorm: "layer", RMSNorm: "rms", nn.Identity: "none"}
-_ASKS = {"least": min, "most": max}
-_TIE = 1e-6
+_NORMS = {LayerNorm: "LayerNorm", RMSNorm: "RMSNorm", nn.Identity: ""}
 
 
 @dataclass(frozen=True, eq=False)
 class _Sublayer:
-    """Una subcapa ya calculada: qué añade a cada palabra, ``added`` ``(n, d)``, y cómo se
-    normaliza (``norm``: «layer», «rms» o «none»), antes de leer (``is_pre``) o después de sumar.
+    """Una subcapa ya calculada: de cada palabra, lo que añade, ``added`` ``(n, d)``, y lo que sale
+    de su norma, ``normed`` ``(n, d)``, que va antes de leer (``is_pre``) o después de sumar.
     """
 
     block: int
     name: str
     is_pre: bool
     norm: str
-    eps: float
-    weight: Tensor
-    bias: Tensor
     added: Tensor
+    normed: Tensor
 
     @property
     def label(self) -> str:
         """«bloque 1, atención»."""
         return f"bloque {self.block}, {self.name}"
 
-    def normalize(self, vector: Tensor) -> Tensor:
-        """La norma de esta subcapa sobre un vector ``(d,)``."""
-        if self.norm == "none":
-            return vector
-        centered = vector - vector.mean() if self.norm == "layer" else vector
-        scale = torch.sqrt(centered.square().mean() + self.eps)
-        return self.weight * centered / scale + self.bias
-
-    def data(self) -> dict[str, Any]:
-        """Lo que recibe el JavaScript."""
-        return {
-            "block": self.block,
-            "name": self.name,
-            "isPre": self.is_pre,
-            "norm": self.norm,
-            "eps": self.eps,
-            "weight": self.weight.tolist(),
-            "bias": self.bias.tolist(),
-            "added": self.added.tolist(),
-        }
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class StreamExplorer(Explorer):
     """El explorador del flujo residual. Se construye con :func:`stream`.
 
-    ``x`` ``(n, d)`` es lo que entra; ``stacks``, las subcapas de cada pila, por su rótulo; ``ask``,
-    qué subcapa se busca.
+    ``x`` ``(n, d)`` es lo que entra; ``stacks``, las subcapas de cada pila, por su rótulo, y
+    ``word``, la palabra del principio.
     """
 
     kind: ClassVar[str] = "stream"
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "sides")
     words: tuple[str, ...]
     features: tuple[str, ...]
     x: Tensor
     stacks: dict[str, tuple[_Sublayer, ...]]
     word: int
-    ask: str | None
     title: str = "El flujo residual, subcapa a subcapa"
     name: str = "flujo"
 
@@ -106,36 +80,16 @@ class StreamExplorer(Explorer):
         word = self.word if word is None else word
         stream, rows = self.x[word], []
         for sublayer in self.stacks[label]:
-            added = sublayer.added[word]
+            added, normed = sublayer.added[word], sublayer.normed[word]
             row = {"before": stream, "added": added, "total": stream + added}
-            row["read"] = sublayer.normalize(stream) if sublayer.is_pre else stream
-            total = row["total"]
-            stream = row["after"] = total if sublayer.is_pre else sublayer.normalize(total)
+            row["read"] = normed if sublayer.is_pre else stream
+            stream = row["after"] = row["total"] if sublayer.is_pre else normed
             rows.append(row)
         return rows
 
     def shares(self, label: str | None = None, word: int | None = None) -> list[float]:
         """La norma de lo que añade cada subcapa, en proporción a la de lo que había."""
         return [_share(row) for row in self.compute(label, word)]
-
-    def goal(self, label: str | None = None, word: int | None = None) -> list[int]:
-        """Las subcapas que contestan la pregunta (varias, si empatan); sin pregunta, ninguna."""
-        if self.ask is None:
-            return []
-        shares = self.shares(label, word)
-        best = _ASKS[self.ask](shares)
-        return [i for i, share in enumerate(shares) if share == best or abs(share - best) < _TIE]
-
-    def data(self) -> dict[str, Any]:
-        """Lo que recibe el JavaScript."""
-        return {
-            "words": self.words,
-            "features": self.features,
-            "x": self.x.tolist(),
-            "stacks": {k: [sublayer.data() for sublayer in v] for k, v in self.stacks.items()},
-            "word": self.word,
-            "ask": self.ask,
-        }
 
     def static(self) -> str:
         """De cada pila, las normas por profundidad; de la primera subcapa, sus vectores."""
@@ -187,23 +141,17 @@ def stream(
     x: Tensor,
     stacks: Mapping[str, nn.Module | Sequence[nn.Module]],
     *,
-    mask: Tensor | None = None,
     features: Sequence[str] = (),
     word: int = 0,
-    ask: str | None = "least",
     **texts: Unpack[Texts],
 ) -> StreamExplorer:
     """Devuelve el explorador del flujo residual de una o varias pilas sobre la misma frase.
 
     ``x`` ``(n, d)`` es lo que entra en la pila, una fila por palabra: seis como mucho, con ``d`` de
     2 a 8. ``stacks`` da a cada rótulo una pila de :mod:`atento.blocks` (o sus bloques, en orden):
-    las mismas subcapas en todas, hasta 8 en una y 18 entre todas. Sus cuentas se hacen aquí, en
-    float64 y sin descarte, con la máscara ``mask``. La norma de una subcapa puede ser
-    ``nn.Identity``. ``features`` nombra las componentes.
-
-    La pregunta es qué subcapa añade menos (``ask="least"``) o más (``"most"``) en proporción a lo
-    que había; la página dice cuándo se ha encontrado y :meth:`StreamExplorer.goal` da la respuesta.
-    Con ``None`` no se pregunta nada.
+    las mismas subcapas en todas, hasta 8 en una y 12 entre todas. Sus cuentas se hacen aquí, en
+    float64 y sin descarte. La norma de una subcapa puede ser ``nn.Identity``. ``features`` nombra
+    las componentes, y ``word`` es la palabra del principio.
 
     Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos, o si
     una pila no está hecha de conexiones residuales de la biblioteca.
@@ -217,54 +165,49 @@ def stream(
     if features:
         features = check_labels(features, "features", x.shape[1], "componente")
     check_count(word, "word", 0, len(words) - 1)
-    check_option(ask, "ask", (*_ASKS, None))
-    texts.setdefault("question", _question(ask, len(stacks)))
     return StreamExplorer(
         words=words,
         features=tuple(features),
         x=x,
-        stacks=_recorded(stacks, x, mask),
+        stacks=_recorded(stacks, x),
         word=word,
-        ask=ask,
         **texts,
     )
-
-
-def _question(ask: str | None, stacks: int) -> str | None:
-    if ask is None:
-        return None
-    how = {"least": "menos", "most": "más"}[ask]
-    again = " Después cambia de pila: ¿es la misma?" if stacks > 1 else ""
-    return f"¿Qué subcapa cambia {how}, en proporción, lo que había?{again}"
 
 
 # --- Lo que hace cada subcapa ---------------------------------------------------------------------
 
 
 def _recorded(
-    stacks: Mapping[str, nn.Module | Sequence[nn.Module]], x: Tensor, mask: Tensor | None
+    stacks: Mapping[str, nn.Module | Sequence[nn.Module]], x: Tensor
 ) -> dict[str, tuple[_Sublayer, ...]]:
     if not isinstance(stacks, Mapping) or not 1 <= len(stacks) <= 3:
         raise ValueError("stacks: se esperaba un diccionario de una a tres pilas, por su rótulo")
     check_labels(list(stacks), "stacks", len(stacks), "pila")
-    found = {label: _record(label, stack, x, mask) for label, stack in stacks.items()}
+    found = {label: _record(label, stack, x) for label, stack in stacks.items()}
     kinds = {tuple(sublayer.label for sublayer in sublayers) for sublayers in found.values()}
     if len(kinds) > 1:
         raise ValueError("stacks: las pilas no tienen las mismas subcapas, en el mismo orden")
     total = sum(map(len, found.values()))
-    if total > 18:
-        raise ValueError(f"stacks: hay {total} subcapas entre todas; caben 18")
+    if total > 12:
+        raise ValueError(f"stacks: hay {total} subcapas entre todas; caben 12")
     return found
 
 
-def _record(
-    label: str, stack: nn.Module | Sequence[nn.Module], x: Tensor, mask: Tensor | None
-) -> tuple[_Sublayer, ...]:
+def _record(label: str, stack: nn.Module | Sequence[nn.Module], x: Tensor) -> tuple[_Sublayer, ...]:
     """Pasa ``x`` por una copia de la pila, en float64, y apunta lo que añade cada subcapa."""
-    blocks = _copied(label, getattr(stack, "blocks", stack))
+    blocks = getattr(stack, "blocks", stack)
+    if not isinstance(blocks, (Sequence, nn.ModuleList)) or not all(
+        isinstance(block, nn.Module) for block in blocks
+    ):
+        raise ValueError(
+            f"stacks: en «{label}» llegó {type(blocks).__name__}; se esperaba una pila o una lista"
+            " de bloques"
+        )
+    copied = nn.ModuleList(copy.deepcopy(list(blocks))).double().eval()
     adders = [
         (position, name, child)
-        for position, block in enumerate(blocks, start=1)
+        for position, block in enumerate(copied, start=1)
         for name, child in block.named_children()
         if isinstance(child, Residual)
     ]
@@ -273,39 +216,28 @@ def _record(
             f"stacks: en «{label}» hay {len(adders)} subcapas; se esperaban de 1 a 8 conexiones"
             " residuales, con una norma de la biblioteca o nn.Identity"
         )
-    updates = [_listen(residual) for *_, residual in adders]
+    # De cada descarte, lo que se suma; de cada conexión, lo que sale de su norma.
+    heard: dict[nn.Module, Tensor] = {}
+
+    def hear(part: nn.Module, given: tuple[Tensor, ...], output: Tensor) -> None:
+        if isinstance(part, Residual) and part.is_pre:
+            output = part.norm(given[0])
+        heard[part] = check_table(output, "stacks", "(n, d)", (2,))
+
+    for *_, residual in adders:
+        residual.register_forward_hook(hear)
+        residual.dropout.register_forward_hook(hear)
     with torch.no_grad():
-        for block in blocks:
-            x = block(x, mask)
+        for block in copied:
+            x = block(x)
     return tuple(
-        _sublayer(*adder, update[0]) for adder, update in zip(adders, updates, strict=True)
-    )
-
-
-def _copied(label: str, blocks: Any) -> nn.ModuleList:
-    if not isinstance(blocks, (Sequence, nn.ModuleList)) or not all(
-        isinstance(block, nn.Module) for block in blocks
-    ):
-        raise ValueError(
-            f"stacks: en «{label}» llegó {type(blocks).__name__}; se esperaba una pila o una lista"
-            " de bloques"
+        _Sublayer(
+            block=position,
+            name=_NAMES.get(name, name),
+            is_pre=residual.is_pre,
+            norm=_NORMS[type(residual.norm)],
+            added=heard[residual.dropout],
+            normed=heard[residual],
         )
-    return nn.ModuleList(copy.deepcopy(list(blocks))).double().eval()
-
-
-def _listen(residual: Residual) -> list[Tensor]:
-    """La lista donde quedará lo que ``residual`` vaya a sumar."""
-    heard: list[Tensor] = []
-    residual.dropout.register_forward_hook(lambda module, args, output: heard.append(output))
-    return heard
-
-
-def _sublayer(block: int, name: str, residual: Residual, added: Tensor) -> _Sublayer:
-    norm, d = residual.norm, added.shape[-1]
-    weight = getattr(norm, "weight", torch.ones(d)).detach()
-    bias = getattr(norm, "bias", torch.zeros(d)).detach()
-    return _Sublayer(
-        block, _NAMES.get(name, name), residual.is_pre, _NORMS[type(norm)],
-        getattr(norm, "eps", 0.0), check_table(weight, "stacks", "(d,)", (1,)),
-        check_table(bias, "stacks", "(d,)", (1,)), check_table(added, "stacks", "(n, d)", (2,)),
-    )  # fmt: skip
+        for position, name, residual in adders
+    )

@@ -1,6 +1,7 @@
 /* Dos sitios de una fila, cada uno con su mando, y dos botones que los mueven a la vez. dials son [[nombre, rótulo],
-   [nombre, rótulo]]; update recibe los sitios nuevos. set(uno, otro) pone los mandos donde están. */
-window.atentoExplorers.add(({h, slider, walk}) => {
+   [nombre, rótulo]]; update recibe los sitios nuevos. set(uno, otro) pone los mandos donde están, y line(rótulo,
+   números, papel, opciones) da una fila con el vector de un sitio. */
+window.atentoExplorers.add(({h, slider, walk, vector}) => {
   const places = ({dials, last, state, update}) => {
     const names = dials.map(([name]) => name);
     const made = dials.map(([name, label]) =>
@@ -15,7 +16,9 @@ window.atentoExplorers.add(({h, slider, walk}) => {
       from = Math.min(...spots);
       both.set(from, from + last - Math.max(...spots)); // el de detrás llega hasta donde el de delante puede
     }
-    return {nodes: [h("div", {class: "controls"}, made.map(({node}) => node)), h("div", {class: "controls"}, both.nodes)], set};
+    const line = (text, values, role, options) =>
+      h("div", {class: "spot-line"}, h("span", {class: "spot-name"}, text), vector(values, role, options));
+    return {line, set, nodes: [h("div", {class: "controls"}, made.map(({node}) => node)), h("div", {class: "controls"}, both.nodes)]};
   };
   return {places};
 });
