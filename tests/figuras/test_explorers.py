@@ -999,6 +999,7 @@ def test_the_rates_are_those_of_the_book():
     assert torch.allclose(
         explorer.rates(schedule="cosine", rate=0.01), 0.01 * torch.where(s <= 8, rise, cosine)
     )
+    assert torch.allclose(explorer.rates(schedule="constant"), 0.003 * rise)
     fall = ((40 - s) / 8).clamp(max=1)
     assert torch.allclose(explorer.rates(schedule="stable"), 0.003 * rise * fall)
     assert explorer.rates(norm="post").max() == 0.003
