@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Unpack
+from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -196,18 +196,10 @@ def _recorded(
 
 def _record(label: str, stack: nn.Module | Sequence[nn.Module], x: Tensor) -> tuple[_Sublayer, ...]:
     """Pasa ``x`` por una copia de la pila, en float64, y apunta lo que añade cada subcapa."""
-    blocks = getattr(stack, "blocks", stack)
-    if not isinstance(blocks, (Sequence, nn.ModuleList)) or not all(
-        isinstance(block, nn.Module) for block in blocks
-    ):
-        raise ValueError(
-            f"stacks: en «{label}» llegó {type(blocks).__name__}; se esperaba una pila o una lista"
-            " de bloques"
-        )
-    copied = nn.ModuleList(copy.deepcopy(list(blocks))).double().eval()
+    blocks = _copied(label, getattr(stack, "blocks", stack))
     adders = [
         (position, name, child)
-        for position, block in enumerate(copied, start=1)
+        for position, block in enumerate(blocks, start=1)
         for name, child in block.named_children()
         if isinstance(child, Residual)
     ]
@@ -228,7 +220,7 @@ def _record(label: str, stack: nn.Module | Sequence[nn.Module], x: Tensor) -> tu
         residual.register_forward_hook(hear)
         residual.dropout.register_forward_hook(hear)
     with torch.no_grad():
-        for block in copied:
+        for block in blocks:
             x = block(x)
     return tuple(
         _Sublayer(
@@ -241,3 +233,14 @@ def _record(label: str, stack: nn.Module | Sequence[nn.Module], x: Tensor) -> tu
         )
         for position, name, residual in adders
     )
+
+
+def _copied(label: str, blocks: Any) -> nn.ModuleList:
+    if not isinstance(blocks, (Sequence, nn.ModuleList)) or not all(
+        isinstance(block, nn.Module) for block in blocks
+    ):
+        raise ValueError(
+            f"stacks: en «{label}» llegó {type(blocks).__name__}; se esperaba una pila o una lista"
+            " de bloques"
+        )
+    return nn.ModuleList(copy.deepcopy(list(blocks))).double().eval()
