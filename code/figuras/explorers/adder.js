@@ -1,15 +1,11 @@
 /* El sumador vivo: se escribe una suma y el Transformer de transformer.js la resuelve, cifra a cifra y a la vista. Su
    gemelo, con los mismos nombres de tensores, está en adder.py; los tensores los enseña pieces/tensors.js. */
 window.atentoExplorers.register("adder", (stage, data, root) => {
-  const {h, mix, button, disable, number, group, reading, probe, heat, warning, opener} = window.atentoExplorers;
-  const {signs} = data;
-  const PLACES = ["unidades", "decenas", "centenas", "millares"],
+  const {h, mix, button, disable, number, group, reading, probe, heat, warning, opener, sums} = window.atentoExplorers;
+  const {signs} = data,
+    {LONGEST, READS, PLACES, WHERE, DIGIT, PLUS, END, idsOf} = sums(signs),
     STEPS = [...PLACES, "fin"],
-    WHERE = ["las unidades", "las decenas", "las centenas", "los millares", "el sitio del fin"],
-    [DIGIT, PLUS, END] = ["0", "+", "fin"].map((sign) => signs.indexOf(sign)),
-    LONGEST = 3, // cifras de cada número
-    READS = [2, 1, 0, -1, 2, 1, 0, -1], // el lugar de cada símbolo que lee
-    COLUMNS = [3, 4, 5, 1, 3, 4, 5, 6], // y su columna: el +, las cuatro de las cifras y la del fin y el comienzo
+    COLUMNS = [3, 4, 5, 1, 3, 4, 5, 6], // la de cada símbolo que lee: el +, las cuatro de las cifras y la del fin y el comienzo
     WRITES = LONGEST + 3, // lo que escribe, con el comienzo y el fin
     PAUSE = 1300;
   const state = {step: 0, head: -1};
@@ -27,11 +23,8 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     if (long) return {line: `Solo ha aprendido números de hasta tres cifras, y ${long} tiene ${long.length}.`};
     return {numbers: digits.map(Number)};
   }
-  /* Los símbolos de una suma, con tres cifras cada número. */
-  const digitsOf = (n) => [...String(n).padStart(LONGEST, "0")].map((one) => DIGIT + Number(one)),
-    idsOf = (a, b) => [...digitsOf(a), PLUS, ...digitsOf(b), END];
   function add(a, b) {
-    const ids = idsOf(a, b);
+    const ids = idsOf([a, b]);
     return {a, b, ids, places: READS, ...model.write(ids, READS)};
   }
   const last = () => run.written.length - 1,
@@ -79,7 +72,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   /* Antes de sumar se ven las cifras, si se entienden, y los huecos. */
   function drawBoard(numbers) {
     const {step} = state,
-      ids = run?.ids ?? (numbers ? idsOf(...numbers).slice(0, -1) : []),
+      ids = run?.ids ?? (numbers ? idsOf(numbers).slice(0, -1) : []),
       crossed = run && looks(),
       line = run ? [...told.slice(0, step + 1), newest] : [],
       at = run ? step : 0; // desde dónde pregunta
@@ -117,8 +110,8 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
 
   // ---- Las probabilidades -------------------------------------------------------------------------------------------
   const bars = [...signs.keys()].slice(DIGIT, PLUS).concat(END).map((id) => {
-    const [fill, amount] = [h("i"), h("span", {class: "add-amount"})];
-    const node = h("span", {class: "add-bar"}, amount, h("span", {class: "add-tube"}, fill), h("b", null, signs[id]));
+    const [fill, amount] = ["fill", "add-amount"].map((name) => h("span", {class: name}));
+    const node = h("span", {class: "add-bar"}, amount, h("span", {class: "add-tube bar weight"}, fill), h("b", null, signs[id]));
     return {id, fill, amount, node};
   });
   function drawChances() {
@@ -148,7 +141,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     const lie = (id, i) => {
       const onchange = () => change(told, i + 1, DIGIT + menu.selectedIndex),
         options = signs.slice(DIGIT, PLUS).map((digit) => h("option", {selected: digit === signs[id]}, digit)),
-        menu = h("select", {"aria-label": `Mentir en ${WHERE[i]}`, onchange}, options);
+        menu = h("select", {class: "ask", "aria-label": `Mentir en ${WHERE[i]}`, onchange}, options);
       return h("span", {class: "named"}, PLACES[i], menu);
     };
     hides.replaceChildren(...run.ids.map(hide));
@@ -255,17 +248,15 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
     box = (kind, ...inner) => h("div", {class: kind}, inner),
     title = (text) => h("p", {class: "add-title"}, text);
   /* Lo que se abre; si se mira dentro, que no cambie solo. */
-  function fold(name, open, ...inner) {
-    const look = () => node.open && stop(),
-      node = h("details", {class: "add-inside", open, onfocusin: look}, h("summary", null, name), inner);
-    return node;
-  }
+  const look = ({currentTarget: {open}}) => open && stop(),
+    fold = (name, open, ...inner) => h("details", {class: "add-inside", open, onfocusin: look}, h("summary", null, name), inner);
   const undo = button("Deshacer", () => update(buildLab())),
     lab = fold("Tapar y mentir", false, note("Tapa lo que lee o cambia lo ya escrito."), hides, lies, undo);
   const inside = fold(
     "Por dentro",
     data.inside,
-    box("add-chances", title("Probabilidad de cada símbolo"), box("add-bars", bars.map(({node}) => node))),
+    title("Probabilidad de cada símbolo"),
+    box("add-bars", bars.map(({node}) => node)),
     box("add-heads", title("¿A qué mira cada cabeza?"), glances, picked.node),
     title("Los tensores de este paso"),
     tensors.node,

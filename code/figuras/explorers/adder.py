@@ -48,7 +48,7 @@ class AdderExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "adder"
-    pieces: ClassVar[tuple[str, ...]] = ("group", "ask", "file", "tensors")
+    pieces: ClassVar[tuple[str, ...]] = ("group", "ask", "file", "tensors", "sums")
     scripts: ClassVar[tuple[str, ...]] = ("transformer",)
     start: Sum
     inside: bool

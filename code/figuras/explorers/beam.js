@@ -10,12 +10,10 @@ window.atentoExplorers.register("beam", (stage, data, root) => {
   const trees = data.trees.map((rows) => {
     const nodes = [];
     for (const [parent, word, logProb, fate] of rows) {
-      const before = nodes[parent],
-        step = before ? before.step + 1 : 0,
-        isEnd = words[word] === "fin";
-      const text = isEnd ? (before?.text ?? "") : `${before?.text ?? ""} ${words[word]}`.trim();
-      const row = nodes.filter((one) => one.step === step).length;
-      nodes.push({parent, step, row, word: words[word], before: before?.text ?? "", text, logProb, fate: FATES[fate]});
+      const {step, text: before} = nodes[parent] ?? {step: -1, text: ""},
+        text = words[word] === "fin" ? before : `${before} ${words[word]}`.trim(),
+        row = nodes.filter((one) => one.step === step + 1).length;
+      nodes.push({parent, step: step + 1, row, word: words[word], before, text, logProb, fate: FATES[fate]});
     }
     return nodes;
   });
@@ -33,6 +31,7 @@ window.atentoExplorers.register("beam", (stage, data, root) => {
     tarde: (width) => `cae: acaba, pero no está entre ${width === 1 ? "la primera" : `las ${width} primeras`}`,
     retirada: () => "cae: por mucho que siguiera, ya no ganaría",
   };
+  const kindOf = ({fate}) => (fate === "sigue" || fate === "acaba" ? fate : "lost");
 
   // ---- El árbol ---------------------------------------------------------------------------------------------------
   const ROW = 32,
@@ -65,7 +64,7 @@ window.atentoExplorers.register("beam", (stage, data, root) => {
       h(
         "span",
         {
-          class: `leaf ${one.fate === "sigue" || one.fate === "acaba" ? one.fate : "lost"}`,
+          class: `leaf ${kindOf(one)}`,
           style: `left:${one.step * column + 40}px;top:${y(one) - 12}px;width:${column - 40}px`,
           "data-tip": `«${one.text}»: log-probabilidad ${number(one.logProb, 3)}, probabilidad ${number(Math.exp(one.logProb), 4)}; ${REASONS[one.fate](widths[state.width])}`,
         },
@@ -85,16 +84,15 @@ window.atentoExplorers.register("beam", (stage, data, root) => {
     done = h("div");
   function tell(nodes, ended, best) {
     const width = widths[state.width];
-    const live = ({fate}) => (fate === "sigue" || fate === "acaba" ? fate : "lost");
     const now = nodes
       .filter((one) => one.step === state.step)
-      .map((one) => ({kind: live(one), cells: [h("span", null, `${one.before} `, h("b", null, one.word)), number(one.logProb), REASONS[one.fate](width)]}));
+      .map((one) => ({kind: kindOf(one), cells: [h("span", null, `${one.before} `, h("b", null, one.word)), number(one.logProb), REASONS[one.fate](width)]}));
     here.replaceChildren(table(["candidato", "log p", "qué pasa"], now, {caption: `Paso ${state.step + 1}: los mejores candidatos`}));
     const rows = ended.map((one) => ({
       kind: one === best ? "top" : "",
       cells: [
         `${one === best ? "✓ " : ""}${one.text}`,
-        String(one.step + 1),
+        one.step + 1,
         ...LABELS.map((_, i) => number(score(one, i), 3)),
       ],
     }));

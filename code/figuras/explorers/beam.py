@@ -91,46 +91,36 @@ class BeamExplorer(Explorer):
     def behind(self, width: int, label: str | None = None) -> _Candidate | None:
         """El primer comienzo de la frase ganadora que no era el mejor candidato de su paso."""
         nodes = self.compute(width, label)
-        one, path = self.winner(width, label), []
-        while one is not None:
-            path.append(one)
-            one = nodes[one.parent] if one.parent >= 0 else None
-        firsts = {
-            step: next(n for n in nodes if n.step == step) for step in {n.step for n in nodes}
-        }
-        return next((n for n in reversed(path) if firsts[n.step] is not n), None)
+        best = {one.step: one for one in reversed(nodes)}  # de cada paso, el primero que llegó
+        late, at = None, nodes.index(self.winner(width, label))
+        while at >= 0:
+            late = nodes[at] if nodes[at] is not best[nodes[at].step] else late
+            at = nodes[at].parent
+        return late
 
     def data(self) -> dict[str, Any]:
         """Lo que recibe el JavaScript: los árboles distintos y cuál es el de cada búsqueda."""
         words = sorted({one.word for run in self.runs.values() for one in run})
         place = {word: index for index, word in enumerate(words)}
-        trees: list[list[list[float]]] = []
-        which = []
-        for width in self.widths:
-            which.append([])
-            for label in self.labels:
-                nodes = [
-                    [n.parent, place[n.word], n.log_prob, FATES.index(n.fate)]
-                    for n in self.runs[width, label]
-                ]
-                if nodes not in trees:
-                    trees.append(nodes)
-                which[-1].append(trees.index(nodes))
+        made = {
+            key: tuple((n.parent, place[n.word], n.log_prob, FATES.index(n.fate)) for n in run)
+            for key, run in self.runs.items()
+        }
+        trees = list(dict.fromkeys(made.values()))
         return {
             "words": words,
             "trees": trees,
-            "which": which,
+            "which": [[trees.index(made[w, each]) for each in self.labels] for w in self.widths],
             "widths": self.widths,
             "divisors": self.divisors,
         }
 
     def static(self) -> str:
         """La frase de cada anchura con cada nota, y las que siguen en cada paso."""
+        winners = ((w, each, self.winner(w, each)) for w in self.widths for each in self.labels)
         rows = [
-            [str(width), label, one.text, str(one.length), number(one.log_prob)]
-            for width in self.widths
-            for label in self.labels
-            for one in (self.winner(width, label),)
+            [str(w), each, one.text, str(one.length), number(one.log_prob)]
+            for w, each, one in winners
         ]
         head = ["anchura", "nota", "frase", "palabras", "log-probabilidad"]
         first = static_table("Qué frase gana", head, rows)
@@ -234,15 +224,13 @@ def _candidates(
         raise ValueError(f"search: hay {len(nodes)} candidatos; caben {_MOST_NODES}")
     if any(not 0 <= node.word < len(words) for node in nodes):
         raise ValueError(f"words: hay {len(words)} palabras y la búsqueda usa un número mayor")
-    made: list[_Candidate] = []
-    for parent, word, log_prob, fate in nodes:
-        before = made[parent] if parent >= 0 else None
-        step = before.step + 1 if before else 0
-        text = "" if word == eos_id else words[word]
-        whole = f"{before.text} {text}".strip() if before else text
-        shown = "fin" if word == eos_id else words[word]
-        made.append(_Candidate(parent, step, shown, whole, round(log_prob, 6), fate))
-    return _explained(made, [node.word == eos_id for node in nodes], width)
+    made, ends = [_Candidate(-1, -1, "", "", 0.0, "")], [node.word == eos_id for node in nodes]
+    for (parent, word, log_prob, fate), end in zip(nodes, ends, strict=True):
+        before = made[parent + 1]  # made[0] es el comienzo
+        shown, more = ("fin", "") if end else (words[word], words[word])
+        text = f"{before.text} {more}".strip()
+        made.append(_Candidate(parent, before.step + 1, shown, text, round(log_prob, 6), fate))
+    return _explained(made[1:], ends, width)
 
 
 def _explained(made: list[_Candidate], ends: list[bool], width: int) -> tuple[_Candidate, ...]:

@@ -1,98 +1,25 @@
-/* Un modelo de lenguaje que continúa lo que se escribe, token a token. La red es la de transformer.js; los filtros y el
-   sorteo, los de pieces/lots.js. Con la misma semilla sale lo mismo que en PyTorch: su gemelo está en completion.py. */
+/* Un modelo de lenguaje que continúa lo que se escribe, token a token. La red es la de transformer.js; los tokens, los
+   filtros y el azar, los de pieces. Con la misma semilla sale lo mismo que en PyTorch: su gemelo está en completion.py. */
 window.atentoExplorers.register("completion", (stage, data, root) => {
-  const {h, button, disable, number, slider, softmax, cycle, probe, warning, opener, ...lots} = window.atentoExplorers;
+  const {h, button, disable, number, slider, softmax, cycle, probe, warning, opener, bpe, dice, ...lots} = window.atentoExplorers;
   const {lot, ordered, warmed, keepTopK, keepTopP, draw} = lots;
-  const {context, merges, longest} = data;
+  const {context, longest, wrong} = data;
+  const {encode, decode, names} = bpe(data.merges);
   const RUN = 40, // tokens de una tirada
     PAUSE = 60,
     BARS = 8,
     MOST = 50, // el top-k que ya no filtra
     LAST_SEED = 2 ** 32 - 1;
 
-  // ---- Los tokens: un BPE de bytes -----------------------------------------------------------------------------------
-  const WORDS =
-    / ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{M}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
-  const BYTES = [...Array(256).keys()],
-    isSeen = (byte) => (byte > 32 && byte < 127) || (byte > 160 && byte !== 173);
-  const pieces = [...BYTES.filter(isSeen), ...BYTES.filter((byte) => !isSeen(byte))].map((byte) => [byte]);
-  const ids = new Map(pieces.map((bytes, id) => [String(bytes), id])), // los números, por sus bytes
-    unions = new Map(), // de cada pareja, cuándo se aprendió a unirla y qué da
-    pairOf = (left, right) => left * 65536 + right;
-  for (let i = 0; i < merges.length; i += 2) {
-    const bytes = [...pieces[merges[i]], ...pieces[merges[i + 1]]];
-    if (!ids.has(String(bytes))) ids.set(String(bytes), pieces.push(bytes) - 1);
-    unions.set(pairOf(merges[i], merges[i + 1]), {rank: i, made: ids.get(String(bytes))});
-  }
-
-  /* Los números de una palabra: cada vez se une la pareja que se aprendió antes. */
-  function cut(word) {
-    const row = [...new TextEncoder().encode(word)].map((byte) => ids.get(String(byte)));
-    for (;;) {
-      let best, at;
-      for (let i = 0; i + 1 < row.length; i++) {
-        const union = unions.get(pairOf(row[i], row[i + 1]));
-        if (union && !(union.rank >= best?.rank)) [best, at] = [union, i];
-      }
-      if (!best) return row;
-      row.splice(at, 2, best.made);
-    }
-  }
-  const encode = (text) => (text.normalize("NFC").match(WORDS) ?? []).flatMap(cut);
-  const read = (bytes) => new TextDecoder("utf-8", {ignoreBOM: true}).decode(Uint8Array.from(bytes));
-  const decode = (row) => read(row.flatMap((id) => pieces[id]));
-  const visible = (text) => text.replaceAll(" ", "␣").replaceAll("\n", "⏎").replaceAll("\t", "⇥");
-  /* Un trozo de letra no se puede leer: se dice qué bytes son. */
-  const names = pieces.map((bytes) => {
-    const text = read(bytes),
-      byte = (one) => (one < 128 ? String.fromCharCode(one) : `\\x${one.toString(16)}`);
-    return visible(text.includes("�") ? bytes.map(byte).join("") : text);
-  });
-
-  // ---- El azar: los números de torch.rand, que salen de un Mersenne Twister ------------------------------------------
-  function twister(seed) {
-    const state = [seed >>> 0],
-      SIZE = 624;
-    for (let i = 1; i < SIZE; i++)
-      state[i] = (Math.imul(1812433253, state[i - 1] ^ (state[i - 1] >>> 30)) + i) >>> 0;
-    let at = SIZE;
-    function renew() {
-      for (let i = 0; i < SIZE; i++) {
-        const mixed = (state[i] & 0x80000000) | (state[(i + 1) % SIZE] & 0x7fffffff);
-        state[i] = state[(i + 397) % SIZE] ^ (mixed >>> 1) ^ (mixed & 1 ? 0x9908b0df : 0);
-      }
-      at = 0;
-    }
-    return () => {
-      if (at === SIZE) renew();
-      let bits = state[at++];
-      bits ^= bits >>> 11;
-      bits ^= (bits << 7) & 0x9d2c5680;
-      bits ^= (bits << 15) & 0xefc60000;
-      bits ^= bits >>> 18;
-      return (bits & 0xffffff) / 2 ** 24;
-    };
-  }
-  let roll, rolled;
-  function seedWith(seed) {
-    roll = twister(seed);
-    rolled = [];
-  }
-  /* El dado del token número t, desde 0. */
-  function die(t) {
-    while (rolled.length <= t) rolled.push(roll());
-    return rolled[t];
-  }
-
   // ---- Leer, puntuar y escribir --------------------------------------------------------------------------------------
   const state = {temperature: 1, k: MOST, p: 1, seed: data.seed};
   let model,
+    die = dice(data.seed),
     logits, // lo que puntúa cada token; sin modelo o sin comienzo, nada
     prompt = [],
     written = [],
     left = 0, // tokens que faltan de la tirada
     timer;
-  seedWith(data.seed);
 
   const score = () => (logits = model.next([...prompt, ...written].slice(-context)));
   function chances() {
@@ -105,11 +32,7 @@ window.atentoExplorers.register("completion", (stage, data, root) => {
     score();
   }
 
-  function complaint(text) {
-    if (!text) return "Escribe algo por lo que empezar, como «La atención».";
-    const isLong = [...text].length > longest;
-    return isLong ? `Es demasiado largo: caben ${longest} caracteres, y el modelo solo lee el final.` : "";
-  }
+  const complaint = (text) => (!text ? wrong[0] : [...text].length > longest ? wrong[1] : "");
   const load = opener(() => window.atentoTransformer.load(data.file), "pulsar el botón", (line) => complain(line), (made) => made);
   /* Deja el comienzo leído y puntuado, si se puede; la primera vez pide los pesos. */
   async function open() {
@@ -206,7 +129,7 @@ window.atentoExplorers.register("completion", (stage, data, root) => {
       seed.setAttribute("aria-invalid", !isGood);
       complain(isGood ? "" : `La semilla es un entero de 0 a ${LAST_SEED}.`);
       if (!isGood) return;
-      seedWith(given);
+      die = dice(given);
       update({seed: given});
     },
   });
@@ -241,10 +164,10 @@ window.atentoExplorers.register("completion", (stage, data, root) => {
     if (!logits) return "Pulsa «Continuar» o «Siguiente». La primera vez se pide el modelo, y puede tardar.";
     const last = written.at(-1),
       kept = probs.filter((p) => p > 0).length,
-      best = probs.indexOf(Math.max(...probs));
-    if (last === undefined) return `Tras el comienzo, lo más probable es «${names[best]}», con ${number(probs[best])}; quedan ${kept} en el sorteo.`;
-    if (left) return `Escribe «${names[last]}».`;
-    return `Ha escrito «${names[last]}». Ahora lo más probable es «${names[best]}», con ${number(probs[best])}; quedan ${kept} en el sorteo.`;
+      likely = probs.indexOf(Math.max(...probs));
+    if (left && last !== undefined) return `Escribe «${names[last]}».`;
+    const begin = last === undefined ? "Tras el comienzo," : `Ha escrito «${names[last]}». Ahora`;
+    return `${begin} lo más probable es «${names[likely]}», con ${number(probs[likely])}; quedan ${kept} en el sorteo.`;
   }
   const {node, update} = cycle(root, state, () => {
     const probs = logits && chances(),
@@ -262,10 +185,10 @@ window.atentoExplorers.register("completion", (stage, data, root) => {
     return {say: tell(probs), values: logits && {prompt, written: [...written], probs, logits}};
   });
   stage.append(
-    h("label", {class: "com-begin controls"}, h("span", null, "Comienzo"), field),
+    h("label", {class: "controls"}, "Comienzo", field),
     problem,
-    h("div", {class: "com-moves controls"}, player, next, back, reset),
-    h("div", {class: "dials"}, dials.map((dial) => dial.node), h("label", {class: "com-dice"}, h("span", null, "Semilla"), seed)),
+    h("div", {class: "controls named"}, player, next, back, reset),
+    h("div", {class: "dials"}, dials.map((dial) => dial.node), h("label", {class: "switch"}, h("span", null, "Semilla"), seed)),
     node,
     sheet,
     probe(stage, "Toca una barra para ver sus números."),

@@ -22,6 +22,11 @@ __all__ = ["LONGEST", "CompletionExplorer", "complaint", "completion"]
 LONGEST = 2000
 """Caracteres que admite el comienzo."""
 
+_WRONG = (
+    "Escribe algo por lo que empezar, como «La atención».",
+    f"Es demasiado largo: caben {LONGEST} caracteres, y el modelo solo lee el final.",
+)
+
 _KNOWN = {
     "causal": True,
     "activation": "relu",
@@ -44,7 +49,7 @@ class CompletionExplorer(LiveExplorer):
     """
 
     kind: ClassVar[str] = "completion"
-    pieces: ClassVar[tuple[str, ...]] = ("kit", "lots", "ask", "file")
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "lots", "ask", "file", "bpe", "dice")
     scripts: ClassVar[tuple[str, ...]] = ("transformer",)
     model: LanguageModel
     tokenizer: BPE
@@ -99,6 +104,7 @@ class CompletionExplorer(LiveExplorer):
             "seed": self.seed,
             "context": self.context,
             "longest": LONGEST,
+            "wrong": _WRONG,
             "file": self._file,
             "merges": merges,
         }
@@ -177,11 +183,7 @@ def complaint(text: str) -> str:
     >>> complaint("La"), complaint("")
     ('', 'Escribe algo por lo que empezar, como «La atención».')
     """
-    if not text:
-        return "Escribe algo por lo que empezar, como «La atención»."
-    if len(text) > LONGEST:
-        return f"Es demasiado largo: caben {LONGEST} caracteres, y el modelo solo lee el final."
-    return ""
+    return "" if 0 < len(text) <= LONGEST else _WRONG[bool(text)]
 
 
 # --- La puerta ------------------------------------------------------------------------------------

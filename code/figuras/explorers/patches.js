@@ -1,13 +1,10 @@
 /* Parchear el sumador: lo que había en una casilla con la suma limpia se pone en la corrompida, y se ve qué vuelve. El
    modelo es el de transformer.js, y sus números se piden al primer toque. Su gemelo está en patches.py. */
 window.atentoExplorers.register("patches", (stage, data, root) => {
-  const {h, button, disable, number, softmax, heat, picker, toggle, verdict, cells, table, cycle, opener} = window.atentoExplorers;
+  const {h, button, disable, number, softmax, heat, picker, toggle, verdict, cells, table, cycle, opener, sums} = window.atentoExplorers;
   const {signs, stacks} = data,
-    DIGIT = signs.indexOf("0"),
-    [PLUS, BEGIN, END] = [signs.indexOf("+"), 1, 2],
-    WHERE = ["las unidades", "las decenas", "las centenas", "los millares"],
+    {LONGEST, READS, WHERE, BEGIN, digitsOf, idsOf} = sums(signs),
     SHORT = stacks[1].columns.slice(0, 4),
-    LONGEST = 3, // cifras de cada número
     HEADS = 4,
     ALL = 0.97,
     NONE = 0.03,
@@ -22,14 +19,12 @@ window.atentoExplorers.register("patches", (stage, data, root) => {
     found = {}; // lo que puntúa con cada parche, por su casilla
 
   // ---- Las cuentas ------------------------------------------------------------------------------------------------
-  const digits = (n, count) => [...String(n).padStart(count, "0")].map((one) => DIGIT + Number(one));
   /* Una suma: lo que lee, y lo que ya ha escrito en cada paso, que es lo correcto. */
-  function run([a, b], change, memory) {
-    const ids = [...digits(a, LONGEST), PLUS, ...digits(b, LONGEST), END],
-      places = [2, 1, 0, -1, 2, 1, 0, -1];
+  function run(sum, change, memory) {
     const live = model.through(change),
-      read = memory ?? live.encode(ids, places).memory;
-    return {memory: read, logits: live.decode([BEGIN, ...digits(a + b, LONGEST + 1).reverse()], read, places).logits};
+      read = memory ?? live.encode(idsOf(sum), READS).memory,
+      written = [BEGIN, ...digitsOf(sum[0] + sum[1], LONGEST + 1).reverse()];
+    return {memory: read, logits: live.decode(written, read, READS).logits};
   }
   const keyOf = (spot) => spot.join();
   /* Lo que puntúa la corrompida con lo de la limpia en una casilla, (step, vocab). */
@@ -79,7 +74,7 @@ window.atentoExplorers.register("patches", (stage, data, root) => {
       return field;
     }),
   );
-  const sums = KINDS.map((kind, i) => h("div", {class: "pat-sum"}, h("span", {class: "pat-kind"}, kind), fields[i][0], "+", fields[i][1]));
+  const asked = KINDS.map((kind, i) => h("div", {class: "named"}, h("span", {class: "pat-kind"}, kind), fields[i][0], "+", fields[i][1]));
   function choose(pair) {
     [runs, found] = [null, {}];
     update({...fresh(), pair, touched: true});
@@ -246,8 +241,8 @@ window.atentoExplorers.register("patches", (stage, data, root) => {
     return {seen, say: tell(patched), values: {clean, corrupted, found: {...found}, returned, live: Boolean(model)}};
   });
   stage.append(
-    h("div", {class: "pat-sums"}, sums),
-    h("div", {class: "controls pat-pairs"}, offered.row ?? [], button("Otra pareja", another)),
+    h("div", {class: "named pat-sums"}, asked),
+    h("div", {class: "controls named"}, offered.row ?? [], button("Otra pareja", another)),
     measured,
     h("div", {class: "controls"}, fill, clear, heads.node),
     h("div", {class: "pat-split"}, h("div", null, boxes), h("div", {class: "pat-told"}, node, answer, goal.node)),

@@ -73,7 +73,7 @@ class PatchesExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "patches"
-    pieces: ClassVar[tuple[str, ...]] = ("kit", "cells", "table", "ask", "file")
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "cells", "table", "ask", "file", "sums")
     scripts: ClassVar[tuple[str, ...]] = ("transformer",)
     pairs: Mapping[str, tuple[Sum, Sum]]
     title: str = "Parchea el sumador"
@@ -111,7 +111,7 @@ class PatchesExplorer(Explorer):
             "file": next(iter(self.files())),
             "signs": SIGNS,
             "pairs": {name: [list(one[:2]) for one in pair] for name, pair in self.pairs.items()},
-            "first": [_rounded(found[key]) for key in ("clean", "corrupted")],
+            "first": [found[key].round(decimals=4).tolist() for key in ("clean", "corrupted")],
             "stacks": [
                 {
                     "title": title,
@@ -236,7 +236,3 @@ def _differing(found: Mapping[str, Tensor]) -> list[int]:
     """En qué pasos escriben cosas distintas, sin contar el fin."""
     differ = found["clean"][:-1].argmax(-1) != found["corrupted"][:-1].argmax(-1)
     return differ.nonzero().flatten().tolist()
-
-
-def _rounded(table: Tensor) -> list[list[float]]:
-    return [[round(value, 4) for value in row] for row in table.tolist()]

@@ -17,22 +17,24 @@ window.atentoExplorers.register("sketch", (stage, data, root) => {
     best = (row) => row.indexOf(Math.max(...row));
 
   // ---- La hoja: sus puntos, sus píxeles y sus parches ---------------------------------------------------------------
-  const spotOf = (i) => [i % WIDE, Math.floor(i / WIDE)];
+  const spotOf = (i) => [i % WIDE, Math.floor(i / WIDE)],
+    pixelOf = (i) => spotOf(i).map((at) => Math.floor(at / FINE)).reverse(); // su fila y su columna
   const fresh = (digit) => ({digit, right: 0, down: 0, isDrawn: false});
   const state = {...fresh(data.start), layer: 0, tool: "pen", follow: false};
   let points; // 1, con tinta
   function spread(levels) {
     points = range(WIDE ** 2).map((i) => {
       const [x, y] = spotOf(i),
-        level = parseInt(levels[Math.floor(y / FINE) * SIDE + Math.floor(x / FINE)], INK + 1);
+        [r, c] = pixelOf(i),
+        level = parseInt(levels[r * SIDE + c], INK + 1);
       return Number(FILLED[(y % FINE) * FINE + (x % FINE)] < level);
     });
   }
   function levelsOf() {
     const levels = range(SIDE).map(() => Array(SIDE).fill(0));
     points.forEach((point, i) => {
-      const [x, y] = spotOf(i);
-      levels[Math.floor(y / FINE)][Math.floor(x / FINE)] += point;
+      const [r, c] = pixelOf(i);
+      levels[r][c] += point;
     });
     return levels;
   }
@@ -53,21 +55,20 @@ window.atentoExplorers.register("sketch", (stage, data, root) => {
       return Math.hypot(px + 0.5 - x, py + 0.5 - y) < reach ? Number(state.tool === "pen") : point;
     });
   }
-  const roll = (right, down) =>
+  /* El dibujo con otro sitio para cada punto: from dice de dónde se toma, en cada eje; de fuera no viene nada. */
+  const redrawn = (from) =>
     points.map((_, i) => {
-      const [x, y] = spotOf(i);
-      return points[turned(y - FINE * down, WIDE) * WIDE + turned(x - FINE * right, WIDE)];
+      const [x, y] = spotOf(i).map(from);
+      return x >= 0 && y >= 0 && x < WIDE && y < WIDE ? points[y * WIDE + x] : 0;
     });
+  const roll = (...by) => redrawn((at, k) => turned(at - FINE * by[k], WIDE));
   /* El mismo dibujo, en el centro y tan grande como quepa. */
   function fitted() {
     const spots = points.flatMap((point, i) => (point ? [spotOf(i)] : []));
     if (!spots.length) return points;
     const ends = [0, 1].map((k) => [Math.min(...spots.map((spot) => spot[k])), Math.max(...spots.map((spot) => spot[k])) + 1]),
       scale = Math.max(...ends.map(([from, to]) => to - from)) / WIDE;
-    return points.map((_, i) => {
-      const [x, y] = spotOf(i).map((at, k) => Math.floor((ends[k][0] + ends[k][1]) / 2 + (at + 0.5 - WIDE / 2) * scale));
-      return x >= 0 && y >= 0 && x < WIDE && y < WIDE ? points[y * WIDE + x] : 0;
-    });
+    return redrawn((at, k) => Math.floor((ends[k][0] + ends[k][1]) / 2 + (at + 0.5 - WIDE / 2) * scale));
   }
 
   // ---- Preguntar al modelo ---------------------------------------------------------------------------------------------
@@ -104,7 +105,7 @@ window.atentoExplorers.register("sketch", (stage, data, root) => {
   const cells = range(SIDE).map((r) => range(SIDE).map((c) => h("td", {role: "gridcell", tabindex: r + c ? -1 : 0, onfocus: () => (here = [r, c])})));
   const board = h(
     "table",
-    {class: "sketch-board", role: "grid", "aria-label": "La hoja, de 8 por 8 píxeles"},
+    {class: "sketch-board bare", role: "grid", "aria-label": "La hoja, de 8 por 8 píxeles"},
     h("tbody", null, cells.map((row) => h("tr", null, row))),
   );
   const under = ({clientX, clientY}) => {
@@ -138,13 +139,9 @@ window.atentoExplorers.register("sketch", (stage, data, root) => {
     const [r, c] = here,
       end = SIDE - 1;
     const to = {ArrowUp: [r - 1, c], ArrowDown: [r + 1, c], ArrowLeft: [r, c - 1], ArrowRight: [r, c + 1], Home: [r, 0], End: [r, end]}[event.key];
-    const isHere = (i) => {
-      const [x, y] = spotOf(i);
-      return Math.floor(y / FINE) === r && Math.floor(x / FINE) === c;
-    };
     if (event.key === " " || event.key === "Enter") {
       const ink = Number(!levelsOf()[r][c]);
-      act({isDrawn: true}, points.map((point, i) => (isHere(i) ? ink : point)));
+      act({isDrawn: true}, points.map((point, i) => (`${pixelOf(i)}` === `${here}` ? ink : point)));
     } else if (to) {
       cells[Math.min(end, Math.max(0, to[0]))][Math.min(end, Math.max(0, to[1]))].focus();
       event.stopPropagation(); // que la barra no vuelva a decir la celda de la que se sale
@@ -172,10 +169,10 @@ window.atentoExplorers.register("sketch", (stage, data, root) => {
     title = (text) => h("p", {class: "sketch-title"}, text),
     answers = h("div", null, bars, key),
     sheet = h("div", null, title("A qué parches mira la fila CLS"), h("div", {class: "controls"}, layers.row), maps, h("p", {class: "hush"}, "En cada parche, el tanto por ciento del peso que le toca."));
-  const square = (level) => h("i", {style: `--ink-share:${((100 * level) / INK).toFixed(1)}%`});
+  const inked = (level) => `background:color-mix(in srgb,var(--ink) ${((100 * level) / INK).toFixed(1)}%,var(--paper))`;
   function drawPatches({cut, patches, places}) {
     const say = (k) => `Parche ${k + 1}: ${patches[k].map((value) => number(value)).join(", ")}. Lleva la posición ${places[k] + 1}`;
-    strip.replaceChildren(...cut.map((row, k) => h("span", {"data-tip": say(k)}, h("span", null, row.map(square)), h("b", null, places[k] + 1))));
+    strip.replaceChildren(...cut.map((row, k) => h("span", {"data-tip": say(k)}, h("span", null, row.map((level) => h("i", {style: inked(level)}))), h("b", null, places[k] + 1))));
     strip.ariaLabel = `Los ${cut.length} parches, en fila. Posiciones: ${places.map((place) => place + 1).join(", ")}`;
   }
   function drawMaps(looks) {
@@ -206,7 +203,7 @@ window.atentoExplorers.register("sketch", (stage, data, root) => {
       row.forEach((cell, c) => {
         const level = input.levels[r][c],
           tip = `Fila ${r + 1}, columna ${c + 1}: tinta ${level} de ${INK}`;
-        cell.style.setProperty("--ink-share", `${((100 * level) / INK).toFixed(1)}%`);
+        cell.style.cssText = inked(level);
         cell.tabIndex = r === here[0] && c === here[1] ? 0 : -1;
         cell.setAttribute("aria-selected", level > 0);
         cell.setAttribute("aria-label", tip);
@@ -236,7 +233,7 @@ window.atentoExplorers.register("sketch", (stage, data, root) => {
   const left = h(
     "div",
     null,
-    h("div", {class: "sketch-sheet"}, board),
+    board,
     h("div", {class: "controls"}, tools.node, fit),
     h("div", {class: "controls"}, h("div", {class: "named sketch-keys"}, "Correr", arrows), follow.node),
     h("div", {class: "controls"}, start),
