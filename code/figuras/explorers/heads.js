@@ -1,7 +1,7 @@
 /* Las cabezas de un codificador sobre unas frases: todas en pequeño, y la elegida, con sus líneas. Las cuentas tienen su
    gemelo en heads.py. La primera frase viene en los datos; las demás, en un fichero que se pide al elegir otra. */
 window.atentoExplorers.register("heads", (stage, data, root) => {
-  const {h, svg, slider, toggle, picker, gauge, cycle, number, file} = window.atentoExplorers;
+  const {h, svg, slider, toggle, group, gauge, cycle, number, file} = window.atentoExplorers;
   const {words, layers, heads} = data;
   const HABITS = ["las marcas", "la anterior", "la siguiente", "sí misma", "las demás"];
   const ALL = -1; // miran todas las palabras
@@ -18,7 +18,7 @@ window.atentoExplorers.register("heads", (stage, data, root) => {
   }
 
   // ---- Las cuentas ------------------------------------------------------------------------------------------------
-  function look({sentence, layer, head}, bare) {
+  function look({sentence, layer, head, bare}) {
     const n = words[sentence].length,
       start = (layer * heads + head) * n * n;
     const isMark = (i) => i === 0 || i === n - 1;
@@ -45,11 +45,13 @@ window.atentoExplorers.register("heads", (stage, data, root) => {
   const LEVELS = [0.12, 0.3, 0.5, 0.75], // desde qué peso se pinta cada tono
     CELL = 26,
     SIDE = 23;
-  const shades = LEVELS.map((_, i) => svg("path", {class: `heads-shade tone${i}`})),
+  const shades = LEVELS.map((_, i) => svg("path", {class: "heads-shade", "fill-opacity": (i + 1) / LEVELS.length})),
     frame = svg("rect", {class: "heads-frame", width: SIDE + 2, height: SIDE + 2, rx: 2});
-  const ground = Array.from({length: layers * heads}, (_, k) =>
-    svg("rect", {class: "heads-ground", x: CELL * (k % heads) + 1.5, y: CELL * Math.floor(k / heads) + 1.5, width: SIDE, height: SIDE}),
-  );
+  const cornerOf = (k) => [CELL * (k % heads) + 1.5, CELL * Math.floor(k / heads) + 1.5]; // contadas seguidas, una capa detrás de otra
+  const ground = Array.from({length: layers * heads}, (_, k) => {
+    const [x, y] = cornerOf(k);
+    return svg("rect", {class: "heads-ground", x, y, width: SIDE, height: SIDE});
+  });
   const map = svg(
     "svg",
     {viewBox: `0 0 ${CELL * heads} ${CELL * layers}`, role: "img", class: "heads-map", onclick: touch},
@@ -59,26 +61,25 @@ window.atentoExplorers.register("heads", (stage, data, root) => {
   );
   function touch({clientX, clientY}) {
     const {left, top, width} = map.getBoundingClientRect(),
-      scale = (CELL * heads) / width;
-    const at = (x, most) => Math.min(most - 1, Math.max(0, Math.floor((x * scale) / CELL)));
-    layer.set(at(clientY - top, layers) + 1);
-    head.set(at(clientX - left, heads) + 1);
+      at = (x, most) => Math.min(most - 1, Math.max(0, Math.floor((x * heads) / width)));
     update({layer: at(clientY - top, layers), head: at(clientX - left, heads)});
   }
+  let drawn; // qué frase, y si es sin marcas
   function paintMap() {
-    const n = words[state.sentence].length,
-      step = SIDE / n,
+    if (drawn === `${state.sentence} ${state.bare}`) return;
+    drawn = `${state.sentence} ${state.bare}`;
+    const step = SIDE / words[state.sentence].length,
       paths = LEVELS.map(() => "");
-    for (let k = 0; k < layers * heads; k++) { // contadas seguidas, una capa detrás de otra
-      const [x, y] = [CELL * (k % heads) + 1.5, CELL * Math.floor(k / heads) + 1.5];
-      look({...state, layer: 0, head: k}, state.bare).forEach((row, i) =>
+    ground.forEach((_, k) => {
+      const [left, top] = cornerOf(k);
+      look({...state, layer: 0, head: k}).forEach((row, i) =>
         row.forEach((w, j) => {
-          const level = LEVELS.findLastIndex((least) => w >= least);
-          if (level >= 0)
-            paths[level] += `M${(x + j * step).toFixed(1)} ${(y + i * step).toFixed(1)}h${step.toFixed(1)}v${step.toFixed(1)}h-${step.toFixed(1)}z`;
+          const level = LEVELS.findLastIndex((least) => w >= least),
+            [x, y, side] = [left + j * step, top + i * step, step].map((at) => at.toFixed(1));
+          if (level >= 0) paths[level] += `M${x} ${y}h${side}v${side}h-${side}z`;
         }),
       );
-    }
+    });
     shades.forEach((shade, i) => shade.setAttribute("d", paths[i]));
   }
 
@@ -106,16 +107,16 @@ window.atentoExplorers.register("heads", (stage, data, root) => {
   }
 
   // ---- Mandos -----------------------------------------------------------------------------------------------------------
-  const from1 = (label, most, set) =>
-    slider({label, min: 1, max: most, step: 1, value: 1, text: (k) => `${k} de ${most}`, oninput: (k) => update(set(k - 1))});
-  const phrase = (i) => words[i].slice(1, -1).join(" ");
-  const sentence = slider({label: "Frase:", min: 1, max: words.length, step: 1, value: 1, text: (k) => `«${phrase(k - 1)}»`, oninput: (k) => read(k - 1)}),
-    layer = from1("Capa", layers, (at) => ({layer: at})),
-    head = from1("Cabeza", heads, (at) => ({head: at})),
-    bare = toggle({label: "sin contar las marcas", checked: false, oninput: (on) => update({bare: on})});
-  const who = h("div", {class: "controls"});
-  let asked = 0,
-    chosen;
+  const dial = (label, most, text, oninput) =>
+    slider({label, min: 1, max: most, step: 1, value: 1, text, oninput: (k) => oninput(k - 1)});
+  const inner = (row) => row.slice(1, -1), // sin las marcas
+    phrase = (k) => `«${inner(words[k - 1]).join(" ")}»`;
+  const sentence = dial("Frase:", words.length, phrase, read),
+    layer = dial("Capa", layers, (k) => `${k} de ${layers}`, (at) => update({layer: at})),
+    head = dial("Cabeza", heads, (k) => `${k} de ${heads}`, (at) => update({head: at})),
+    bare = toggle({label: "sin contar las marcas", checked: false, oninput: (on) => update({bare: on})}),
+    who = group("Quién mira", (i) => update({word: i ? i - 1 : ALL}));
+  let asked = 0;
   /* Cambia de frase; si aún no ha llegado, la trae. De dos que se piden, vale la última. */
   async function read(at) {
     asked = at;
@@ -127,15 +128,10 @@ window.atentoExplorers.register("heads", (stage, data, root) => {
     }
     if (asked === at && at !== state.sentence) update({sentence: at, word: ALL});
   }
-  function offer() {
-    chosen = picker({label: "Quién mira", options: ["todas", ...words[state.sentence].slice(1, -1)], value: 0, onchange: (i) => update({word: i - 1 < 0 ? ALL : i - 1})});
-    who.replaceChildren(chosen.row);
-  }
   const bars = HABITS.map((label) => ({label, ...gauge("weight")}));
   const table = h("div", {class: "heads-habits"}, bars.map(({label, bar, tail}) => [h("span", null, label), bar, tail]));
 
   // ---- Pintar -----------------------------------------------------------------------------------------------------------
-  let drawn; // lo que hay en el mapa pequeño
   function spoken(weights, shares) {
     const row = words[state.sentence],
       where = `Capa ${state.layer + 1}, cabeza ${state.head + 1}.`;
@@ -148,13 +144,14 @@ window.atentoExplorers.register("heads", (stage, data, root) => {
     if (!own[best]) return `${where} A «${row[state.word + 1]}», sin las marcas, no le queda nada.`;
     return `${where} «${row[state.word + 1]}» mira sobre todo a «${row[best]}», el ${Math.round(100 * own[best])} %.`;
   }
-  const {node, update, say} = cycle(root, state, (change) => {
-    if (!chosen || change.sentence !== undefined) offer();
+  const {node, update, say} = cycle(root, state, () => {
     const row = words[state.sentence],
-      weights = look(state, state.bare),
+      weights = look(state),
       shares = habits(weights);
-    if (drawn !== `${state.sentence} ${state.bare}`) paintMap();
-    drawn = `${state.sentence} ${state.bare}`;
+    layer.set(state.layer + 1);
+    head.set(state.head + 1);
+    who.set(["todas", ...inner(row)], state.word + 1);
+    paintMap();
     frame.setAttribute("x", CELL * state.head + 0.5);
     frame.setAttribute("y", CELL * state.layer + 0.5);
     paintLinks(weights, row);
@@ -169,7 +166,7 @@ window.atentoExplorers.register("heads", (stage, data, root) => {
     h("p", {class: "hush"}, "Cada cuadro es una cabeza, y cada fila de cuadros, una capa. Se tocan."),
     map,
     h("div", {class: "controls"}, layer.node, head.node, bare.node),
-    who,
+    h("div", {class: "controls"}, h("div", {class: "named"}, h("span", {class: "dial-name"}, "Quién mira"), who.node)),
     h("div", {class: "ends hush heads-ends"}, h("span", null, "quién mira"), h("span", null, "a quién")),
     drawing,
     table,
