@@ -6,24 +6,17 @@ window.atentoExplorers.register("heads", (stage, data, root) => {
   const HABITS = ["las marcas", "la anterior", "la siguiente", "sí misma", "las demás"];
   const ALL = -1; // miran todas las palabras
   const state = {sentence: 0, layer: 0, head: 0, word: ALL, bare: false};
-  const sizes = words.map((row) => row.length ** 2 * layers * heads);
-  const bytesOf = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-  const packs = [bytesOf(data.first)]; // los pesos de cada frase, de 0 a 255
-
-  /* Trae las demás frases, una sola vez. */
-  async function fetchAll() {
-    if (packs.length > 1) return;
-    const rest = bytesOf(await file(data.file));
-    for (let i = 1, at = 0; i < words.length; at += sizes[i++]) packs.push(rest.subarray(at, at + sizes[i]));
-  }
+  const bytesOf = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)),
+    starts = words.map((_, s) => words.slice(0, s).reduce((total, row) => total + row.length ** 2 * layers * heads, 0));
+  let bytes = bytesOf(data.first); // los pesos, de 0 a 255, desde starts los de cada frase; las demás aún no están
 
   // ---- Las cuentas ------------------------------------------------------------------------------------------------
   function look({sentence, layer, head, bare}) {
     const n = words[sentence].length,
-      start = (layer * heads + head) * n * n;
+      start = starts[sentence] + (layer * heads + head) * n * n;
     const isMark = (i) => i === 0 || i === n - 1;
     return Array.from({length: n}, (_, i) => {
-      const row = [...packs[sentence].subarray(start + i * n, start + (i + 1) * n)].map((w) => w / 255);
+      const row = [...bytes.subarray(start + i * n, start + (i + 1) * n)].map((w) => w / 255);
       if (!bare) return row;
       const kept = row.map((w, j) => (isMark(i) || isMark(j) ? 0 : w)),
         whole = kept.reduce((a, b) => a + b);
@@ -45,13 +38,14 @@ window.atentoExplorers.register("heads", (stage, data, root) => {
   const LEVELS = [0.12, 0.3, 0.5, 0.75], // desde qué peso se pinta cada tono
     CELL = 26,
     SIDE = 23;
-  const shades = LEVELS.map((_, i) => svg("path", {class: "heads-shade", "fill-opacity": (i + 1) / LEVELS.length})),
-    frame = svg("rect", {class: "heads-frame", width: SIDE + 2, height: SIDE + 2, rx: 2});
-  const cornerOf = (k) => [CELL * (k % heads) + 1.5, CELL * Math.floor(k / heads) + 1.5]; // contadas seguidas, una capa detrás de otra
-  const ground = Array.from({length: layers * heads}, (_, k) => {
-    const [x, y] = cornerOf(k);
-    return svg("rect", {class: "heads-ground", x, y, width: SIDE, height: SIDE});
-  });
+  const corners = Array.from({length: layers * heads}, (_, k) => [CELL * (k % heads) + 1.5, CELL * Math.floor(k / heads) + 1.5]);
+  function square(...place) {
+    const [x, y, side] = place.map((at) => at.toFixed(1));
+    return `M${x} ${y}h${side}v${side}h-${side}z`;
+  }
+  const ground = svg("path", {class: "heads-ground", d: corners.map((corner) => square(...corner, SIDE)).join("")}),
+    shades = LEVELS.map((_, i) => svg("path", {"fill-opacity": (i + 1) / LEVELS.length})),
+    frame = svg("rect", {class: "heads-frame", fill: "none", "stroke-width": 1.6, width: SIDE + 2, height: SIDE + 2, rx: 2});
   const map = svg(
     "svg",
     {viewBox: `0 0 ${CELL * heads} ${CELL * layers}`, role: "img", class: "heads-map", onclick: touch},
@@ -70,16 +64,14 @@ window.atentoExplorers.register("heads", (stage, data, root) => {
     drawn = `${state.sentence} ${state.bare}`;
     const step = SIDE / words[state.sentence].length,
       paths = LEVELS.map(() => "");
-    ground.forEach((_, k) => {
-      const [left, top] = cornerOf(k);
+    corners.forEach(([x, y], k) => // contadas seguidas, una capa detrás de otra
       look({...state, layer: 0, head: k}).forEach((row, i) =>
         row.forEach((w, j) => {
-          const level = LEVELS.findLastIndex((least) => w >= least),
-            [x, y, side] = [left + j * step, top + i * step, step].map((at) => at.toFixed(1));
-          if (level >= 0) paths[level] += `M${x} ${y}h${side}v${side}h-${side}z`;
+          const level = LEVELS.findLastIndex((least) => w >= least);
+          if (level >= 0) paths[level] += square(x + j * step, y + i * step, step);
         }),
-      );
-    });
+      ),
+    );
     shades.forEach((shade, i) => shade.setAttribute("d", paths[i]));
   }
 
@@ -88,9 +80,8 @@ window.atentoExplorers.register("heads", (stage, data, root) => {
     [LEFT, RIGHT, WIDE] = [112, 208, 340];
   const drawing = svg("svg", {role: "img", class: "heads-lines"});
   function paintLinks(weights, row) {
-    const n = row.length,
-      middle = (i) => LINE * (i + 0.5);
-    const isOn = (i) => state.word === ALL || state.word === i - 1;
+    const middle = (i) => LINE * (i + 0.5),
+      isOn = (i) => state.word === ALL || state.word === i - 1;
     const links = weights.flatMap((line, i) =>
       line.map((w, j) => {
         if (w < 0.04 || !isOn(i)) return null;
@@ -99,10 +90,10 @@ window.atentoExplorers.register("heads", (stage, data, root) => {
     );
     const says = row.map((word, i) => svg("text", {x: LEFT, y: middle(i) + 5, "text-anchor": "end", class: isOn(i) ? "" : "off"}, word));
     const heard = row.map((word, j) => {
-      const share = state.word === ALL ? "" : `  ${Math.round(100 * weights[state.word + 1][j])} %`;
+      const share = state.word === ALL ? "" : `\u00a0\u00a0${Math.round(100 * weights[state.word + 1][j])} %`;
       return svg("text", {x: RIGHT, y: middle(j) + 5}, word + share);
     });
-    drawing.setAttribute("viewBox", `0 0 ${WIDE} ${LINE * n}`);
+    drawing.setAttribute("viewBox", `0 0 ${WIDE} ${LINE * row.length}`);
     drawing.replaceChildren(...links.filter(Boolean), ...says, ...heard);
   }
 
@@ -121,7 +112,7 @@ window.atentoExplorers.register("heads", (stage, data, root) => {
   async function read(at) {
     asked = at;
     try {
-      if (!packs[at]) await fetchAll();
+      if (starts[at] >= bytes.length) bytes = new Uint8Array([...bytesOf(data.first), ...bytesOf(await file(data.file))]);
     } catch {
       sentence.set(state.sentence + 1);
       return say("No se han podido leer las demás frases. Comprueba la red y vuelve a mover el mando.");

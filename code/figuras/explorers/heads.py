@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Unpack
@@ -20,6 +19,7 @@ from figuras.explorers.base import (
     number,
     static_table,
 )
+from figuras.explorers.live import weights_file
 
 __all__ = ["HABITS", "HeadsExplorer", "heads"]
 
@@ -77,7 +77,7 @@ class HeadsExplorer(Explorer):
 
     def files(self) -> dict[str, str]:
         """Los pesos de las frases que no son la primera, en base 64, por el nombre del fichero."""
-        return {self._file: self._others} if self._others else {}
+        return weights_file(self.name, _packed(self.weights[1:])) if self.weights[1:] else {}
 
     def data(self) -> dict[str, Any]:
         """Lo que recibe el JavaScript: la primera frase va dentro; las demás, en su fichero."""
@@ -86,8 +86,8 @@ class HeadsExplorer(Explorer):
             "words": self.words,
             "layers": layers,
             "heads": n_heads,
-            "first": _packed(self.weights[:1]),
-            "file": self._file if self._others else None,
+            "first": base64.b64encode(_packed(self.weights[:1])).decode(),
+            "file": next(iter(self.files()), None),
         }
 
     def static(self) -> str:
@@ -106,18 +106,9 @@ class HeadsExplorer(Explorer):
         layers, n_heads = self.weights[0].shape[:2]
         return f"Cabezas: {layers} capas de {n_heads}, sobre {len(self.words)} frases"
 
-    @property
-    def _others(self) -> str:
-        return _packed(self.weights[1:])
 
-    @property
-    def _file(self) -> str:
-        return f"{self.name}-{hashlib.sha256(self._others.encode()).hexdigest()[:8]}"
-
-
-def _packed(weights: Sequence[Tensor]) -> str:
-    content = b"".join(bytes(one.flatten().tolist()) for one in weights)
-    return base64.b64encode(content).decode()
+def _packed(weights: Sequence[Tensor]) -> bytes:
+    return b"".join(bytes(one.flatten().tolist()) for one in weights)
 
 
 def heads(
