@@ -89,10 +89,9 @@ class ArchitectureExplorer(Explorer):
         ``(n, d)``, y los pesos ``(h, consultas, claves)``.
         """
         found = next(one for one in self.parts if one.key == part)
-        names = {"reads": found.reads, "gives": found.gives}
         return {
-            way: [self.tables[name.format(b=block)] for _, name in pairs if name]
-            for way, pairs in names.items()
+            way: [self.tables[name.format(b=block)] for _, name in getattr(found, way)]
+            for way in ("reads", "gives")
         }
 
     def data(self) -> dict[str, Any]:
