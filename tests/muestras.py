@@ -393,10 +393,9 @@ MAKERS = {clase: globals()[f"make_{clase}"] for clase in CLASES}
 
 # --- Lo que se abre en el navegador ---------------------------------------------------------------
 
-MASCARA = torch.tensor([[True] * 5, [False] * 5, *[[True, False, True, False, True]] * 3])
 PASOS = explorers.stepper(
-    WORDS, normal(2, 5, 3), normal(2, 5, 3, seed=1), normal(2, 5, 2, seed=2), mask=MASCARA,
-    mask_label="relleno", row=2, name="pasos", question="¿A quién mira «banco»?", answer="A «río».",
+    WORDS, normal(2, 5, 3), normal(2, 5, 3, seed=1), normal(2, 5, 2, seed=2), row=2,
+    name="pasos", question="¿A quién mira «banco»?", answer="A «río».",
 )  # fmt: skip
 PROYECTADO = explorers.stepper(
     WORDS,

@@ -81,7 +81,6 @@ FITS = {
             "runs": make_runs(schedules=("none",), norms=("pre",))["runs"][:1]
         }
     ),
-    "stepper-temperature": lambda: [make_stepper(temperature=t) for t in (0.1, 10)],
     "stepper-row": lambda: make_stepper(row=4),
 }  # fmt: skip
 
@@ -130,8 +129,6 @@ def test_the_last_value_that_fits_is_taken(case):
      "warmup"),
     (make_schedule, {"stored": {"recipe": {}, "runs": None}}, "stored"),
 
-    (make_stepper, {"temperature": 0.05}, "temperature"),
-    (make_stepper, {"temperature": 10.5}, "temperature"),
     (make_projected, {"projections": (normal(3, 2), normal(3, 2))}, "projections"),
     (make_projected, {"projections": normal(3, 3, 2)}, "projections"),
 
@@ -235,8 +232,7 @@ def test_the_truth_of_a_draw_is_sent_without_its_zeros():
     assert make_sampling().data()["truth"] is None
 
 
-def test_a_causal_stepper_and_paths_without_a_goal():
-    assert make_stepper(mask="causal").masks() == ("none", "causal")
+def test_paths_without_a_goal():
     assert explorers.paths(WORDS).goal is None
 
 

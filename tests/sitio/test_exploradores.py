@@ -34,7 +34,6 @@ from muestras import (
     HUECO,
     MAPA,
     MAPA_ANCHO,
-    MASCARA,
     MUESTRAS,
     OIDO,
     PARCHES,
@@ -69,6 +68,7 @@ from rotacion import una_de_cada, vuelta
 from atento import trained
 from atento.efficient import online_attention
 from atento.interpret import patch_effects
+from atento.masks import causal_mask
 from atento.models.detr import assign, matching_cost
 from atento.tasks import addition, agreement, vowels
 from atento.tasks.addition import Sum
@@ -826,7 +826,7 @@ def test_la_barra_dice_lo_que_hay_bajo_el_dedo(abrir):
     pagina = abrir(PASOS)
     celda = pagina.locator(".matrix tbody td").nth(3)
     celda.hover()
-    esperado = plots.format_number(float(PASOS.compute(mask="given")["scores"][0, 3]), ".3f")
+    esperado = plots.format_number(float(PASOS.compute()["scores"][0, 3]), ".3f")
     assert pagina.locator(".probe").inner_text() == f"«el» mira a «río»: puntuación {esperado}"
     celda.click()
     assert (_leer(pagina, PASOS)["state"]["row"], _leer(pagina, PASOS)["state"]["column"]) == (0, 3)
@@ -847,10 +847,11 @@ def test_la_barra_sigue_al_punto_que_se_mueve(abrir):
 
 def test_lo_tapado_se_raya(abrir):
     pagina = abrir(PASOS)
+    pagina.get_by_role("radio", name="causal").click()
     pagina.get_by_role("radio", name="normalizar").click()
     leer = "celdas => celdas.map((celda) => getComputedStyle(celda).backgroundImage)"
     fondos = pagina.locator(".matrix tbody td").evaluate_all(leer)
-    assert [fondo != "none" for fondo in fondos] == (~MASCARA).flatten().tolist()
+    assert [fondo != "none" for fondo in fondos] == (~causal_mask(5)).flatten().tolist()
 
 
 def _clases(texto: str) -> set[str]:

@@ -1,6 +1,6 @@
 /* El mapa del Transformer: cada parte es un botón sobre el dibujo, y dice qué entra, qué sale y cuánto pesa. */
 window.atentoExplorers.register("architecture", (stage, data, root) => {
-  const {h, disable, number, choice, reading, probe, heat} = window.atentoExplorers;
+  const {h, number, choice, walk, cycle, probe, heat} = window.atentoExplorers;
   const {words, ids, parts, tables, best, shapes, layers} = data;
   const state = {part: 0, block: 0, head: 0};
 
@@ -13,90 +13,50 @@ window.atentoExplorers.register("architecture", (stage, data, root) => {
     const [symbols, sizes] = shapes[name] ?? shapes[name.replace(/\.\d+\./, ".{b}.")];
     return `${symbols} = ${sizes.join(" × ")}`;
   };
-  const sideOf = (name) => (/^(source|encoder|memory)/.test(name) ? "source" : "target");
-  const cellsOf = (count, first, rows) => h("div", {class: "cells", style: `--n:${count}`}, first, rows);
+  const sideOf = (name) => (/^(source|encoder|memory)/.test(name) ? "source" : "target"),
+    span = (name, text) => h("span", {class: name}, text),
+    number1 = (value, style, tip) => h("span", {class: "number", style, "data-tip": tip}, number(value, 1));
+  /* Una fila por palabra, con su rótulo; cell dibuja cada número. */
+  const cells = (labels, rows, cell, ...above) =>
+    h(
+      "div",
+      {class: "cells", style: `--n:${rows[0].length}`},
+      above,
+      rows.map((row, i) => [span("row-name", labels[i]), row.map((value, j) => cell(value, i, j))]),
+    );
 
-  /* Una fila por palabra; el tinte dice el tamaño y el número, el signo. */
+  /* El tinte dice el tamaño y el número, el signo. */
   function grid(name) {
     const rows = tableOf(name),
       labels = words[sideOf(name)],
-      most = Math.max(1e-9, ...rows.flat().map(Math.abs));
-    const made = rows.map((row, i) => [
-      h("span", {class: "row-name"}, labels[i]),
-      row.map((value, c) =>
-        h(
-          "span",
-          {
-            class: "number",
-            style: `--share:${((55 * Math.abs(value)) / most).toFixed(0)}%`,
-            "data-tip": `${labels[i]}, componente ${c + 1}: ${number(value, 3)}`,
-          },
-          number(value, 1),
-        ),
-      ),
-    ]);
-    return cellsOf(rows[0].length, null, made);
+      most = Math.max(1e-9, ...rows.flat().map(Math.abs)),
+      tint = (value) => `--share:${((55 * Math.abs(value)) / most).toFixed(0)}%`,
+      tip = (value, i, c) => `${labels[i]}, componente ${c + 1}: ${number(value, 3)}`;
+    return cells(labels, rows, (value, i, c) => number1(value, tint(value), tip(value, i, c)));
   }
   /* Los pesos de una cabeza: filas que preguntan, columnas que se miran. */
-  function weights(name) {
+  const matrix = h("div");
+  function drawWeights(name) {
     const asks = words[sideOf(name)],
       looked = words[name.includes("cross") ? "source" : sideOf(name)],
-      heads = tableOf(name);
-    const chosen = choice({
-      label: "Cabeza",
-      value: state.head,
-      options: heads.map((_, k) => `cabeza ${k + 1}`),
-      onchange: (head) => {
-        state.head = head;
-        place.replaceChildren(matrix());
-        publish();
-      },
-    });
-    const matrix = () =>
-      cellsOf(
-        looked.length,
-        [h("span"), looked.map((word) => h("span", {class: "column-name"}, word))],
-        heads[state.head].map((row, i) => [
-          h("span", {class: "row-name"}, asks[i]),
-          row.map((weight, j) =>
-            h(
-              "span",
-              {
-                class: "number",
-                style: heat(weight),
-                "data-tip": `«${asks[i]}» pone en «${looked[j]}» un peso de ${number(weight)}`,
-              },
-              number(weight, 1),
-            ),
-          ),
-        ]),
-      );
-    const place = h("div", null, matrix());
-    return [heads.length > 1 && h("div", {class: "controls"}, chosen.node), place];
+      tip = (weight, i, j) => `«${asks[i]}» pone en «${looked[j]}» un peso de ${number(weight)}`,
+      cell = (weight, i, j) => number1(weight, heat(weight), tip(weight, i, j));
+    matrix.replaceChildren(cells(asks, tableOf(name)[state.head], cell, h("span"), looked.map((word) => span("column-name", word))));
+  }
+  function weights(name) {
+    const options = tableOf(name).map((_, k) => `cabeza ${k + 1}`),
+      heads = choice({label: "Cabeza", value: state.head, options, onchange: (head) => update({head})});
+    drawWeights(name);
+    return [options.length > 1 && h("div", {class: "controls"}, heads.node), matrix];
   }
   function likely() {
-    return h(
-      "ol",
-      {class: "likely"},
-      best.map((row, i) =>
-        h(
-          "li",
-          null,
-          h("b", null, words.target[i]),
-          " → ",
-          row.map(([word, chance], k) => [k ? ", " : "", k ? word : h("b", null, word), ` ${number(chance)}`]),
-        ),
-      ),
-    );
+    const chances = (row) => row.map(([word, chance], k) => [k ? ", " : "", k ? word : h("b", null, word), ` ${number(chance)}`]);
+    return h("ol", {class: "likely"}, best.map((row, i) => h("li", null, h("b", null, words.target[i]), " → ", chances(row))));
   }
   function drawn(name) {
     if (name === "scores") return null;
-    if (ids[name])
-      return h(
-        "p",
-        {class: "sentence"},
-        words[name].map((word, i) => h("span", {class: "token"}, word, " ", h("span", {class: "hush"}, ids[name][i]))),
-      );
+    const token = (word, i) => h("span", {class: "token"}, word, " ", span("hush", ids[name][i]));
+    if (ids[name]) return h("p", {class: "sentence"}, words[name].map(token));
     if (name === "logits") return likely();
     return name.endsWith(".weights") ? weights(name) : grid(name);
   }
@@ -104,7 +64,7 @@ window.atentoExplorers.register("architecture", (stage, data, root) => {
     h(
       "div",
       {class: `strip ${/Q$/.test(label) ? "query" : "plain"}`},
-      h("p", null, h("b", null, way), " ", label, " ", h("span", {class: "hush shape"}, sizeOf(name))),
+      h("p", null, h("b", null, way), " ", label, " ", span("hush shape", sizeOf(name))),
       drawn(name),
     );
 
@@ -133,23 +93,11 @@ window.atentoExplorers.register("architecture", (stage, data, root) => {
     describe: (i) => `bloque ${i + 1}`,
     onchange: (b) => update({block: b}),
   });
-  const step = (by, label, sign) =>
-    h("button", {type: "button", "aria-label": label, onclick: () => update({part: state.part + by})}, sign);
-  const back = step(-1, "Anterior", "←"),
-    next = step(1, "Siguiente", "→"),
+  const moves = walk({back: "←", next: "→"}, (part) => update({part})),
     depths = h("div", {class: "named"}, h("span", null, "bloque"), block.node);
+  moves.nodes.forEach((node, i) => (node.ariaLabel = ["Anterior", "Siguiente"][i]));
   const card = h("div", {class: "part-card", tabindex: "0", role: "group", "aria-label": "La parte elegida"}),
-    tip = probe(stage, "Toca una celda y aquí se lee su número."),
-    read = reading();
-  read.node.firstChild.hidden = true; // lo que dice ya está en la ficha
-  const side = h(
-    "div",
-    {class: "side"},
-    h("div", {class: "controls moves"}, back, next, depths),
-    card,
-    tip,
-  );
-  stage.append(h("div", {class: "map-scene"}, machine, side), read.node);
+    tip = probe(stage, "Toca una celda y aquí se lee su número.");
 
   const inner = ([, name]) => name.endsWith(".weights");
   const total = (count, formula) => [count, formula && ` (${formula})`];
@@ -157,16 +105,7 @@ window.atentoExplorers.register("architecture", (stage, data, root) => {
     small || base !== "0"
       ? [h("b", null, "Parámetros"), " ", total(small, formulas[0]), " aquí; ", total(base, formulas[1]), " en «base»", stack ? ", en cada bloque." : "."]
       : [h("b", null, "Parámetros"), " ninguno propio."];
-  function update(change) {
-    Object.assign(state, change);
-    const part = parts[state.part],
-      many = part.stack ? layers[part.stack] : 1;
-    state.block = Math.min(state.block, many - 1);
-    depths.hidden = many < 2;
-    block.buttons.forEach((button, i) => (button.hidden = i >= many));
-    block.pick(state.block);
-    spots.pick(state.part);
-    disable([[back, state.part === 0], [next, state.part === parts.length - 1]]);
+  function drawCard(part) {
     card.replaceChildren(
       h("p", {class: "part-name"}, part.title),
       h("p", null, part.says),
@@ -178,18 +117,29 @@ window.atentoExplorers.register("architecture", (stage, data, root) => {
     tip.hidden = !card.querySelector(".number");
     if (part.link) card.append(h("p", null, "Se enseña en ", h("a", {href: part.link[1]}, part.link[0]), "."));
     card.scrollTop = 0;
+  }
+  const {node, update} = cycle(root, state, ({head}) => {
+    const part = parts[state.part],
+      many = part.stack ? layers[part.stack] : 1;
+    state.block = Math.min(state.block, many - 1);
+    depths.hidden = many < 2;
+    block.buttons.forEach((button, i) => (button.hidden = i >= many));
+    block.pick(state.block);
+    spots.pick(state.part);
+    moves.set(state.part, parts.length - 1);
+    if (head === undefined) drawCard(part);
+    else drawWeights(part.gives.find(inner)[1]);
     const named = (way, pairs) =>
       pairs.length ? ` ${way}: ${pairs.map(([label, name]) => `${label}, ${sizeOf(name)}`).join("; ")}.` : "";
-    read.say(`${part.title}.${named("Entra", part.reads)}${named("Sale", part.gives)}`);
-    publish();
-  }
-  function publish() {
-    const part = parts[state.part],
-      values = (pairs) => pairs.map(([, name]) => tableOf(name) ?? null);
-    root.atento = {
-      state: {...state, key: part.key},
+    const values = (pairs) => pairs.map(([, name]) => tableOf(name) ?? null);
+    return {
+      say: `${part.title}.${named("Entra", part.reads)}${named("Sale", part.gives)}`,
+      seen: {key: part.key},
       values: {reads: values(part.reads), gives: values(part.gives)},
     };
-  }
+  });
+  node.firstChild.hidden = true; // lo que dice ya está en la ficha
+  const side = h("div", {class: "side"}, h("div", {class: "controls moves"}, moves.nodes, depths), card, tip);
+  stage.append(h("div", {class: "map-scene"}, machine, side), node);
   update({});
 });

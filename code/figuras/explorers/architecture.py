@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import copy
 import html
+import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
 
+from atento.layers import Residual
 from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig
+from atento.watching import watching
 from figuras import plots
 from figuras.diagrams.transformer import Box, fitting, places
-from figuras.explorers.base import Explorer, Texts, check_labels, check_table
+from figuras.explorers.base import Explorer, Texts, check_labels, check_table, static_table
 
 __all__ = ["ArchitectureExplorer", "architecture"]
 
@@ -49,7 +52,7 @@ class _Part:
     gives: tuple[tuple[str, str], ...]
     small: int
     base: int
-    formulas: tuple[str, str] = ("", "")  # las dos cuentas, en letras
+    formulas: tuple[str, str]  # las dos cuentas, en letras
 
     @property
     def stack(self) -> str | None:
@@ -67,7 +70,6 @@ class ArchitectureExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "architecture"
-    pieces: ClassVar[tuple[str, ...]] = ()
     words: dict[str, tuple[str, ...]]
     ids: dict[str, tuple[int, ...]]
     parts: tuple[_Part, ...]
@@ -87,10 +89,9 @@ class ArchitectureExplorer(Explorer):
         ``(n, d)``, y los pesos ``(h, consultas, claves)``.
         """
         found = next(one for one in self.parts if one.key == part)
-        names = {"reads": found.reads, "gives": found.gives}
         return {
-            way: [self.tables[name.format(b=block)] for _, name in pairs if name]
-            for way, pairs in names.items()
+            way: [self.tables[name.format(b=block)] for _, name in getattr(found, way)]
+            for way in ("reads", "gives")
         }
 
     def data(self) -> dict[str, Any]:
@@ -98,26 +99,16 @@ class ArchitectureExplorer(Explorer):
         return {
             "words": self.words,
             "ids": self.ids,
-            "parts": [self._part(part) for part in self.parts],
+            "parts": [
+                asdict(part)
+                | {"stack": part.stack, "base": _grouped(part.base)}
+                | {"link": self.links.get(part.topic), "spot": self._drawn[1][part.key]}
+                for part in self.parts
+            ],
             "tables": _once(self.tables),
             "best": self.best,
             "shapes": self.shapes,
             "layers": self.layers,
-        }
-
-    def _part(self, part: _Part) -> dict[str, Any]:
-        return {
-            "key": part.key,
-            "title": part.title,
-            "says": part.says,
-            "stack": part.stack,
-            "reads": part.reads,
-            "gives": part.gives,
-            "small": part.small,
-            "base": _grouped(part.base),
-            "formulas": part.formulas,
-            "link": self.links.get(part.topic),
-            "spot": self._drawn[1][part.key],
         }
 
     @cached_property
@@ -127,7 +118,12 @@ class ArchitectureExplorer(Explorer):
         """
         sentences = {side: fitting(words) for side, words in self.words.items()}
         figure, boxes = places(sentences, norm=self.norm, tied=self.tied)
-        markup = plots.render(figure, name=f"fig-{self.name}", alt=self._alt())
+        alt = (
+            f"El Transformer entero: el codificador lee {len(self.words['source'])} palabras y deja"
+            " la memoria; el decodificador la mira y escribe tras"
+            f" {len(self.words['target'])}."
+        )
+        markup = plots.render(figure, name=f"fig-{self.name}", alt=alt)
         svg = markup[markup.index("<svg") : markup.index("</svg>") + 6]
         frame = re.search(r'viewBox="([\d. -]+)"', svg)[1]
         left, top, width, height = (float(number) for number in frame.split())
@@ -141,38 +137,23 @@ class ArchitectureExplorer(Explorer):
             for key, (x, y, w, h) in _touchable(boxes, self.norm).items()
         }
 
-    def _alt(self) -> str:
-        return (
-            "El Transformer entero: el codificador lee "
-            f"{len(self.words['source'])} palabras y deja la memoria; el decodificador la mira y"
-            f" escribe tras {len(self.words['target'])}."
-        )
-
     def static(self) -> str:
         """El dibujo y una tabla con cada parte, su forma, sus parámetros y dónde se enseña."""
         head = ("parte", "sale", "parámetros", "en «base»", "se enseña en")
-        columns = "".join(f'<th scope="col">{text}</th>' for text in head)
-        rows = "".join(self._row(part) for part in self.parts)
-        return (
-            f'<div class="machine">{self._drawn[0]}</div>'
-            f"<table><caption>Las partes, de la entrada a la salida</caption>"
-            f"<thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table>"
-        )
+        rows = []
+        for part in self.parts:
+            shapes = [self.shapes[name] for _, name in part.gives]
+            gives = " y ".join(f"{axes} = {' × '.join(map(str, sizes))}" for axes, sizes in shapes)
+            counts = _grouped(part.small), _grouped(part.base)
+            rows.append([part.title, gives, *counts, part.topic])
+        table = static_table("Las partes, de la entrada a la salida", head, rows)
 
-    def _row(self, part: _Part) -> str:
-        gives = " y ".join(self._shape(name) for _, name in part.gives)
-        link = self.links.get(part.topic)
-        taught = f'<a href="{html.escape(link[1])}">{html.escape(link[0])}</a>' if link else "aquí"
-        cells = (gives, _grouped(part.small), _grouped(part.base))
-        return (
-            f'<tr><th scope="row">{html.escape(part.title)}</th>'
-            + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
-            + f"<td>{taught}</td></tr>"
-        )
+        def taught(topic: re.Match[str]) -> str:
+            text, url = map(html.escape, self.links.get(topic[1], ("aquí", "")))
+            return f'<td><a href="{url}">{text}</a></td></tr>' if url else f"<td>{text}</td></tr>"
 
-    def _shape(self, name: str) -> str:
-        symbols, sizes = self.shapes[name]
-        return f"{symbols} = {' × '.join(map(str, sizes))}"
+        table = re.sub(r"<td>(\w+)</td></tr>", taught, table)
+        return f'<div class="machine">{self._drawn[0]}</div>{table}'
 
     def summary(self) -> str:
         """Una línea para la terminal."""
@@ -222,7 +203,6 @@ def architecture(
     target_ids: Sequence[int],
     vocabulary: Sequence[str],
     links: Mapping[str, tuple[str, str]] | None = None,
-    base: Seq2SeqConfig | None = None,
     **texts: Unpack[Texts],
 ) -> ArchitectureExplorer:
     """Devuelve el explorador del mapa: el dibujo de :func:`figuras.diagrams.architecture` y, de
@@ -232,9 +212,8 @@ def architecture(
     ``source`` son m palabras y ``target``, n, con el comienzo delante: nueve como mucho;
     ``source_ids`` y ``target_ids``, sus números, y ``vocabulary``, las palabras del destino por su
     número. ``model`` mide como mucho 8 de ancho, 4 cabezas y 3 bloques en cada pila; las cuentas se
-    hacen aquí, en float64 y sin descarte. ``base`` es el modelo con el que se comparan los
-    parámetros: sin él, el «base» de 2017. ``links`` da, por asunto (:data:`TOPICS`), el texto y la
-    dirección de donde se enseña. Sin ``answer``, se escribe la de la pregunta de siempre.
+    hacen aquí, en float64 y sin descarte. Sus parámetros se comparan con los del «base» de 2017.
+    ``links`` da, por asunto (:data:`TOPICS`), el texto y la dirección de donde se enseña.
 
     Errores: ``ValueError`` si ``model`` no es un :class:`~atento.models.seq2seq.Seq2Seq` de ese
     tamaño, si las palabras y los números no casan o si un asunto no existe.
@@ -255,12 +234,10 @@ def architecture(
     words["output"] = tuple(row[0][0] for row in best)
     ids = {"source": tuple(source_ids), "target": tuple(target_ids)}
     ids["output"] = tuple(logits.argmax(-1).tolist())
-    parts = _Parts(model, base or Seq2SeqConfig.base()).listed()
-    if texts.get("question", True):
-        texts.setdefault("answer", _answer(parts))
     return ArchitectureExplorer(
-        words=words, ids=ids, parts=parts, tables=tables, best=best, links=dict(links or {}),
-        shapes=_shapes(tables, model.config, words), layers=_layers(model),
+        words=words, ids=ids, parts=_Parts(model).listed(), tables=tables, best=best,
+        links=dict(links or {}), shapes=_shapes(tables, model.config, words),
+        layers={stack: len(getattr(model, stack).blocks) for stack in _STACKS},
         norm="pre" if model.config.norm_first else "post", tied=model.config.tying != "none",
         **texts,
     )  # fmt: skip
@@ -286,25 +263,11 @@ def _check_words(
     return found
 
 
-def _layers(model: Seq2Seq) -> dict[str, int]:
-    return {"encoder": len(model.encoder.blocks), "decoder": len(model.decoder.blocks)}
-
-
 def _best(logits: Tensor, vocabulary: tuple[str, ...]) -> tuple:
     top = logits.softmax(-1).topk(min(3, logits.shape[-1]), dim=-1)
     return tuple(
         tuple((vocabulary[i], round(p, 3)) for p, i in zip(chances, found, strict=True))
         for chances, found in zip(top.values.tolist(), top.indices.tolist(), strict=True)
-    )
-
-
-def _answer(parts: Sequence[_Part]) -> str:
-    free = dict.fromkeys(part.title.split(":")[0] for part in parts if not part.small)
-    return (
-        "La atención cruzada: las consultas son filas del decodificador, y las claves y los valores"
-        " salen de la memoria, que tiene las del codificador. Sin parámetros propios: "
-        + ", ".join(name[0].lower() + name[1:] for name in free)
-        + "."
     )
 
 
@@ -316,59 +279,39 @@ def _recorded(
 ) -> tuple[dict[str, Tensor], Tensor]:
     """Escucha una copia del modelo mientras lee y escribe."""
     twin, heard = copy.deepcopy(model).double().eval(), {}
-    for side, embedding in (("source", twin.embed_source), ("target", twin.embed_target)):
-        _listen_entry(heard, side, embedding)
-    for stack in _STACKS:
-        for b, block in enumerate(getattr(twin, stack).blocks):
-            for sublayer in _SUBLAYERS:
-                if hasattr(block, sublayer):
-                    _listen(heard, f"{stack}.{b}.{sublayer}", block, sublayer)
-    with torch.no_grad():
-        encoded = twin.encode(torch.tensor([list(source_ids)]))
-        heard["memory"] = encoded.states
-        twin.project.register_forward_hook(
-            lambda module, args, output: heard.__setitem__("decoder.end", args[0])
+
+    def listen(module: nn.Module, name: str, *, given: bool = False) -> None:
+        """Apunta lo que da un módulo o, si se pide, lo que recibe (``given``)."""
+        module.register_forward_hook(
+            lambda _, args, output: heard.update({name: args[0] if given else output})
         )
-        logits = twin.decode(torch.tensor([list(target_ids)]), encoded)
+
+    for side in ("source", "target"):
+        listen(getattr(twin, f"embed_{side}"), f"{side}.entry")
+    for path, residual in list(twin.named_modules()):
+        if isinstance(residual, Residual):
+            name = path.replace("blocks.", "").replace("add_", "")
+            listen(residual, f"{name}.in", given=True)
+            listen(residual, f"{name}.out")
+            listen(residual.dropout, f"{name}.added")
+            listen(twin.get_submodule(path.replace("add_", "")), f"{name}.read", given=True)
+    listen(twin.project, "decoder.end", given=True)
+    ids = {"source": torch.tensor([source_ids]), "target": torch.tensor([target_ids])}
+    with torch.no_grad(), watching(twin) as maps:
+        encoded = twin.encode(ids["source"])
+        logits = twin.decode(ids["target"], encoded)
+    heard |= {f"{path.replace('blocks.', '')}.weights": table for path, table in maps.items()}
+    heard["memory"] = encoded.states
+    for side, numbers in ids.items():
+        rows = getattr(twin, f"embed_{side}").tokens(numbers) * model.config.d_model**0.5
+        heard[f"{side}.embedding"], heard[f"{side}.positions"] = rows, heard[f"{side}.entry"] - rows
+    for name in [name for name in heard if name.endswith(".added")]:
+        heard[name.replace("added", "total")] = heard[name.replace("added", "in")] + heard[name]
     tables = {
         name: check_table(table[0], "model", "(filas, columnas)", (2, 3))
         for name, table in heard.items()
     }
     return tables, check_table(logits[0], "model", "(n, vocab)", (2,))
-
-
-def _listen_entry(heard: dict[str, Tensor], side: str, embedding: nn.Module) -> None:
-    def tokens(module: nn.Module, args: Any, output: Tensor) -> None:
-        heard[f"{side}.embedding"] = output * embedding.d_model**0.5
-
-    def entry(module: nn.Module, args: Any, output: Tensor) -> None:
-        heard[f"{side}.entry"] = output
-        heard[f"{side}.positions"] = output - heard[f"{side}.embedding"]
-
-    embedding.tokens.register_forward_hook(tokens)
-    embedding.register_forward_hook(entry)
-
-
-def _listen(heard: dict[str, Tensor], name: str, block: nn.Module, sublayer: str) -> None:
-    """Lo que encuentra, lee, añade y deja una subcapa; y, si es una atención, sus pesos."""
-    adder, module = getattr(block, f"add_{sublayer}"), getattr(block, sublayer)
-
-    def around(residual: nn.Module, args: Any, output: Tensor) -> None:
-        heard[f"{name}.in"], heard[f"{name}.out"] = args[0], output
-        heard[f"{name}.total"] = args[0] + heard[f"{name}.added"]
-
-    def update(dropout: nn.Module, args: Any, output: Tensor) -> None:
-        heard[f"{name}.added"] = output
-
-    def inside(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
-        heard[f"{name}.read"] = args[0]
-        if isinstance(output, tuple) and not kwargs.get("need_weights"):
-            given = {**kwargs, "cache": None, "need_weights": True}
-            heard[f"{name}.weights"] = module(*args, **given)[1]
-
-    adder.register_forward_hook(around)
-    adder.dropout.register_forward_hook(update)
-    module.register_forward_hook(inside, with_kwargs=True)
 
 
 def _shapes(
@@ -394,161 +337,125 @@ def _shapes(
 
 
 class _Parts:
-    """Las partes de un modelo, con sus parámetros: los suyos, contados, y los de «base», por la
-    fórmula.
-    """
+    """Las partes de un modelo, con sus parámetros y los del «base» de 2017."""
 
-    def __init__(self, model: Seq2Seq, base: Seq2SeqConfig) -> None:
-        self.model, self.config, self.base = model, model.config, base
+    def __init__(self, model: Seq2Seq) -> None:
+        with torch.device("meta"):
+            self.models = (model, Seq2Seq(Seq2SeqConfig.base()))
+        self.counted: set[Tensor] = set()  # los que comparten dos partes son de la primera
 
     def listed(self) -> tuple[_Part, ...]:
         """De la entrada a la salida."""
-        made = [*self._entry("source"), *self._stack("encoder")]
-        memory = (("lo que deja la pila", "memory"),)
-        made.append(
-            _Part(
-                "memory", "Memoria Z", "Lo que deja el codificador: una fila por palabra"
-                " del origen. La leen todos los bloques del decodificador, como claves y valores.",
-                "memory", (), memory, 0, 0,
-            )
+        memory = self._part(
+            "memory", "Memoria Z", "Lo que deja el codificador: una fila por palabra"
+            " del origen. La leen todos los bloques del decodificador, como claves y valores.",
+            "memory", (), (("lo que deja la pila", "memory"),),
         )  # fmt: skip
-        return (*made, *self._entry("target"), *self._stack("decoder"), *self._exit())
+        return (
+            *self._entry("source"), *self._stack("encoder"), memory,
+            *self._entry("target"), *self._stack("decoder"), *self._exit(),
+        )  # fmt: skip
 
-    def _count(self, formula: Callable[[Seq2SeqConfig], int], module: nn.Module) -> dict[str, int]:
-        """Los del modelo se cuentan; los de «base» salen de la fórmula."""
-        counted = sum(p.numel() for p in module.parameters())
-        return {"small": counted, "base": formula(self.base)}
+    def _part(
+        self, key: str, title: str, says: str, topic: str, reads: tuple, gives: tuple,
+        module: str | None = None,
+    ) -> _Part:  # fmt: skip
+        """Una parte; ``module`` es el camino de lo que tiene sus parámetros."""
+        small, base = (0, 0) if module is None else (self._count(m, module) for m in self.models)
+        formulas = tuple(
+            _formula(topic, model.config) if count else ""
+            for model, count in zip(self.models, (small, base), strict=True)
+        )
+        told = _SHARED.get((topic, small == 0, base == 0), "") if module else ""
+        return _Part(key, title, says + told, topic, reads, gives, small, base, formulas)
+
+    def _count(self, model: Seq2Seq, path: str) -> int:
+        """Los parámetros de un módulo, si lo hay, que no son de una parte anterior."""
+        module = operator.attrgetter(path)(model) or nn.Identity()
+        new = set(module.parameters()) - self.counted
+        self.counted |= new
+        return sum(p.numel() for p in new)
 
     def _entry(self, side: str) -> list[_Part]:
         name = {"source": "origen", "target": "destino"}[side]
-        module = getattr(self.model, f"embed_{side}")
         one, other, both = (f"{side}.{kind}" for kind in ("embedding", "positions", "entry"))
-        shared = side == "target" and self.config.tying == "all"
-        sizes = self._count(lambda c: c.d_model * getattr(c, f"{side}_vocab"), module.tokens)
-        sizes["base"] *= not (side == "target" and self.base.tying == "all")
-        sizes["small"] *= not shared
-        learned = sum(p.numel() for p in module.parameters()) - module.tokens.weight.numel()
         ids = (("los números de las palabras", side),)
         return [
-            _Part(side, f"Frase de {name}", f"Las palabras del {name}, por su número.", "embedding",
-                  (), ids, 0, 0),
-            _Part(f"{side}.embedding", f"Embedding del {name}",
-                  f"Busca la fila de cada palabra en la tabla del {name} y la multiplica por √d."
-                  + _shared(shared, sizes["base"] == 0),
-                  "embedding", ids, (("√d · E[ids]", one),), **sizes, **self._told("V · d", sizes)),
-            _Part(f"{side}.positions", f"Posiciones del {name}",
-                  "Una fila por posición, sea cual sea la palabra.", "positions", (),
-                  (("p", other),), learned, 0),
-            _Part(f"{side}.sum", f"Suma: lo que entra con el {name}",
-                  "Embedding y posición, sumados: lo que entra en la pila.", "positions",
-                  (("embedding", one), ("posición", other)), (("entrada", both),), 0, 0),
+            self._part(side, f"Frase de {name}", f"Las palabras del {name}, por su número.",
+                       "embedding", (), ids),
+            self._part(one, f"Embedding del {name}",
+                       f"Busca la fila de cada palabra en la tabla del {name} y la multiplica"
+                       " por √d.",
+                       "embedding", ids, (("√d · E[ids]", one),), f"embed_{side}.tokens"),
+            self._part(other, f"Posiciones del {name}",
+                       "Una fila por posición, sea cual sea la palabra.", "positions", (),
+                       (("p", other),), f"embed_{side}"),
+            self._part(f"{side}.sum", f"Suma: lo que entra con el {name}",
+                       "Embedding y posición, sumados: lo que entra en la pila.", "positions",
+                       (("embedding", one), ("posición", other)), (("entrada", both),)),
         ]  # fmt: skip
 
     def _stack(self, stack: str) -> list[_Part]:
-        blocks, made = getattr(self.model, stack).blocks, []
+        blocks, made = getattr(self.models[0], stack).blocks, []
         for sublayer in _SUBLAYERS:
             if hasattr(blocks[0], sublayer):
-                made += self._sublayer(stack, sublayer, blocks[0])
-        final = getattr(self.model, stack).final_norm
-        if self.config.norm_first:
+                made += self._sublayer(stack, sublayer)
+        if self.models[0].config.norm_first:
             last = f"{stack}.{len(blocks) - 1}.feed_forward.out"
             after = "memory" if stack == "encoder" else "decoder.end"
             says = "Una vez, tras el último bloque: en Pre-LN nada más normaliza la salida."
-            count = {"small": 0, "base": 0}
-            if final is not None:
-                formula = lambda c: 2 * c.d_model if c.final_norm else 0  # noqa: E731
-                count = self._count(formula, final)
             made.append(
-                _Part(f"{stack}.norm", f"Norma final del {_STACKS[stack]}", says, "norm",
-                      (("queda tras el último bloque", last),), (("normalizado", after),), **count,
-                      **self._told("2 · d", count))
+                self._part(f"{stack}.norm", f"Norma final del {_STACKS[stack]}", says, "norm",
+                           (("queda tras el último bloque", last),), (("normalizado", after),),
+                           f"{stack}.final_norm")
             )  # fmt: skip
         return made
 
-    def _sublayer(self, stack: str, sublayer: str, block: nn.Module) -> list[_Part]:
+    def _sublayer(self, stack: str, sublayer: str) -> list[_Part]:
         """La norma, la subcapa y la suma."""
         title, topic = _SUBLAYERS[sublayer]
-        causal = stack == "decoder" and sublayer == "attention"
-        title += " causal" if causal else ""
+        if stack == "decoder" and sublayer == "attention":
+            title, topic = f"{title} causal", "causal"
         where = f"del {_STACKS[stack]}" if sublayer != "cross_attention" else ""
         table, key = f"{stack}.{{b}}.{sublayer}", f"{stack}.{sublayer}"
-        adder, module = getattr(block, f"add_{sublayer}"), getattr(block, sublayer)
-        before, after = f"{table}.in", f"{table}.out"
-        pre = self.config.norm_first
-        norm = _Part(
+        pre = self.models[0].config.norm_first
+        before, added, total, after = (f"{table}.{x}" for x in ("in", "added", "total", "out"))
+        read = f"{table}.read"
+        reads = {
+            "attention": (("de aquí salen Q, K y V", read),),
+            "cross_attention": (("de aquí sale Q", read), ("de aquí salen K y V: Z", "memory")),
+            "feed_forward": (("cada fila, por su cuenta", read),),
+        }[sublayer]
+        gives = (("pesos, una matriz por cabeza", f"{table}.weights"), ("lo que añade", added))
+        norm = self._part(
             f"{key}.norm", f"Norma de la {title}",
             "Normaliza, fila a fila, lo que la subcapa va a leer." if pre
             else "Normaliza, fila a fila, la suma.",
-            "norm", (("flujo", before if pre else f"{table}.total"),),
-            (("normalizado", f"{table}.read" if pre else after),),
-            **self._count(lambda c: 2 * c.d_model, adder.norm), formulas=("2 · d", "2 · d"),
+            "norm", (("flujo", before if pre else total),),
+            (("normalizado", read if pre else after),), f"{stack}.blocks.0.add_{sublayer}",
         )  # fmt: skip
-        body = _Part(
-            key, f"{title} {where}".strip().capitalize(), _SAYS["causal" if causal else topic],
-            "causal" if causal else topic, self._reads(sublayer, table),
-            self._gives(sublayer, table),
-            **self._count(_densely if sublayer == "feed_forward" else _attending, module),
-            formulas=(self._formula(sublayer, self.config), self._formula(sublayer, self.base)),
+        body = self._part(
+            key, f"{title} {where}".strip().capitalize(), _SAYS[topic], topic, reads,
+            gives[sublayer == "feed_forward" :], f"{stack}.blocks.0.{sublayer}",
         )  # fmt: skip
-        total = _Part(
+        plus = self._part(
             f"{key}.sum", f"Suma: lo que había y lo que añade la {title}",
             "La conexión residual: al flujo solo se le suma.", "sum",
-            (("había", before), ("se añade", f"{table}.added")), (("queda", f"{table}.total"),),
-            0, 0,
+            (("había", before), ("se añade", added)), (("queda", total),),
         )  # fmt: skip
-        return [norm, body, total] if pre else [body, total, norm]
-
-    @staticmethod
-    def _reads(sublayer: str, table: str) -> tuple[tuple[str, str], ...]:
-        if sublayer == "feed_forward":
-            return (("cada fila, por su cuenta", f"{table}.read"),)
-        if sublayer == "attention":
-            return (("de aquí salen Q, K y V", f"{table}.read"),)
-        return (("de aquí sale Q", f"{table}.read"), ("de aquí salen K y V: Z", "memory"))
-
-    @staticmethod
-    def _gives(sublayer: str, table: str) -> tuple[tuple[str, str], ...]:
-        added = ("lo que añade", f"{table}.added")
-        if sublayer == "feed_forward":
-            return (added,)
-        return (("pesos, una matriz por cabeza", f"{table}.weights"), added)
-
-    @staticmethod
-    def _formula(sublayer: str, config: Seq2SeqConfig) -> str:
-        if sublayer == "feed_forward":
-            return "2 · d · d_ff + d_ff + d"
-        return "4 · d² + 4 · d" if config.attention_bias else "4 · d²"
-
-    @staticmethod
-    def _told(formula: str, counts: Mapping[str, int]) -> dict[str, tuple[str, str]]:
-        """La fórmula, donde la cuenta no es cero."""
-        return {"formulas": tuple(formula if counts[way] else "" for way in ("small", "base"))}
+        return [norm, body, plus] if pre else [body, plus, norm]
 
     def _exit(self) -> list[_Part]:
-        tied = self.config.tying != "none"
-        sizes = self._count(
-            lambda c: c.d_model * c.target_vocab * (c.tying == "none"), self.model.project
-        )
-        sizes["small"] *= not tied
         scores, words = (("puntuaciones", "scores"),), (("la más probable de cada fila", "output"),)
         chances = (("probabilidades; aquí, las tres mayores", "logits"),)
-        said = "Una puntuación por palabra del vocabulario y por fila."
-        said += " La matriz es la de los embeddings: no se cuenta otra vez." if tied else ""
         return [
-            _Part("project", "Generador", said, "project", (("lo que queda", "decoder.end"),),
-                  scores, **sizes, **self._told("V · d", sizes)),
-            _Part("softmax", "Softmax", "De puntuaciones a probabilidades, fila a fila.", "softmax",
-                  scores, chances, 0, 0),
-            _Part("output", "Palabra siguiente", "Cada fila propone la palabra que sigue a la suya."
-                  " Al generar solo se usa la última.", "softmax", chances, words, 0, 0),
+            self._part("project", "Generador", "Una puntuación por palabra del vocabulario y por"
+                       " fila.", "project", (("lo que queda", "decoder.end"),), scores, "project"),
+            self._part("softmax", "Softmax", "De puntuaciones a probabilidades, fila a fila.",
+                       "softmax", scores, chances),
+            self._part("output", "Palabra siguiente", "Cada fila propone la palabra que sigue a la"
+                       " suya. Al generar solo se usa la última.", "softmax", chances, words),
         ]  # fmt: skip
-
-
-def _shared(here: bool, base: bool) -> str:
-    """Dónde se comparte la tabla con la del origen."""
-    if here:
-        return " Es la misma del origen: no se cuenta otra vez."
-    return " En «base» es la misma del origen: allí no se cuenta otra vez." if base else ""
 
 
 _SAYS = {
@@ -557,11 +464,17 @@ _SAYS = {
     "cross": "Cada posición del destino pregunta; la memoria del origen responde.",
     "feed_forward": "Transforma cada fila por su cuenta, con las mismas matrices para todas.",
 }
+_SHARED = {
+    ("embedding", True, True): " Es la misma del origen: no se cuenta otra vez.",
+    ("embedding", False, True): " En «base» es la misma del origen: allí no se cuenta otra vez.",
+    ("project", True, True): " La matriz es la de los embeddings: no se cuenta otra vez.",
+}
+"""Qué se dice de una matriz compartida, por su asunto y por si ya se contó, aquí y en «base»."""
 
 
-def _attending(config: Seq2SeqConfig) -> int:
-    return 4 * config.d_model**2 + (4 * config.d_model if config.attention_bias else 0)
-
-
-def _densely(config: Seq2SeqConfig) -> int:
-    return 2 * config.d_model * config.d_ff + config.d_ff + config.d_model
+def _formula(topic: str, config: Seq2SeqConfig) -> str:
+    """La cuenta de los parámetros de una parte, en letras."""
+    attention = "4 · d² + 4 · d" if config.attention_bias else "4 · d²"
+    found = dict.fromkeys(("self", "causal", "cross"), attention)
+    found |= {"embedding": "V · d", "project": "V · d", "norm": "2 · d"}
+    return (found | {"feed_forward": "2 · d · d_ff + d_ff + d"}).get(topic, "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Unpack
@@ -11,7 +10,16 @@ from typing import Any, ClassVar, Unpack
 import torch
 from torch import Tensor
 
-from figuras.explorers.base import Explorer, Texts, check_labels, number, static_table
+from figuras.explorers.base import (
+    Explorer,
+    Texts,
+    check_count,
+    check_labels,
+    check_table,
+    number,
+    static_table,
+)
+from figuras.explorers.live import weights_file
 
 __all__ = ["HABITS", "HeadsExplorer", "heads"]
 
@@ -30,7 +38,7 @@ class HeadsExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "heads"
-    pieces: ClassVar[tuple[str, ...]] = ("kit", "file")
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "file", "group")
     words: tuple[tuple[str, ...], ...]
     weights: tuple[Tensor, ...]
     title: str = "Todas las cabezas, frase a frase"
@@ -69,7 +77,7 @@ class HeadsExplorer(Explorer):
 
     def files(self) -> dict[str, str]:
         """Los pesos de las frases que no son la primera, en base 64, por el nombre del fichero."""
-        return {self._file: self._others} if self._others else {}
+        return weights_file(self.name, _packed(self.weights[1:])) if self.weights[1:] else {}
 
     def data(self) -> dict[str, Any]:
         """Lo que recibe el JavaScript: la primera frase va dentro; las demás, en su fichero."""
@@ -78,8 +86,8 @@ class HeadsExplorer(Explorer):
             "words": self.words,
             "layers": layers,
             "heads": n_heads,
-            "first": _packed(self.weights[:1]),
-            "file": self._file if self._others else None,
+            "first": base64.b64encode(_packed(self.weights[:1])).decode(),
+            "file": next(iter(self.files()), None),
         }
 
     def static(self) -> str:
@@ -98,18 +106,9 @@ class HeadsExplorer(Explorer):
         layers, n_heads = self.weights[0].shape[:2]
         return f"Cabezas: {layers} capas de {n_heads}, sobre {len(self.words)} frases"
 
-    @property
-    def _others(self) -> str:
-        return _packed(self.weights[1:])
 
-    @property
-    def _file(self) -> str:
-        return f"{self.name}-{hashlib.sha256(self._others.encode()).hexdigest()[:8]}"
-
-
-def _packed(weights: Sequence[Tensor]) -> str:
-    content = b"".join(bytes(one.flatten().tolist()) for one in weights)
-    return base64.b64encode(content).decode()
+def _packed(weights: Sequence[Tensor]) -> bytes:
+    return b"".join(bytes(one.flatten().tolist()) for one in weights)
 
 
 def heads(
@@ -125,35 +124,17 @@ def heads(
     Errores: ``ValueError`` si no hay de 1 a 24 frases de 3 a 16 palabras, si los pesos de una no
     son de su tamaño, no son todos del mismo número de capas y cabezas o alguna fila no suma 1.
     """
-    if not 1 <= len(sentences) <= _MOST:
-        raise ValueError(
-            f"sentences: llegaron {len(sentences)} frases; se esperaban de 1 a {_MOST}"
-        )
+    check_count(len(sentences), "sentences", 1, _MOST)
     words, weights = [], []
     for name, (labels, given) in sentences.items():
-        n = len(labels)
-        if not 3 <= n <= _LONGEST:
-            raise ValueError(
-                f"sentences[{name!r}]: llegaron {n} palabras; se esperaban de 3 a {_LONGEST}"
-            )
-        words.append(check_labels(labels, f"sentences[{name!r}]", n, "palabra"))
-        weights.append(_check_weights(given, name, n, weights))
+        where, n = f"sentences[{name!r}]", len(labels)
+        check_count(n, f"{where}, palabras", 3, _LONGEST)
+        words.append(check_labels(labels, where, n, "palabra"))
+        table = check_table(given, where, f"(layer, head, {n}, {n})", (4,))
+        wanted = (*(weights[0] if weights else table).shape[:2], n, n)
+        if table.shape != wanted:
+            raise ValueError(f"{where}: llegó la forma {tuple(table.shape)}; se esperaba {wanted}")
+        if not 0 <= table.min() <= table.max() <= 1 or (table.sum(-1) - 1).abs().max() > 0.05:
+            raise ValueError(f"{where}: se esperaban pesos de 0 a 1 que sumen 1 en cada fila")
+        weights.append((255 * table).round().to(torch.uint8))
     return HeadsExplorer(words=tuple(words), weights=tuple(weights), **texts)
-
-
-def _check_weights(given: Any, name: str, n: int, before: Sequence[Tensor]) -> Tensor:
-    """Los pesos en enteros de 0 a 255, si son los de una frase de ``n`` palabras."""
-    table = torch.as_tensor(given, dtype=torch.float64)
-    axes = tuple(before[0].shape[:2]) if before else None
-    if table.ndim != 4 or table.shape[2:] != (n, n) or (axes and table.shape[:2] != axes):
-        wanted = f"{axes or '(layer, head)'} + ({n}, {n})"
-        raise ValueError(
-            f"sentences[{name!r}]: llegaron pesos de forma {tuple(table.shape)};"
-            f" se esperaba {wanted}"
-        )
-    isin = bool(((table >= 0) & (table <= 1)).all())
-    if not isin or (table.sum(-1) - 1).abs().max() > 0.05:
-        raise ValueError(
-            f"sentences[{name!r}]: se esperaban pesos de 0 a 1 que sumen 1 en cada fila"
-        )
-    return (255 * table).round().to(torch.uint8)

@@ -28,7 +28,7 @@ class MergesExplorer(Explorer):
     """El explorador de las uniones. Se construye con :func:`merges`."""
 
     kind: ClassVar[str] = "merges"
-    pieces: ClassVar[tuple[str, ...]] = ("kit", "ask")
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "ask", "group")
     bpe: BPE
     unigram: Unigram
     text: str

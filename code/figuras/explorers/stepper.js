@@ -3,7 +3,7 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
   const {h, svg, dot, matmul, softmax, mix, number, factor, digitsOf, heat, vector, choice} = window.atentoExplorers,
     {picker, slider, toggle, walk, printed, gauge, cycle, probe} = window.atentoExplorers;
   const {words, queries, inputs, projections, features, outputFeatures, headNames, masks} = data,
-    MASKS = {none: "sin máscara", causal: "causal", given: data.maskLabel},
+    MASKS = {none: "sin máscara", causal: "causal"},
     NAMED = 3.6, // ancho de una celda con nombre encima
     ROW = 48; // píxeles de alto de una fila: cabe un dedo
   const state = {...data.initial};
@@ -12,7 +12,7 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
   // ---- Las cuentas ----------------------------------------------------------------------------------------------
   const heads = Math.max(...[...inputs, ...(projections ?? [])].map((tensor) => tensor.length)),
     ofHead = (tensor, k) => tensor[Math.min(k, tensor.length - 1)],
-    sees = (i, j) => state.mask === "none" || (state.mask === "causal" ? j <= i : Boolean(data.mask[i][j]));
+    sees = (i, j) => state.mask === "none" || j <= i;
   function attend(k) {
     const given = inputs.map((input) => ofHead(input, k)),
       [query, key, value] = projections ? given.map((x, t) => matmul(x, ofHead(projections[t], k))) : given,
@@ -62,7 +62,6 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
   /* e^s / (e^s + …); si los exponentes son grandes se resta el máximo, que no cambia los pesos. */
   function softmaxTerms(scores, j) {
     const most = Math.max(...scores);
-    if (most === -Infinity) return "todo tapado: ningún peso";
     const shift = Math.abs(most) > 9 ? most : 0,
       exps = scores.map((score) => Math.exp(score - shift)),
       power = (score) => ["e", h("sup", null, number(score - shift))];
@@ -152,10 +151,7 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
       head: () => [span("before", "antes"), span("tail", "peso")],
       lead: (i, j) => span("before", number(v.masked[i][j])),
       sums: (i, j) => [ofPair(i, j, softmaxTerms(v.masked[i], j), " ", equals(v.weights[i][j]))],
-      read: (i) =>
-        v.weights[i].some(Boolean)
-          ? `${asker()} atiende sobre todo a ${top(v.weights[i])}.`
-          : `${asker()} no puede atender a nadie: todos sus pesos son 0.`,
+      read: (i) => `${asker()} atiende sobre todo a ${top(v.weights[i])}.`,
     },
     {
       ...averaging,
@@ -246,7 +242,7 @@ window.atentoExplorers.register("stepper", (stage, data, root) => {
     keys = words.map((word) => h("th", {scope: "col"}, h("span", null, word))),
     caption = h("caption"),
     above = h("thead", null, h("tr", null, h("td"), keys)),
-    matrix = h("table", {class: "matrix"}, caption, above, h("tbody", null, lines));
+    matrix = h("table", {class: "matrix bare"}, caption, above, h("tbody", null, lines));
   const tone = (share) =>
     `background:color-mix(in srgb,var(--${share < 0 ? "muted" : "attention"}) ` +
     `${Math.min(50, 50 * Math.abs(share)).toFixed(1)}%,var(--paper));color:var(--on-low)`;
