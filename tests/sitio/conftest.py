@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import http.server
 import os
-import shutil
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,10 @@ from urllib.parse import urlsplit
 import pytest
 import vistas
 from accesible import accesibilidad
+from chromium import ejecutable
 from rotacion import una_de_cada, vuelta
+
+from figuras import plots
 
 RAIZ = Path(__file__).resolve().parents[2]
 SITIO = Path(os.environ.get("SITIO", RAIZ / "book" / "_build" / "html"))
@@ -87,17 +89,12 @@ def navegador():
     """Un Chromium por fichero: mientras está abierto, Playwright ocupa el bucle de asyncio de todo
     el proceso.
     """
-    ejecutable = (
-        shutil.which("chromium")
-        or shutil.which("chromium-browser")
-        or shutil.which("google-chrome")
-    )
-    if ejecutable is None:
+    if (suyo := ejecutable()) is None:
         pytest.fail("no hay Chromium: make sistema", pytrace=False)
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=ejecutable)
+        chromium = playwright.chromium.launch(executable_path=suyo)
         yield chromium
         chromium.close()
 
@@ -110,6 +107,57 @@ def pestana(navegador):
     pagina.set_default_timeout(15_000)
     yield pagina
     contexto.close()
+
+
+@pytest.fixture(scope="module")
+def contexto_con(navegador):
+    """Un contexto del navegador por cada manera de abrir: hacer uno cuesta casi lo que abrir."""
+    hechos = {}
+
+    def _contexto(**opciones):
+        cual = repr(sorted(opciones.items()))
+        if cual not in hechos:
+            hechos[cual] = navegador.new_context(
+                **({"viewport": {"width": 900, "height": 900}} | opciones)
+            )
+        return hechos[cual]
+
+    yield _contexto
+    for contexto in hechos.values():
+        contexto.close()
+
+
+@pytest.fixture
+def abrir(contexto_con, tmp_path: Path):
+    """Abre desde el disco una página con los exploradores dados, en una pestaña nueva; al final
+    comprueba la consola y la red.
+    """
+    abiertas, quejas = [], []
+
+    def _abrir(*lista, tema="light", cuerpo=None, **opciones):
+        pagina = contexto_con(**opciones).new_page()
+        abiertas.append(pagina)
+        pagina.set_default_timeout(5000)
+        pagina.on("pageerror", lambda error: quejas.append(str(error)))
+        pagina.on("console", lambda m: m.type == "error" and quejas.append(m.text))
+        pagina.on("request", lambda p: p.url.startswith("file:") or quejas.append(p.url))
+        cuerpo = "".join(e._repr_html_() for e in lista) if cuerpo is None else cuerpo
+        ruta = tmp_path / f"{len(abiertas)}.html"
+        ruta.write_text(
+            f"<!doctype html><html lang=es data-theme={tema}><meta charset=utf-8><title>x</title>"
+            f"<meta name=viewport content='width=device-width'><style>{plots.css()}"
+            " body{margin:8px;"
+            f"color:var(--atento-ink);background:var(--atento-paper)}}</style><body><main><h1>Prueba</h1>{cuerpo}"
+            "</main></html>",
+            "utf8",
+        )
+        pagina.goto(ruta.as_uri())
+        return pagina
+
+    yield _abrir
+    for pagina in abiertas:
+        pagina.close()
+    assert not quejas, quejas
 
 
 # Rótulos de la interfaz que no deben quedar en inglés. Los de una palabra se buscan enteros.

@@ -1,9 +1,6 @@
-"""Los exploradores en Chromium: el contrato que cumplen todos (teclado, dedo, lector de pantalla,
-360 px, papel, menos movimiento y sin JavaScript) y lo propio de cada uno: las mismas cuentas que en
-Python y lo que dice.
+"""Lo propio de cada explorador, en Chromium: las mismas cuentas que en Python y lo que dice.
 
-El contrato se prueba en todas las muestras de ``muestras.py``; un explorador nuevo entra en él con
-la suya, y aquí solo se añade lo que sea suyo.
+El contrato que cumplen todos está en ``test_contrato_exploradores.py``.
 """
 
 from __future__ import annotations
@@ -17,12 +14,11 @@ from pathlib import Path
 import pydata_sphinx_theme
 import pytest
 import torch
-from accesible import pon_tema
+from explorando import axe, contrato, leer
 from muestras import (
     CABEZAS,
     CALENDARIO,
     CAMINOS,
-    CLASES,
     CONTINUACION,
     EMPATES,
     ENVOLVENTE,
@@ -63,7 +59,6 @@ from muestras import (
     book_sketch,
 )
 from pypdf import PdfReader
-from rotacion import una_de_cada, vuelta
 
 from atento import trained
 from atento.efficient import online_attention
@@ -86,67 +81,6 @@ from figuras.explorers.patches import READS, WRITES
 pytestmark = pytest.mark.navegador
 
 TOLERANCIA = 1e-6
-CONTRATO = (Path(__file__).parent / "exploradores.js").read_text("utf8")
-# El contrato es de todos: en cada confirmación lo cumple, ante el navegador, una de cada tres.
-TOCAN = una_de_cada(3, list(MUESTRAS), lambda _: True, vuelta())
-cada_uno = pytest.mark.parametrize("explorador", [MUESTRAS[x] for x in TOCAN], ids=TOCAN)
-
-ATENTO = "nombre => document.getElementById(nombre).atento"
-
-
-@pytest.fixture(scope="module")
-def contexto_con(navegador):
-    """Un contexto del navegador por cada manera de abrir: hacer uno cuesta casi lo que abrir."""
-    hechos = {}
-
-    def _contexto(**opciones):
-        cual = repr(sorted(opciones.items()))
-        if cual not in hechos:
-            hechos[cual] = navegador.new_context(
-                **({"viewport": {"width": 900, "height": 900}} | opciones)
-            )
-        return hechos[cual]
-
-    yield _contexto
-    for contexto in hechos.values():
-        contexto.close()
-
-
-@pytest.fixture
-def abrir(contexto_con, tmp_path: Path):
-    """Abre desde el disco una página con los exploradores dados, en una pestaña nueva; al final
-    comprueba la consola y la red.
-    """
-    abiertas, quejas = [], []
-
-    def _abrir(*lista, tema="light", cuerpo=None, **opciones):
-        pagina = contexto_con(**opciones).new_page()
-        abiertas.append(pagina)
-        pagina.set_default_timeout(5000)
-        pagina.on("pageerror", lambda error: quejas.append(str(error)))
-        pagina.on("console", lambda m: m.type == "error" and quejas.append(m.text))
-        pagina.on("request", lambda p: p.url.startswith("file:") or quejas.append(p.url))
-        cuerpo = "".join(e._repr_html_() for e in lista) if cuerpo is None else cuerpo
-        ruta = tmp_path / f"{len(abiertas)}.html"
-        ruta.write_text(
-            f"<!doctype html><html lang=es data-theme={tema}><meta charset=utf-8><title>x</title>"
-            f"<meta name=viewport content='width=device-width'><style>{plots.css()}"
-            " body{margin:8px;"
-            f"color:var(--atento-ink);background:var(--atento-paper)}}</style><body><main><h1>Prueba</h1>{cuerpo}"
-            "</main></html>",
-            "utf8",
-        )
-        pagina.goto(ruta.as_uri())
-        return pagina
-
-    yield _abrir
-    for pagina in abiertas:
-        pagina.close()
-    assert not quejas, quejas
-
-
-def _leer(pagina, explorador) -> dict:
-    return pagina.evaluate(ATENTO, explorador.element_id)
 
 
 def _igual(obtenido, esperado: torch.Tensor) -> None:
@@ -156,307 +90,6 @@ def _igual(obtenido, esperado: torch.Tensor) -> None:
     assert (
         (obtenido - esperado)[finitos].abs().max().item() <= TOLERANCIA if finitos.any() else True
     )
-
-
-# --- El contrato: lo que cumplen todos ------------------------------------------------------------
-
-
-def _contrato(pagina, que: str):
-    """Pregunta al primer explorador de la página una de las cosas de ``exploradores.js``."""
-    if not pagina.evaluate("'contrato' in window"):
-        pagina.evaluate(f"() => {{ {CONTRATO} }}")
-    return pagina.evaluate(f"contrato(document.querySelector('.atento-exp')).{que}()")
-
-
-def _usar(pagina, explorador) -> None:
-    """Deja el explorador usado: los que ejecutan un modelo, con su cuenta hecha; los demás, con
-    todo movido."""
-    if explorador.kind == "adder":
-        pagina.get_by_role("button", name="Sumar").first.click()
-        pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.run")
-    if explorador.kind == "completion":
-        pagina.get_by_role("button", name="Siguiente").first.click()
-        pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.values")
-    if explorador.kind == "cloze":
-        pagina.get_by_role("radio", name="(tapada)").first.click()
-        pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.values")
-    if explorador.kind == "claims":
-        pagina.get_by_role("button", name="Añadir").click()
-        pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.values?.live")
-    if explorador.kind == "patches":
-        pagina.get_by_role("gridcell").last.click()
-        pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.values?.live")
-    if explorador.kind == "hearing":
-        pagina.get_by_role("button", name="Poner una i").first.click()
-        pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.values")
-    if explorador.kind == "sketch":
-        pagina.get_by_role("button", name="Correr a la derecha").first.click()
-        pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.values")
-    _contrato(pagina, "mueve")
-
-
-def test_hay_muestra_de_cada_explorador():
-    assert {uno.kind for uno in MUESTRAS.values()} == set(CLASES)
-
-
-@cada_uno
-def test_contrato_con_el_teclado(abrir, explorador):
-    """El tabulador llega a todo y sale; cada mando obedece a sus teclas, y el foco no se pierde."""
-    pagina = abrir(explorador, explorador)
-    raiz, otro = pagina.locator(".atento-exp").first, "document.querySelectorAll('.atento-exp')[1]"
-    antes_del_otro = pagina.evaluate(f"JSON.stringify({otro}.atento)")
-    _tabula(pagina)
-    cuantos = _contrato(pagina, "cuantos")
-    assert sum(cuantos.values()) > 0
-    for i in range(cuantos["grupos"]):
-        _flechas_de_grupo(pagina, raiz.get_by_role("radiogroup").nth(i))
-    for mando in raiz.get_by_role("slider").filter(visible=True).all():
-        if mando.evaluate("e => e.type !== 'range'"):
-            continue
-        vistos = []
-        for tecla in ("Home", "End", "ArrowLeft"):
-            mando.press(tecla)
-            vistos.append(mando.evaluate("e => [Number(e.value), e.ariaValueText]"))
-        (menor, _), (mayor, _), (menos, _) = vistos
-        assert menor < menos < mayor and all(texto for _, texto in vistos)
-        assert vistos[0][1] != vistos[1][1], "lo que se oye no cambia"
-    for casilla in raiz.get_by_role("checkbox").all():
-        antes = casilla.is_checked()
-        casilla.press("Space")
-        assert casilla.is_checked() != antes
-    for rejilla in raiz.get_by_role("grid").all():
-        _flechas_de_rejilla(pagina, rejilla)
-    for punto in raiz.locator(".grip").all():
-        punto.focus()
-        antes = _contrato(pagina, "huella")
-        pagina.keyboard.press("ArrowRight")
-        assert _contrato(pagina, "huella") != antes
-    _pulsa_los_botones(pagina, raiz)
-    assert pagina.evaluate(f"JSON.stringify({otro}.atento)") == antes_del_otro, "se mueven los dos"
-
-
-def _tabula(pagina) -> None:
-    mandos = _contrato(pagina, "tabulador")
-    assert mandos
-    pagina.evaluate("document.activeElement.blur()")
-    for orden, mando in enumerate(mandos):
-        pagina.keyboard.press("Tab")
-        visto, marca = pagina.evaluate(
-            "() => { const e = document.activeElement, s = getComputedStyle(e);"
-            " return [e.dataset.orden, s.outlineStyle !== 'none' || e.closest('svg') !== null]; }"
-        )
-        assert visto == str(orden), f"se esperaba {mando}"
-        assert marca, f"no se ve dónde está el foco: {mando}"
-    pagina.keyboard.press("Tab")
-    assert pagina.evaluate(
-        "!document.querySelector('.atento-exp').contains(document.activeElement)"
-    ), "el tabulador no sale"
-
-
-FOCO = """grupo => { const r = [...grupo.querySelectorAll('[role=radio]')]
-  .filter((e) => e.getClientRects().length);
-  return [r.length, r.indexOf(document.activeElement),
-    r.map((e) => e.ariaChecked === 'true'), r.filter((e) => e.tabIndex === 0).length]; }"""
-
-
-def _flechas_de_grupo(pagina, grupo) -> None:
-    nombre = grupo.get_attribute("aria-label")
-    grupo.locator("[role=radio][tabindex='0']").focus()
-    opciones = grupo.evaluate(FOCO)[0]
-    sitio = None
-    for tecla in ("End", "ArrowLeft", "ArrowRight", "Home", "ArrowDown", "ArrowUp"):
-        pagina.keyboard.press(tecla)
-        ultimo = opciones - 1
-        sitio = {"End": ultimo, "Home": 0}.get(
-            tecla,
-            min(ultimo, (sitio or 0) + 1)
-            if tecla in ("ArrowRight", "ArrowDown")
-            else max(0, (sitio or 0) - 1),
-        )
-        cuantos, foco, marcados, de_paso = grupo.evaluate(FOCO)
-        assert (cuantos, foco, de_paso) == (opciones, sitio, 1), (nombre, tecla)
-        assert [i for i, marcado in enumerate(marcados) if marcado] == [sitio], (nombre, tecla)
-
-
-def _flechas_de_rejilla(pagina, rejilla) -> None:
-    celdas, filas = rejilla.get_by_role("gridcell"), rejilla.locator("tbody tr").count()
-    ancho = celdas.count() // filas
-    assert rejilla.locator("[role=gridcell][tabindex='0']").count() == 1
-    celdas.first.focus()
-    for tecla, sitio in (("ArrowRight", 1), ("ArrowDown", ancho + 1), ("End", 2 * ancho - 1),
-                         ("Home", ancho), ("ArrowUp", 0), ("ArrowLeft", 0)):  # fmt: skip
-        pagina.keyboard.press(tecla)
-        assert celdas.nth(sitio).evaluate("e => e === document.activeElement"), tecla
-    for tecla in ("Space", "Enter"):
-        antes = celdas.first.get_attribute("aria-selected")
-        pagina.keyboard.press(tecla)
-        assert celdas.first.get_attribute("aria-selected") != antes
-
-
-def _pulsa_los_botones(pagina, raiz) -> None:
-    """Con Intro, hasta que se apaga: alguna vez hace algo, y el foco sigue dentro."""
-    mudos = []
-    for boton in raiz.locator(".stage button:not([role])").all():
-        nombre, hizo = boton.evaluate("e => e.ariaLabel ?? e.textContent"), False
-        for _ in range(3):
-            if not boton.is_visible() or not boton.is_enabled():
-                hizo = True
-                break
-            antes = _contrato(pagina, "huella")
-            boton.press("Enter")
-            if nombre in ("Sumar", "Al azar"):
-                pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.run")
-            dentro = "document.querySelector('.atento-exp').contains(document.activeElement)"
-            pagina.evaluate("() => new Promise(requestAnimationFrame)")
-            assert pagina.evaluate(dentro), f"«{nombre}» pierde el foco"
-            hizo |= _contrato(pagina, "huella") != antes
-        if not hizo:
-            mudos.append(nombre)
-    assert not mudos, mudos
-
-
-@cada_uno
-def test_contrato_con_el_dedo_y_a_360_px(abrir, explorador):
-    """Nada se sale a 390, 360 ni 320 px; a 390, se acierta y se lee. Al abrirse y usado; y tocar
-    hace lo mismo que pulsar.
-    """
-    pagina = abrir(
-        explorador, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
-    )
-    raiz = pagina.locator(".atento-exp")
-    for usado in (False, True):
-        if usado:
-            _toca(raiz)
-            _usar(pagina, explorador)
-        for ancho in (390, 360, 320):
-            pagina.set_viewport_size({"width": ancho, "height": 844})
-            assert pagina.evaluate("document.documentElement.scrollWidth") <= ancho, usado
-            if ancho > 320:
-                for falta in ("asoman", "letras", "pequenos")[: 3 if ancho == 390 else 1]:
-                    assert not (hallado := _contrato(pagina, falta)), (falta, ancho, usado, hallado)
-        pagina.set_viewport_size({"width": 390, "height": 844})
-
-
-def _toca(raiz) -> None:
-    for grupo in raiz.get_by_role("radiogroup").filter(visible=True).all():
-        opciones = grupo.get_by_role("radio", checked=False).filter(visible=True)
-        if opciones.count():
-            opcion = opciones.last.element_handle()
-            opcion.tap()
-            assert opcion.get_attribute("aria-checked") == "true"
-    for mando in raiz.locator("[type=range]").filter(visible=True).all():
-        caja, antes = mando.bounding_box(), mando.input_value()
-        for parte in (0.2, 0.8):
-            mando.tap(position={"x": parte * caja["width"], "y": caja["height"] / 2})
-        assert mando.input_value() != antes or antes == mando.get_attribute("max")
-    for casilla in raiz.locator("[type=checkbox]").filter(visible=True).all():
-        antes = casilla.is_checked()
-        casilla.tap()
-        assert casilla.is_checked() != antes
-
-
-@cada_uno
-def test_contrato_del_lector_del_papel_y_del_movimiento(abrir, explorador):
-    """Se oye lo que cambia, poco y cuando se para; axe no halla nada, en claro y en oscuro; se
-    imprime en blanco y sin mandos, y con menos movimiento nada se mueve.
-    """
-    pagina = abrir(explorador, reduced_motion="reduce")
-    raiz = pagina.locator(".atento-exp")
-    assert raiz.get_attribute("role") == "group"
-    assert raiz.get_attribute("aria-label") == explorador.title
-    vivas = raiz.locator("[aria-live]")
-    assert vivas.count() == 1 and vivas.get_attribute("aria-live") == "polite"
-    pagina.wait_for_function("document.querySelector('[aria-live]').textContent.length > 10")
-    dicho = vivas.text_content()
-    assert len(dicho) < 160
-    faltas = _axe(pagina)
-    siguiente = pagina.get_by_role("button", name="Siguiente")
-    for _ in range(4):  # los que van por pasos no enseñan lo mismo en cada uno
-        if siguiente.count() and siguiente.is_visible() and siguiente.is_enabled():
-            siguiente.click()
-            faltas += _axe(pagina)
-            pon_tema(pagina, "dark")
-            faltas += _axe(pagina, runOnly=["color-contrast"])
-            pon_tema(pagina, "light")
-    pagina.wait_for_timeout(450)  # lo último ya está dicho
-    dicho = vivas.text_content()
-    antes = _contrato(pagina, "huella")
-    _usar(pagina, explorador)
-    if explorador.kind != "adder":
-        assert vivas.text_content() == dicho, "habla antes de que el movimiento se pare"
-    assert _contrato(pagina, "huella") != antes
-    pagina.wait_for_function(
-        "() => { const [visto, dicho] = ['.reading', '[aria-live]'].map("
-        "(que) => document.querySelector(que).textContent);"
-        " return visto === dicho && dicho.length > 10; }"
-    )
-    assert vivas.text_content() != dicho and len(vivas.text_content()) < 160
-    assert raiz.locator(".reading").get_attribute("aria-hidden") == "true"
-    faltas += _axe(pagina)
-    pon_tema(pagina, "dark")
-    faltas += _axe(pagina, runOnly=["color-contrast"])
-    assert not faltas, "\n".join(faltas)
-    assert not (mueven := _contrato(pagina, "movimiento")), mueven
-    pagina.emulate_media(media="print", reduced_motion="reduce")
-    assert not (impresos := _contrato(pagina, "mandosImpresos")), impresos
-    assert len(raiz.locator(".stage").inner_text()) > 40
-    colores = raiz.evaluate("e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).color]")
-    assert colores == [_rgb("paper", "light"), _rgb("ink", "light")]
-
-
-def _rgb(nombre: str, tema: str) -> str:
-    return f"rgb{tuple(int(plots.TOKENS[nombre][tema][i : i + 2], 16) for i in (1, 3, 5))}"
-
-
-def _axe(pagina, **opciones) -> list[str]:
-    from axe_playwright_python.sync_playwright import Axe
-
-    return [
-        f"{v['id']}: {nodo['html'][:140]}"
-        for v in Axe().run(pagina, options={"preload": False, **opciones}).response["violations"]
-        for nodo in v["nodes"]
-    ]
-
-
-@cada_uno
-def test_contrato_sin_javascript_y_en_un_cuaderno(abrir, explorador):
-    """Sin JavaScript se lee el estado inicial, y la respuesta se despliega; en JupyterLab y Colab,
-    que ponen el HTML con innerHTML y vuelven a crear los guiones, se puede ejecutar dos veces.
-    """
-    quieta = abrir(explorador, java_script_enabled=False, viewport={"width": 360, "height": 844})
-    raiz = quieta.locator(".atento-exp")
-    assert raiz.locator(".quiet table").first.is_visible() and not raiz.locator(".stage").count()
-    texto = raiz.inner_text()
-    assert explorador.title in texto and (explorador.question or "") in texto
-    assert raiz.locator("summary").count() == bool(explorador.answer)
-    if explorador.answer:
-        respuesta = raiz.locator("details p")
-        assert not respuesta.is_visible()
-        raiz.locator("summary").click()
-        assert respuesta.is_visible() and respuesta.inner_text() == explorador.answer
-    viva = abrir(cuerpo="<div id=salida></div>", viewport={"width": 360, "height": 844})
-    for _ in range(2):
-        viva.evaluate("""html => {
-          const salida = document.getElementById("salida");
-          salida.innerHTML = html;
-          for (const viejo of salida.querySelectorAll("script")) {
-            const nuevo = document.createElement("script");
-            for (const {name, value} of viejo.attributes) nuevo.setAttribute(name, value);
-            nuevo.textContent = viejo.textContent;
-            viejo.replaceWith(nuevo);
-          }
-        }""", explorador._repr_html_())  # fmt: skip
-        assert viva.locator(".stage").count() == 1 and viva.locator(".stage").is_visible()
-        assert viva.locator(".quiet").is_hidden()
-        assert _leer(viva, explorador)["state"] is not None
-        if explorador.answer:
-            assert not viva.locator("details p").is_visible()
-    ancho = "document.documentElement.scrollWidth"
-    assert viva.evaluate(ancho) <= 360
-    with_quiet = "document.querySelector('.stage').remove(),"
-    with_quiet += "document.querySelector('.quiet').hidden = false," + ancho
-    assert viva.evaluate(with_quiet) <= 360, "la tabla quieta se sale"
-    assert not (letras := _contrato(viva, "letras")), letras
 
 
 # --- Las mismas cuentas ---------------------------------------------------------------------------
@@ -536,7 +169,7 @@ def test_la_cuenta_de_una_celda_se_lee(abrir):
     assert "1.20·0.50 + (−0.30)·2.00 = 0.00" in pagina.locator(".sums").inner_text().replace(
         "\n", " "
     )
-    assert _leer(pagina, sencillo)["state"]["column"] == 0
+    assert leer(pagina, sencillo)["state"]["column"] == 0
 
 
 def test_el_plano_calcula_lo_mismo_que_python(abrir):
@@ -550,7 +183,7 @@ def test_el_plano_calcula_lo_mismo_que_python(abrir):
             pagina.get_by_role("button", name="tren", exact=True).click()
         if i == 12:
             pagina.locator("[type=range]").fill("-0.4")
-        visto = _leer(pagina, PLANO)
+        visto = leer(pagina, PLANO)
         estado = visto["state"]
         query, key = (torch.tensor(estado[n], dtype=torch.float64) for n in ("query", "key"))
         assert torch.equal(key[0], query), "la estación es consulta y clave"
@@ -563,7 +196,7 @@ def test_el_plano_calcula_lo_mismo_que_python(abrir):
         10**-0.4
     )
     pagina.get_by_role("button", name="Volver al principio").click()
-    _igual(_leer(pagina, PLANO)["values"]["output"], PLANO.compute()["output"])
+    _igual(leer(pagina, PLANO)["values"]["output"], PLANO.compute()["output"])
 
 
 def _centro(pagina, sitio) -> tuple[float, float]:
@@ -578,7 +211,7 @@ def test_la_salida_no_sale_de_la_envolvente(abrir):
     marco, vistos = pagina.locator(".plane").bounding_box(), []
     for x, y in itertools.product((0.02, 0.3, 0.55, 0.98), (0.03, 0.4, 0.97)):
         pagina.mouse.move(marco["x"] + x * marco["width"], marco["y"] + y * marco["height"])
-        visto = _leer(pagina, ENVOLVENTE)
+        visto = leer(pagina, ENVOLVENTE)
         query = torch.tensor(visto["state"]["query"], dtype=torch.float64)
         _igual(visto["values"]["output"], ENVOLVENTE.compute(query=query)["output"])
         assert pagina.evaluate(
@@ -605,7 +238,7 @@ def test_la_softmax_calcula_lo_mismo_que_python(abrir):
         casilla.set_checked(escala)
         mando.fill(str(calor))
         esperados = SOFTMAX.weights(fila, 10 ** float(mando.input_value()), escala)
-        visto = _leer(pagina, SOFTMAX)["values"]
+        visto = leer(pagina, SOFTMAX)["values"]
         _igual(visto["weights"], esperados)
         assert abs(visto["entropy"] - float(torch.special.entr(esperados).sum())) <= TOLERANCIA
         assert pagina.locator("td.strong").all_inner_texts() == [
@@ -620,7 +253,7 @@ FRASES = ("Los niños comen", "¿Comió la niña 3 kiwis?", "  dos  espacios ", 
 def test_las_uniones_son_las_de_python(abrir, frase):
     pagina = abrir(UNIONES_BPE)
     pagina.get_by_role("textbox", name="Frase").fill(frase)
-    visto = _leer(pagina, UNIONES_BPE)["values"]
+    visto = leer(pagina, UNIONES_BPE)["values"]
     pasos = [
         {"rank": p.rank, "pair": list(p.pair), "words": [list(w) for w in p.words]}
         for p in UNIONES_BPE.steps(frase)
@@ -640,10 +273,10 @@ def test_las_uniones_se_andan_de_una_en_una(abrir):
     total = len(UNIONES_BPE.steps())
     assert total > 3 and pagina.get_by_role("button", name="Atrás").is_disabled()
     pagina.get_by_role("button", name="Unir").click()
-    assert _leer(pagina, UNIONES_BPE)["state"]["step"] == 1
+    assert leer(pagina, UNIONES_BPE)["state"]["step"] == 1
     assert pagina.locator(".chip.fresh").count() == 1
     pagina.get_by_role("button", name="Hasta el final").click()
-    assert _leer(pagina, UNIONES_BPE)["state"]["step"] == total
+    assert leer(pagina, UNIONES_BPE)["state"]["step"] == total
     letreros = pagina.locator(".chip").all_inner_texts()
     assert letreros == [visible(pieza) for pieza in UNIONES_BPE.bpe.pieces("Los niños comen")]
     corte = " ".join("|".join(map(visible, palabra)) for palabra in UNIONES_BPE.steps()[-1].words)
@@ -660,11 +293,11 @@ def test_la_pregunta_de_la_softmax_se_contesta_en_todas_las_filas(abrir, fila, e
     low, _ = SOFTMAX.range
     cerca = low + round((math.log10(SOFTMAX.solution(fila, escala)) - low) / paso) * paso
     pagina.get_by_role("slider").fill(f"{cerca + 10 * paso:.3f}")
-    assert not _leer(pagina, SOFTMAX)["values"]["reached"]
+    assert not leer(pagina, SOFTMAX)["values"]["reached"]
     pagina.get_by_role("slider").focus()
     for _ in range(10):
         pagina.keyboard.press("ArrowLeft")
-    assert _leer(pagina, SOFTMAX)["values"]["reached"]
+    assert leer(pagina, SOFTMAX)["values"]["reached"]
     assert "Conseguido" in pagina.locator(".verdict").inner_text()
 
 
@@ -677,7 +310,7 @@ def test_el_giro_calcula_lo_mismo_que_python(abrir):
         mandos.nth(0).fill(str(aqui))
         mandos.nth(1).fill(str(alli))
         parejas.nth(pareja).click()
-        visto = _leer(pagina, TRES_PAREJAS)
+        visto = leer(pagina, TRES_PAREJAS)
         assert visto["state"] == {"query_place": aqui, "key_place": alli, "pair": pareja}
         gemelo = TRES_PAREJAS.compute(aqui, alli)
         for nombre, tabla in gemelo.items():
@@ -720,16 +353,16 @@ def test_la_pregunta_del_giro_se_contesta_con_los_botones(abrir):
     pagina = abrir(GIRO)
     adelante = pagina.get_by_role("button", name="Adelantar las dos")
     atras = pagina.get_by_role("button", name="Atrasar las dos")
-    inicio, vectores = _leer(pagina, GIRO)["values"]["score"], set()
+    inicio, vectores = leer(pagina, GIRO)["values"]["score"], set()
     for _ in range(32):
         adelante.click()
-        visto = _leer(pagina, GIRO)["values"]
+        visto = leer(pagina, GIRO)["values"]
         assert abs(visto["score"] - inicio) < 1e-9
         vectores.add(tuple(visto["query"]))
     assert len(vectores) == 32 and adelante.is_disabled() and atras.is_enabled()
     pagina.get_by_role("slider").first.focus()
     pagina.keyboard.press("ArrowLeft")
-    movida = _leer(pagina, GIRO)
+    movida = leer(pagina, GIRO)
     assert movida["state"]["query_place"] == 34
     assert abs(movida["values"]["score"] - inicio) > 0.01
     pagina.keyboard.press("Home")
@@ -742,7 +375,7 @@ def test_el_reloj_calcula_lo_mismo_que_python(abrir):
     for aqui, alli in ((0, 39), (39, 0), (7, 7), (20, 31)):
         mandos.nth(0).fill(str(aqui))
         mandos.nth(1).fill(str(alli))
-        visto, gemelo = _leer(pagina, RELOJ), RELOJ.compute(aqui, alli)
+        visto, gemelo = leer(pagina, RELOJ), RELOJ.compute(aqui, alli)
         assert visto["state"] == {"position": aqui, "other": alli}
         for nombre, tabla in gemelo.items():
             _igual(visto["values"][nombre], tabla)
@@ -760,10 +393,10 @@ def test_adelantar_las_dos_no_cambia_el_producto_y_para_en_los_extremos(abrir):
     pagina = abrir(RELOJ)
     adelante = pagina.get_by_role("button", name="Adelantar las dos")
     atras = pagina.get_by_role("button", name="Atrasar las dos")
-    inicio, filas = _leer(pagina, RELOJ)["values"]["product"], set()
+    inicio, filas = leer(pagina, RELOJ)["values"]["product"], set()
     for _ in range(31):
         adelante.click()
-        visto = _leer(pagina, RELOJ)["values"]
+        visto = leer(pagina, RELOJ)["values"]
         assert abs(visto["product"] - inicio) < 1e-9
         filas.add(tuple(visto["row"]))
     assert len(filas) == 31 and adelante.is_disabled() and atras.is_enabled()
@@ -801,7 +434,7 @@ def test_los_mandos_del_paso_a_paso_van_en_su_orden(abrir):
         "summary",
     ]
     pagina.get_by_role("button", name="Siguiente").click()
-    assert _leer(pagina, PASOS)["state"]["step"] == "escalar"
+    assert leer(pagina, PASOS)["state"]["step"] == "escalar"
 
 
 def test_el_dedo_mueve_los_puntos_del_plano(abrir):
@@ -815,7 +448,7 @@ def test_el_dedo_mueve_los_puntos_del_plano(abrir):
         punto = {"x": x - 5 * paso, "y": y - 5 * paso}
         sesion.send("Input.dispatchTouchEvent", {"type": tipo, "touchPoints": [punto]})
     sesion.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-    movida = _leer(pagina, PLANO)["state"]["key"][1]
+    movida = leer(pagina, PLANO)["state"]["key"][1]
     assert movida[0] < 2.2 and movida[1] > 0.4
     x_final, y_final = _centro(pagina, asa.locator(".hit"))  # debajo del dedo, hasta el final
     assert abs(x_final - (x - 40)) < 3 and abs(y_final - (y - 40)) < 3
@@ -829,14 +462,14 @@ def test_la_barra_dice_lo_que_hay_bajo_el_dedo(abrir):
     esperado = plots.format_number(float(PASOS.compute()["scores"][0, 3]), ".3f")
     assert pagina.locator(".probe").inner_text() == f"«el» mira a «río»: puntuación {esperado}"
     celda.click()
-    assert (_leer(pagina, PASOS)["state"]["row"], _leer(pagina, PASOS)["state"]["column"]) == (0, 3)
+    assert (leer(pagina, PASOS)["state"]["row"], leer(pagina, PASOS)["state"]["column"]) == (0, 3)
 
 
 def test_la_barra_sigue_al_punto_que_se_mueve(abrir):
     pagina = abrir(PLANO)
     pagina.locator(".grip.query").focus()
     pagina.keyboard.press("ArrowUp")
-    x, y = _leer(pagina, PLANO)["state"]["query"]
+    x, y = leer(pagina, PLANO)["state"]["query"]
     assert (
         pagina.locator(".probe")
         .inner_text()
@@ -883,7 +516,7 @@ def test_varios_en_una_pagina_son_independientes(abrir):
     identificadores = pagina.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
     assert len(set(identificadores)) == len(identificadores)
     pagina.get_by_role("button", name="Siguiente").first.click()
-    assert _leer(pagina, PASOS)["state"]["step"] == "escalar"
+    assert leer(pagina, PASOS)["state"]["step"] == "escalar"
     assert (
         pagina.evaluate("[...document.querySelectorAll('.atento-exp')].at(-1).atento.state.step")
         == "puntuar"
@@ -930,7 +563,7 @@ def test_las_cabezas_miran_lo_que_en_python(abrir):
             "([id, frase]) => document.getElementById(id).atento.state.sentence === frase",
             arg=[CABEZAS.element_id, frase],
         )
-        visto = _leer(pagina, CABEZAS)
+        visto = leer(pagina, CABEZAS)
         assert visto["state"] == {
             "sentence": frase, "layer": capa, "head": cabeza, "word": -1, "bare": sin_marcas,
         }  # fmt: skip
@@ -944,7 +577,7 @@ def test_en_el_mapa_se_toca_una_cabeza_y_se_ven_las_lineas_de_una_palabra(abrir)
     mapa = pagina.locator(".heads-map")
     caja = mapa.bounding_box()
     mapa.click(position={"x": caja["width"] * 0.5, "y": caja["height"] * 0.5})
-    assert _leer(pagina, CABEZAS)["state"]["head"] == 1
+    assert leer(pagina, CABEZAS)["state"]["head"] == 1
     assert pagina.get_by_role("slider").nth(1).input_value() == "2"
     pagina.get_by_role("radio", name="río").click()
     fila = CABEZAS.look(0, 1, 1)[4]
@@ -970,7 +603,7 @@ def test_si_las_demas_frases_no_llegan_se_dice_y_sigue_la_que_habia(abrir):
     mando.focus()
     pagina.keyboard.press("End")
     pagina.get_by_text("Comprueba la red").first.wait_for()
-    assert _leer(pagina, CABEZAS)["state"]["sentence"] == 0 and mando.input_value() == "1"
+    assert leer(pagina, CABEZAS)["state"]["sentence"] == 0 and mando.input_value() == "1"
 
 
 # --- Los caminos ----------------------------------------------------------------------------------
@@ -1002,13 +635,13 @@ def test_la_pregunta_de_los_caminos_se_contesta_con_el_teclado(abrir):
     assert "✓" not in pagina.locator(".verdict").inner_text()
     mando.press("ArrowRight")
     assert (
-        _leer(pagina, CAMINOS)["values"]["reached"]
+        leer(pagina, CAMINOS)["values"]["reached"]
         and "✓" in pagina.locator(".verdict").inner_text()
     )
     pagina.get_by_role("radiogroup", name="Hasta").get_by_role(
         "radio"
     ).first.click()  # no se cruzan
-    estado = _leer(pagina, CAMINOS)["state"]
+    estado = leer(pagina, CAMINOS)["state"]
     assert (estado["start"], estado["end"]) == (0, 1)
     assert "✓" not in pagina.locator(".verdict").inner_text()  # no son las palabras de la pregunta
     assert "La pregunta es de" in pagina.locator(".verdict").inner_text()
@@ -1047,7 +680,7 @@ def test_los_caminos_nombran_sus_puntas_y_dicen_si_se_empuja_la_otra(abrir):
 
 def _igual_pintada(pagina, allowed: torch.Tensor) -> dict:
     """La página tiene esa máscara y ha contado lo mismo que Python."""
-    visto = _leer(pagina, PINTADA)
+    visto = leer(pagina, PINTADA)
     assert visto["state"]["allowed"] == allowed.tolist()
     pasos = PINTADA.steps(allowed)
     _igual(visto["values"]["weights"], PINTADA.weights(allowed))
@@ -1277,7 +910,7 @@ def test_el_mapa_se_recorre_y_se_dice(abrir):
     pagina = abrir(MAPA)
     assert pagina.get_by_role("button", name="Anterior").is_disabled()
     pagina.get_by_role("button", name="Siguiente").click()
-    assert _leer(pagina, MAPA)["state"]["part"] == 1
+    assert leer(pagina, MAPA)["state"]["part"] == 1
     pagina.get_by_role("radio", name="Atención cruzada", exact=True).click()
     pagina.wait_for_function(
         "document.querySelector('[aria-live]').textContent.includes('h × n × m = 2 × 6 × 5')"
@@ -1355,7 +988,7 @@ def test_un_comienzo_que_no_sirve_se_dice_como_en_python(sumador):
         pagina.get_by_role("button", name="Siguiente").click()
         assert pagina.get_by_role("alert").inner_text() == no_empieza(texto) != ""
         assert campo.get_attribute("aria-invalid") == "true"
-        assert _leer(pagina, CONTINUACION)["values"] is None
+        assert leer(pagina, CONTINUACION)["values"] is None
     campo.fill("<img src=x onerror=alert(1)>")
     _continuado(pagina, "Siguiente", 1)
     assert pagina.locator(".com-text img").count() == 0
@@ -1493,7 +1126,7 @@ def test_una_palabra_se_cambia_por_otra_y_se_vuelve_a_empezar(sumador):
     assert pagina.get_by_role("radio", name=otra, exact=True).count() == 2  # en la frase y debajo
     assert pagina.locator(".cloze-changed").all_inner_texts() == [otra]
     volver.click()
-    assert _leer(pagina, HUECO)["state"]["words"] == list(frase.words)
+    assert leer(pagina, HUECO)["state"]["words"] == list(frase.words)
     assert not pagina.locator(".cloze-changed").count()
     _toca_palabra(pagina, 1)
     assert lista.input_value() == frase.words[1]
@@ -1515,7 +1148,7 @@ def test_destapar_la_que_se_miraba_deja_otro_hueco_a_la_vista(sumador):
     assert _dicho(pagina, [2])["state"]["gap"] == 2
     assert palabras[2] in pagina.locator(".cloze-title").inner_text()
     _pon(pagina, 2, palabras[2])
-    assert _leer(pagina, HUECO)["state"]["gap"] == -1 and not _leer(pagina, HUECO)["values"]
+    assert leer(pagina, HUECO)["state"]["gap"] == -1 and not leer(pagina, HUECO)["values"]
     assert not pagina.locator(".cloze-traits").is_visible()
 
 
@@ -1541,7 +1174,7 @@ def test_si_los_pesos_no_llegan_se_dice_y_se_puede_repetir(abrir):
     )
     _pon(pagina, 0, "▢")
     pagina.get_by_text("Comprueba la red").first.wait_for()
-    assert not _leer(pagina, HUECO)["values"] and _leer(pagina, HUECO)["state"]["hidden"][0]
+    assert not leer(pagina, HUECO)["values"] and leer(pagina, HUECO)["state"]["hidden"][0]
     pagina.evaluate(
         "texto => (document.querySelector('[data-atento-file]').textContent = texto)", guardado
     )
@@ -1569,7 +1202,7 @@ def test_en_cada_rango_la_pagina_aproxima_como_pytorch(abrir):
     mando = pagina.get_by_role("slider")
     for rango in range(RANGO.most + 1):
         mando.fill(str(rango))
-        visto, gemelo = _leer(pagina, RANGO), RANGO.compute(rango)
+        visto, gemelo = leer(pagina, RANGO), RANGO.compute(rango)
         assert visto["state"]["rank"] == rango and visto["values"]["cost"] == gemelo["cost"]
         for nombre in ("approx", "shares"):
             obtenido = torch.tensor(visto["values"][nombre], dtype=torch.float64)
@@ -1595,7 +1228,7 @@ def test_tocar_el_grafico_elige_el_rango(abrir):
         grafico = pagina.locator(".plot").nth(k)
         caja = grafico.bounding_box()
         grafico.click(position={"x": caja["width"] * sitio / RANGO.most, "y": caja["height"] / 2})
-        assert _leer(pagina, RANGO)["state"]["rank"] == sitio
+        assert leer(pagina, RANGO)["state"]["rank"] == sitio
         assert pagina.get_by_role("slider").input_value() == str(sitio)
 
 
@@ -1609,7 +1242,7 @@ def test_en_el_terreno_se_baja_como_en_pytorch(abrir):
         for sitio in ([2.0, 1.0], [-0.4, -0.2], [-1.4, 1.2]):
             punto = [f"{x:.2f}" for x in sitio]
             _lleva(pagina, *sitio)
-            visto, gemelo = _leer(pagina, TERRENO), TERRENO.compute(sitio, beta)
+            visto, gemelo = leer(pagina, TERRENO), TERRENO.compute(sitio, beta)
             assert [f"{x:.2f}" for x in visto["state"]["state"]] == punto
             for nombre in ("path", "energies", "weights"):
                 _igual(visto["values"][nombre], gemelo[nombre])
@@ -1645,7 +1278,7 @@ def test_lo_que_se_dice_del_terreno_es_lo_calculado(abrir):
     _lleva(pagina, -1.4, 0.3)
     assert pagina.locator(".reading").inner_text().endswith("recuerda «pan».")
     pagina.get_by_role("button", name="Volver al principio").click()
-    assert _leer(pagina, TERRENO)["state"] == {"state": [2, 1], "beta": 0.7}
+    assert leer(pagina, TERRENO)["state"] == {"state": [2, 1], "beta": 0.7}
 
 
 def test_dando_pasos_se_llega_donde_dice_el_camino(abrir):
@@ -1654,7 +1287,7 @@ def test_dando_pasos_se_llega_donde_dice_el_camino(abrir):
     boton = pagina.get_by_role("button", name="Dar un paso")
     for paso in camino[1:4]:
         boton.click()
-        _igual(_leer(pagina, TERRENO)["state"]["state"], paso)
+        _igual(leer(pagina, TERRENO)["state"]["state"], paso)
     pagina.get_by_role("slider").fill("4")
     for _ in range(20):
         if not boton.is_enabled():
@@ -1743,7 +1376,7 @@ def test_a_trozos_cada_paso_dice_lo_que_cambia(abrir):
     for paso, (frase, cuenta) in enumerate(esperado):
         assert dicho.inner_text() == frase
         assert " ".join(pagina.locator(".onl-sum").all_inner_texts()) == cuenta
-        valores = _leer(pagina, TROZOS)["values"]
+        valores = leer(pagina, TROZOS)["values"]
         sumas.append(sum(valores["shares"]))
         barras.append(valores["shares"])
         llenas = pagina.locator(".onl-grid .here").count()
@@ -1781,7 +1414,7 @@ def test_a_trozos_al_final_otro_orden_no_mueve_la_salida_y_no_reescalar_si(abrir
         f"A trozos, sin reescalar, sale {mal}. De una vez, 0.9858: no es lo mismo."
     )
     pagina.get_by_role("button", name="Volver a empezar").click()
-    assert _leer(pagina, TROZOS)["state"] == {
+    assert leer(pagina, TROZOS)["state"] == {
         "size": 3, "order": "given", "scores": [1, 3, 2, 5, 0], "chosen": 3, "rescale": True,
         "step": 0,
     }  # fmt: skip
@@ -1794,13 +1427,13 @@ def test_en_papel_sale_el_ultimo_paso_y_al_volver_el_de_antes(abrir, explorador)
     pagina = abrir(explorador)
     siguiente = pagina.get_by_role("button", name=re.compile("Siguiente|Unir"))
     siguiente.click()
-    paso = _leer(pagina, explorador)["state"]["step"]
+    paso = leer(pagina, explorador)["state"]["step"]
     impreso = PdfReader(io.BytesIO(pagina.pdf())).pages
     en_papel = "".join("".join(p.extract_text().split()) for p in impreso)
-    assert _leer(pagina, explorador)["state"]["step"] == paso
+    assert leer(pagina, explorador)["state"]["step"] == paso
     while siguiente.is_enabled():
         siguiente.click()
-    assert _leer(pagina, explorador)["state"]["step"] != paso
+    assert leer(pagina, explorador)["state"]["step"] != paso
     assert "".join(pagina.locator(".reading").text_content().split()) in en_papel
 
 
@@ -1855,7 +1488,7 @@ def _elige(pagina, **pedido) -> None:
 def test_el_presupuesto_de_la_pagina_es_el_de_python(abrir, pedido):
     pagina = abrir(TALLA)
     _elige(pagina, **pedido)
-    visto, gemelo = _leer(pagina, TALLA), TALLA.compute(**pedido)
+    visto, gemelo = leer(pagina, TALLA), TALLA.compute(**pedido)
     assert visto["state"] == TALLA.start | pedido
     for nombre, valor in gemelo.items():
         assert visto["values"][nombre] == pytest.approx(valor, rel=1e-12), nombre
@@ -1953,7 +1586,7 @@ def test_la_pregunta_del_digito_se_contesta_moviendolo(sumador):
     probs = torch.tensor(_contestado(pagina)["values"]["probs"], dtype=torch.float64)
     assert (probs - libro.compute(libro.levels[3])["probs"]).abs().max() < 1e-9
     pagina.get_by_role("button", name="Volver a empezar").click()
-    assert _leer(pagina, libro)["state"]["levels"] == libro.levels[3].tolist()
+    assert leer(pagina, libro)["state"]["levels"] == libro.levels[3].tolist()
 
 
 def _traza(pagina, *puntos) -> None:
@@ -2084,7 +1717,7 @@ def test_si_los_pesos_del_digito_no_llegan_se_dice_y_se_puede_repetir(abrir):
     )
     _corre(pagina, derecha=1)
     pagina.get_by_text("Comprueba la red").first.wait_for()
-    assert not _leer(pagina, HOJA)["values"] and _leer(pagina, HOJA)["state"]["right"] == 1
+    assert not leer(pagina, HOJA)["values"] and leer(pagina, HOJA)["state"]["right"] == 1
     pagina.evaluate(
         "texto => (document.querySelector('[data-atento-file]').textContent = texto)", guardado
     )
@@ -2503,7 +2136,7 @@ def test_si_los_pesos_de_las_vocales_no_llegan_se_dice_y_se_puede_repetir(abrir)
     )
     _flechas(pagina, "ArrowUp", 1)
     pagina.get_by_text("Comprueba la red").first.wait_for()
-    assert not _leer(pagina, OIDO)["values"]
+    assert not leer(pagina, OIDO)["values"]
     pagina.evaluate(
         "texto => (document.querySelector('[data-atento-file]').textContent = texto)", guardado
     )
@@ -2760,9 +2393,7 @@ def test_si_los_pesos_del_reparto_no_llegan_se_dice_y_se_puede_repetir(abrir):
     )
     _empuja(pagina, 0, "ArrowRight")
     pagina.get_by_text("Comprueba la red").first.wait_for()
-    assert (
-        not _leer(pagina, REPARTO).get("values") and not pagina.locator(".cla-costs").is_visible()
-    )
+    assert not leer(pagina, REPARTO).get("values") and not pagina.locator(".cla-costs").is_visible()
     pagina.evaluate(
         "texto => (document.querySelector('[data-atento-file]').textContent = texto)", guardado
     )
@@ -2860,7 +2491,7 @@ def test_los_pesos_se_piden_al_sumar_y_una_vez(sumador):
 def test_en_un_cuaderno_los_pesos_van_dentro(abrir):
     pagina = abrir(SUMADOR, reduced_motion="reduce")
     _suma(pagina, "45 + 55")
-    assert addition.decode(_leer(pagina, SUMADOR)["run"]["written"]) == "0010"
+    assert addition.decode(leer(pagina, SUMADOR)["run"]["written"]) == "0010"
 
 
 def test_sin_el_fichero_de_los_pesos_se_dice(navegador, tmp_path):
@@ -2885,12 +2516,12 @@ def test_lo_que_no_es_una_suma_se_dice_como_en_python(sumador):
         pagina.keyboard.press("Enter")
         assert pagina.get_by_role("alert").inner_text() == complaint(texto) != ""
         assert pagina.get_by_label("Suma", exact=True).get_attribute("aria-invalid") == "true"
-        assert "run" not in _leer(pagina, SUMADOR)
+        assert "run" not in leer(pagina, SUMADOR)
     pagina.get_by_label("Suma", exact=True).fill("007+ 12 ")
     assert pagina.get_by_role("alert").count() == 0
     pagina.keyboard.press("Enter")
     pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.run")
-    assert _leer(pagina, SUMADOR)["run"]["a"] == 7
+    assert leer(pagina, SUMADOR)["run"]["a"] == 7
 
 
 def test_el_sumador_se_maneja_con_el_teclado(sumador):
@@ -2912,10 +2543,10 @@ def test_el_sumador_se_maneja_con_el_teclado(sumador):
     pagina.get_by_role("radio", name="1, unidades").focus()
     for tecla, paso in (("ArrowRight", 1), ("End", 4), ("ArrowLeft", 3), ("Home", 0)):
         pagina.keyboard.press(tecla)
-        assert _leer(pagina, SUMADOR)["state"]["step"] == paso
+        assert leer(pagina, SUMADOR)["state"]["step"] == paso
     pagina.get_by_role("radio", name="media de las cabezas").focus()
     pagina.keyboard.press("Home")
-    assert _leer(pagina, SUMADOR)["state"]["head"] == 0
+    assert leer(pagina, SUMADOR)["state"]["head"] == 0
 
 
 def _tocado(a: int, b: int, tapados: list[int], mentiras: dict[int, int]) -> dict:
@@ -2953,7 +2584,7 @@ def test_tapar_y_mentir_da_lo_mismo_que_en_pytorch(sumador, paso, tapados, menti
     for lugar, cifra in mentiras.items():
         pagina.locator("select").nth(lugar).select_option(str(cifra))
     visto, esperado = (
-        _leer(pagina, SUMADOR)["seen"]["tensors"],
+        leer(pagina, SUMADOR)["seen"]["tensors"],
         _tocado(458, 342, tapados, mentiras),
     )
     for nombre, tensor in esperado.items():
@@ -2973,7 +2604,7 @@ def test_tapar_y_mentir_da_lo_mismo_que_en_pytorch(sumador, paso, tapados, menti
     assert pagina.locator(".add-chosen b").inner_text() == letra
     assert pagina.locator(".add-asked.hatched").count() == len(tapados)
     pagina.get_by_role("button", name="Deshacer").click()
-    assert _leer(pagina, SUMADOR)["seen"] == _leer(pagina, SUMADOR)["run"]
+    assert leer(pagina, SUMADOR)["seen"] == leer(pagina, SUMADOR)["run"]
     assert not pagina.locator(".hatched, .add-lie").filter(visible=True).count()
 
 
@@ -3010,7 +2641,7 @@ def test_otra_suma_empieza_sin_tapar_ni_mentir(sumador):
     assert not pagina.locator(".add-asked.hatched").count()
     pagina.keyboard.press("Enter")
     pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.run?.a === 1")
-    assert _leer(pagina, SUMADOR)["seen"] == _leer(pagina, SUMADOR)["run"]
+    assert leer(pagina, SUMADOR)["seen"] == leer(pagina, SUMADOR)["run"]
 
 
 def test_lo_escrito_en_el_sumador_es_lo_calculado(sumador):
@@ -3085,15 +2716,15 @@ def test_el_sumador_escribe_solo_y_se_detiene(sumador):
     _suma(pagina, "758 + 469")
     pagina.wait_for_function("document.querySelector('.atento-exp').atento.state.step === 1")
     pagina.get_by_role("button", name="Pausa").click()
-    paso = _leer(pagina, SUMADOR)["state"]["step"]
+    paso = leer(pagina, SUMADOR)["state"]["step"]
     pagina.wait_for_timeout(1600)
-    assert _leer(pagina, SUMADOR)["state"]["step"] == paso
+    assert leer(pagina, SUMADOR)["state"]["step"] == paso
     pagina.get_by_role("button", name="Siguiente").click()
-    assert _leer(pagina, SUMADOR)["state"]["step"] == paso + 1
+    assert leer(pagina, SUMADOR)["state"]["step"] == paso + 1
     assert pagina.get_by_role("button", name="Reproducir").is_visible()
     pagina.get_by_role("radio", name="5, fin").click()
     pagina.get_by_role("button", name="Ver otra vez").click()
-    assert _leer(pagina, SUMADOR)["state"]["step"] == 0
+    assert leer(pagina, SUMADOR)["state"]["step"] == 0
 
 
 def test_tabular_por_lo_cerrado_no_detiene_y_por_lo_abierto_si(sumador):
@@ -3115,7 +2746,7 @@ def test_escribir_otra_suma_borra_la_resuelta(sumador, texto, queda):
     assert not "".join(pagina.locator(".add-shown .add-sign").all_inner_texts())
     assert not pagina.get_by_role("button", name="Siguiente").is_visible()
     assert pagina.locator(".reading").inner_text().startswith("Pulsa «Sumar»")
-    assert "run" not in _leer(pagina, SUMADOR)
+    assert "run" not in leer(pagina, SUMADOR)
 
 
 @pytest.mark.parametrize("tema", ["light", "dark"])
@@ -3133,8 +2764,8 @@ def test_resuelto_cabe_en_el_telefono_y_axe_no_encuentra_nada(sumador, tema):
             pagina.set_viewport_size({"width": ancho, "height": 844})
             assert pagina.evaluate("document.documentElement.scrollWidth") <= ancho
         pagina.set_viewport_size({"width": 390, "height": 844})
-        assert not _contrato(pagina, "pequenos") and not _contrato(pagina, "letras")
-        assert not (faltas := _axe(pagina)), "\n".join(faltas)
+        assert not contrato(pagina, "pequenos") and not contrato(pagina, "letras")
+        assert not (faltas := axe(pagina)), "\n".join(faltas)
 
 
 def test_en_papel_el_sumador_sin_usar_deja_su_tabla(sumador):
@@ -3197,7 +2828,7 @@ def test_el_haz_se_anda_con_el_teclado_y_contesta(abrir):
     anchura = pagina.get_by_role("radiogroup", name="Anchura")
     anchura.get_by_role("radio").first.focus()
     pagina.keyboard.press("ArrowRight")
-    assert _leer(pagina, HAZ)["state"] == {"width": 2, "label": "suma", "step": 0}
+    assert leer(pagina, HAZ)["state"] == {"width": 2, "label": "suma", "step": 0}
     assert pagina.get_by_role("button", name="Anterior").is_disabled()
     ultimo = max(n.step for n in HAZ.compute(2))
     for paso in range(ultimo):
@@ -3302,7 +2933,7 @@ def test_se_sortean_diez_y_diez_mas_con_el_teclado(abrir):
     boton.focus()
     for tirada in range(3):
         pagina.keyboard.press("Enter")
-        assert _leer(pagina, SORTEO)["values"]["drawn"] == SORTEO.drawn(throw=tirada)
+        assert leer(pagina, SORTEO)["values"]["drawn"] == SORTEO.drawn(throw=tirada)
     veces = [int(t[1:]) for t in pagina.locator(".times").all_inner_texts() if t]
     assert sum(veces) == 30
     mando = pagina.get_by_role("slider", name="Temperatura")
@@ -3311,7 +2942,7 @@ def test_se_sortean_diez_y_diez_mas_con_el_teclado(abrir):
     assert not any(pagina.locator(".times").all_inner_texts()), "otro ajuste, otra cuenta"
     pagina.get_by_role("button", name="Quitar los filtros").click()
     boton.click()
-    assert _leer(pagina, SORTEO)["values"]["drawn"] == SORTEO.drawn()
+    assert leer(pagina, SORTEO)["values"]["drawn"] == SORTEO.drawn()
     pagina.wait_for_function("document.querySelector('[aria-live]').textContent.includes('Salen')")
 
 
@@ -3332,7 +2963,7 @@ def _elegir_calendario(pagina, explorador, sitios) -> dict:
         grupo = pagina.get_by_role("radiogroup", name=rotulo)
         if grupo.count():
             grupo.get_by_role("radio").nth(sitio).click()
-    return _leer(pagina, explorador)
+    return leer(pagina, explorador)
 
 
 ROTULOS = ("Calendario", "Normalización", "Tasa máxima")

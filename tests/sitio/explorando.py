@@ -1,0 +1,32 @@
+"""Lo que se le pregunta a un explorador abierto en el navegador."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+CONTRATO = Path(__file__).with_name("exploradores.js")
+ATENTO = "nombre => document.getElementById(nombre).atento"
+
+
+def leer(pagina, explorador) -> dict:
+    """Lo que el explorador dice de sí: su estado y lo que ha calculado."""
+    return pagina.evaluate(ATENTO, explorador.element_id)
+
+
+def contrato(pagina, que: str) -> Any:
+    """Pregunta al primer explorador de la página una de las cosas de ``exploradores.js``."""
+    if not pagina.evaluate("'contrato' in window"):
+        pagina.evaluate(f"() => {{ {CONTRATO.read_text('utf8')} }}")
+    return pagina.evaluate(f"contrato(document.querySelector('.atento-exp')).{que}()")
+
+
+def axe(pagina, **opciones) -> list[str]:
+    """Las faltas de accesibilidad que encuentra axe, con el trozo de página de cada una."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    return [
+        f"{v['id']}: {nodo['html'][:140]}"
+        for v in Axe().run(pagina, options={"preload": False, **opciones}).response["violations"]
+        for nodo in v["nodes"]
+    ]
