@@ -154,7 +154,7 @@ def test_a_rate_that_is_not_a_rate_is_named():
     for curves in (None, 3, [["a"]]):
         stored = make_runs()
         stored["runs"][0]["curves"] = curves
-        with pytest.raises(ValueError, match="^curves: se esperaba una lista de números"):
+        with pytest.raises(ValueError, match="^curves: (se esperaba una lista de|llegó la forma)"):
             make_schedule(stored=stored)
 
 

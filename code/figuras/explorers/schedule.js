@@ -1,126 +1,98 @@
 /* La tasa de cada paso y la pérdida que dejó. La cuenta de la tasa tiene su gemelo en schedule.py. */
 window.atentoExplorers.register("schedule", (stage, data, root) => {
-  const {h, number, picker, table, verdict, chart, cycle} = window.atentoExplorers;
-  const {axes, runs, steps, window: span, score, ask} = data;
+  const {h, number, picker, table, chart, sides, cycle} = window.atentoExplorers;
+  const {axes, runs, steps, warmup, falling} = data;
+  const [schedules, norms, tops] = axes;
   const state = {at: [...data.start]},
     tried = new Set(); // lo que ya se ha visto
 
   // ---- Las cuentas ----------------------------------------------------------------------------
   const place = (at) => axes.reduce((total, {values}, i) => total * values.length + at[i], 0);
-  const chosen = (at) => Object.fromEntries(axes.map(({key, values}, i) => [key, values[at[i]]]));
   const ROUND = {
     none: () => 1,
-    constant: (s, w) => (w ? Math.min(1, (s + 1) / w) : 1),
-    noam: (s, w) => Math.min(Math.sqrt(Math.max(1, w) / (s + 1)), (s + 1) / Math.max(1, w)),
-    cosine: (s, w) => (s < w ? (s + 1) / w : (1 + Math.cos((Math.PI * (s - w)) / Math.max(1, steps - w))) / 2),
-    stable: (s, w) => (s < w ? (s + 1) / w : Math.min(1, (steps - 1 - s) / data.falling)),
+    constant: (s) => Math.min(1, (s + 1) / warmup),
+    noam: (s) => Math.min(Math.sqrt(Math.max(1, warmup) / (s + 1)), (s + 1) / Math.max(1, warmup)),
+    cosine: (s) =>
+      s < warmup ? (s + 1) / warmup : (1 + Math.cos((Math.PI * (s - warmup)) / Math.max(1, steps - warmup))) / 2,
+    stable: (s) => (s < warmup ? (s + 1) / warmup : Math.min(1, (steps - 1 - s) / falling)),
   };
-  function rates(at) {
-    const {schedule, warmup, rate} = chosen(at);
-    return Array.from({length: steps}, (_, s) => rate * ROUND[schedule](s, warmup));
-  }
-  const mean = (values) => values.reduce((a, b) => a + b) / values.length;
-  const bandOf = (run) => run.band.map((row) => row.map((cents) => (cents === null ? NaN : cents / 100)));
+  const rates = ([i, , k]) =>
+    Array.from({length: steps}, (_, s) => tops.values[k] * ROUND[schedules.values[i]](s));
+  const bands = runs.map(({band}) => band.map((row) => row.map((cents) => (cents === null ? NaN : cents / 100))));
+  const finite = (values) => values.filter((x) => !Number.isNaN(x));
 
   // ---- Los dibujos ----------------------------------------------------------------------------
-  const top = Math.ceil(Math.max(...runs.flatMap((run) => run.band[2]).filter((x) => x !== null)) / 100);
+  const top = Math.ceil(Math.max(...finite(bands.flatMap((band) => band[2]))));
   const panel = (title, most) => {
     const drawn = chart({x: [0, 1], y: [0, 1], levels: [most, "0"], feet: ["paso 1", String(steps)], named: true});
-    return {...drawn, node: h("div", {class: "panel"}, h("p", {class: "panel-name"}, title), drawn.node)};
+    return {...drawn, node: h("div", null, h("p", null, title), drawn.node)};
   };
   const above = panel("Tasa de cada paso", ""),
     below = panel("Pérdida: la media de las semillas y, en banda, la menor y la mayor", String(top));
-  /* Una curva, en partes de la altura most; lo que no es un número no se dibuja. */
-  const trace = (kind, values, most) => ({
-    kind,
-    points: values.map((y, i) => [(i + 0.5) / values.length, y / most]).filter(([, y]) => !Number.isNaN(y)),
-  });
-  const area = ([low, , high]) => ({
-    kind: "band",
-    area: low.map((y, i) => [(i + 0.5) / low.length, y / top, high[i] / top]).filter(([, y]) => !Number.isNaN(y)),
-  });
-  const nameEnds = (panel, ends) =>
-    panel.names(ends.map((y, i) => ({text: axes[0].names[i].split(", ").pop(), y, here: i === state.at[0]})));
+  /* Lo que no es un número no se dibuja. */
+  const spread = (rows, most) =>
+    rows[0].map((_, i) => [(i + 0.5) / rows[0].length, ...rows.map((row) => row[i] / most)]).filter((spot) => !Number.isNaN(spot[1]));
+  /* Una curva por calendario, en partes de la altura most, y su nombre; la elegida, con su banda, encima. */
+  function show({draw, names}, curves, most, band = []) {
+    const [here] = state.at;
+    const ghosts = curves.filter((_, i) => i !== here).map((values) => ({kind: "ghost", points: spread([values], most)}));
+    draw([...ghosts, ...band, {kind: "line", points: spread([curves[here]], most)}]);
+    const ends = curves.map((values) => (finite(values).at(-1) ?? most) / most);
+    names(ends.map((y, i) => ({text: schedules.names[i].split(", ").pop(), y, here: i === here})));
+  }
 
   // ---- Mandos ---------------------------------------------------------------------------------
   const dials = axes.map(({label, names}, i) =>
-    picker({label, value: state.at[i], options: names, onchange: (value) => update({at: state.at.map((old, j) => (j === i ? value : old))})}),
+    picker({label, value: state.at[i], options: names, onchange: (value) => update({at: state.at.with(i, value)})}),
   );
   const dots = h("span", {class: "track"}),
     amount = h("b"),
-    judged = verdict(),
     board = h("div");
-  const WHAT = {exact: "Frases nuevas bien traducidas", held_out: "Pérdida en frases nuevas"}[score];
+
   // ---- Decirlo --------------------------------------------------------------------------------
-  const told = (value) => (score === "exact" ? `${Math.round(100 * value)}\u00a0%` : number(value));
-  const widest = score === "exact" ? 1 : Math.max(...runs.flatMap((run) => run.scores));
+  const told = ({scores}) => `${Math.round(100 * (scores.reduce((a, b) => a + b) / scores.length))}\u00a0%`;
   const small = (rate) => Number(rate.toPrecision(2)).toString();
   const ending = (rate, most) => (rate > 0 && rate < most / 1000 ? "casi 0" : small(rate));
-  const named = (at) =>
-    axes
-      .map(({key, values, names}, i) =>
-        values.length === 1 ? "" : key === "rate" ? `tasa ${names[at[i]]}` : key === "warmup" ? (values[at[i]] ? `${names[at[i]]} de subida` : "sin subida") : names[at[i]],
-      )
-      .filter(Boolean)
-      .join(", ");
-  function judge(run, reached) {
-    const fallen = run.diverged ? ` De ${run.scores.length} semillas, ${run.diverged} no ${run.diverged > 1 ? "llegan" : "llega"} al final.` : "";
-    if (reached) return `✓ Conseguido: ${told(mean(run.scores))}. Ninguna otra combinación le saca ventaja de verdad.${fallen}`;
-    return `Aquí, ${told(mean(run.scores))}. Hay otra combinación que acaba mejor.${fallen}`;
-  }
-  const [down, across] = ["schedule", "rate"].map((key) => axes.findIndex((axis) => axis.key === key));
+  const named = ([i, j, k]) => `${schedules.names[i]}, ${norms.names[j]}, tasa ${tops.names[k]}`;
   /* Lo probado con lo demás igual: calendarios por filas, tasas por columnas. */
   function remember(at) {
     tried.add(place(at));
-    const others = axes.map(({values, names}, i) => (i === down || i === across || values.length === 1 ? "" : `, ${names[at[i]]}`));
-    const cell = (i, j) => {
-      const there = at.map((old, k) => (k === down ? i : k === across ? j : old)),
-        here = i === at[down] && j === at[across];
-      const known = tried.has(place(there)) ? told(mean(runs[place(there)].scores)) : "·";
-      return h("td", {class: here ? "here" : ""}, known);
+    const cell = (i, k) => {
+      const there = place([i, at[1], k]);
+      return h("td", {class: there === place(at) ? "here" : ""}, tried.has(there) ? told(runs[there]) : "·");
     };
-    const rows = axes[down].names.map((name, i) => ({cells: [name, ...axes[across].names.map((_, j) => cell(i, j))]}));
-    board.replaceChildren(table(["", ...axes[across].names], rows, {caption: `Lo que has probado, por tasa máxima${others.join("")}`, kind: "board"}));
+    const rows = schedules.names.map((name, i) => ({cells: [name, ...tops.names.map((_, k) => cell(i, k))]}));
+    const caption = `Lo que has probado, por tasa máxima, ${norms.names[at[1]]}`;
+    board.replaceChildren(table(["", ...tops.names], rows, {caption, kind: "board"}));
   }
   const {node, update} = cycle(root, state, () => {
     const {at} = state;
     remember(at);
     const run = runs[place(at)],
-      band = bandOf(run),
+      band = bands[place(at)],
       rate = rates(at),
-      pick = chosen(at);
+      most = tops.values[at[2]];
     dials.forEach((dial, i) => dial.pick(at[i]));
-    const most = pick.rate * 1.02,
-      kin = axes[0].values.map((_, i) => [i, ...at.slice(1)]),
-      finish = (values) => values.filter((x) => !Number.isNaN(x)).at(-1) ?? top;
-    const means = kin.map((one) => bandOf(runs[place(one)])[1]);
-    const others = (values) => values.filter((_, i) => i !== at[0]);
-    above.level(0, small(pick.rate));
-    above.draw([...others(kin.map(rates)).map((values) => trace("ghost", values, most)), trace("line", rate, most)]);
-    below.draw([...others(means).map((values) => trace("ghost", values, top)), area(band), trace("line", band[1], top)]);
-    nameEnds(above, kin.map((one) => rates(one).at(-1) / most));
-    nameEnds(below, means.map((values) => finish(values) / top));
-    amount.textContent = told(mean(run.scores));
-    dots.replaceChildren(...run.scores.map((value) => h("i", {style: `left:${(100 * value) / widest}%`})));
-    const reached = data.goal[place(at)];
-    judged.set(ask ? judge(run, reached) : "", reached);
-    const last = band[1].filter((x) => !Number.isNaN(x)).at(-1);
-    const lost = last === undefined ? "la pérdida deja de ser finita enseguida" : `la pérdida pasa de ${number(band[1][0])} a ${number(last)}`;
+    const kin = schedules.names.map((_, i) => at.with(0, i));
+    above.level(0, small(most));
+    show(above, kin.map(rates), most * 1.02);
+    show(below, kin.map((one) => bands[place(one)][1]), top, [{kind: "band", area: spread([band[0], band[2]], top)}]);
+    amount.textContent = told(run);
+    dots.replaceChildren(...run.scores.map((value) => h("i", {style: `left:${100 * value}%`})));
+    const losses = finite(band[1]);
+    const lost = losses.length ? `pasa de ${number(losses[0])} a ${number(losses.at(-1))}` : "deja de ser finita enseguida";
     return {
-      say:
-        `${named(at)}: la tasa acaba en ${ending(rate.at(-1), pick.rate)}; ${lost}. ` +
-        `En frases nuevas, ${told(mean(run.scores))}.${ask && reached ? " Conseguido." : ""}`,
-      values: {rate, band, scores: run.scores, reached},
-      seen: pick,
+      say: `${named(at)}: la tasa acaba en ${ending(rate.at(-1), most)}; la pérdida ${lost}. En frases nuevas, ${told(run)}.`,
+      values: {rate, band, scores: run.scores},
+      seen: Object.fromEntries(axes.map(({key, values}, i) => [key, values[at[i]]])),
     };
   });
   stage.append(
     h("div", {class: "dials"}, dials.map(({row}) => row)),
-    h("div", {class: "panels"}, above.node, below.node),
+    sides(above.node, below.node),
     h("p", {class: "hush"}, "En gris, los demás calendarios, con lo demás igual. La pérdida, en nats por palabra."),
-    h("div", {class: "final"}, h("span", null, `${WHAT}, una marca por semilla: `, amount), dots),
+    h("div", {class: "final"}, h("span", null, "Frases nuevas bien traducidas, una marca por semilla: ", amount), dots),
     board,
-    judged.node,
     node,
   );
   update({});
