@@ -434,10 +434,9 @@ SOFTMAX = make_softmax(name="softmax")
 GIRO = explorers.rotation(
     [1.0, 0.2, 0.8, -0.3], [0.7, 0.9, 0.5, 0.6], base=100.0, places=40, name="giro"
 )
-ALARGADO = explorers.rotation(
-    normal(6, seed=1), normal(6, seed=2), base=500.0, places=30, factor=4, pair=2,
-    name="alargado",
-)  # fmt: skip
+TRES_PAREJAS = explorers.rotation(
+    normal(6, seed=1), normal(6, seed=2), base=500.0, places=30, name="tres-parejas"
+)
 RELOJ = make_clock(places=40, position=5, other=8, name="reloj")
 UNIONES_BPE = make_merges(
     bpe=BPE.train([MERGED] * 3, 90), unigram=Unigram.train([MERGED] * 3, 80), name="uniones"

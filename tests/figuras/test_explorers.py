@@ -229,10 +229,6 @@ def test_comments_and_indents_stay_at_home():
     (make_rotation, {"query_place": 40}, "query_place"),
     (make_rotation, {"key_place": -1}, "key_place"),
     (make_rotation, {"key_place": 2.0}, "key_place"),
-    (make_rotation, {"pair": 2}, "pair"),
-    (make_rotation, {"factor": 1.0}, "factor"),
-    (make_rotation, {"factor": "dos"}, "factor"),
-    (make_rotation, {"query": normal(2), "key": normal(2), "factor": 4}, "factor"),
     (make_clock, {"d_model": 7}, "d"),
     (make_clock, {"d_model": 14}, "d_model"),
     (make_clock, {"base": 1.0}, "base"),
@@ -460,15 +456,13 @@ def test_the_data_are_what_the_page_receives():
 # --- Los vectores que giran -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["none", "interpolation", "ntk"])
 @pytest.mark.parametrize(("here", "there"), [(0, 0), (3, 9), (39, 2)])
-def test_the_arrows_are_turned_as_the_library_turns(here, there, mode):
+def test_the_arrows_are_turned_as_the_library_turns(here, there):
     """Con números complejos, sin pasar por Rotary."""
-    explorer = make_rotation(factor=4)
-    values = explorer.compute(here, there, mode)
-    base = 10000.0 * (4**2 if mode == "ntk" else 1)
-    speed = torch.tensor([1.0, base**-0.5], dtype=torch.float64)
-    speed = speed / 4 if mode == "interpolation" else speed
+    explorer = make_rotation()
+    values = explorer.compute(here, there)
+    speed = torch.tensor([1.0, 0.01], dtype=torch.float64)
+    assert explorer.data()["rotary"] == pytest.approx(speed.tolist())
     query, key = (torch.view_as_complex(x.view(2, 2)) for x in (explorer.query, explorer.key))
     for name, vector, place in (("query", query, here), ("key", key, there)):
         turned = torch.view_as_real(vector * torch.exp(1j * speed * place)).flatten()
@@ -485,20 +479,6 @@ def test_moving_both_leaves_the_score():
     scores = [float(explorer.compute(3 + step, 7 + step)["score"]) for step in range(33)]
     assert max(scores) - min(scores) < 1e-12
     assert abs(float(explorer.compute(3, 8)["score"]) - scores[0]) > 0.01
-
-
-def test_a_way_to_stretch_that_is_not_offered_is_named():
-    assert make_rotation().modes() == ("none",)
-    with pytest.raises(ValueError, match="^mode"):
-        make_rotation().compute(mode="ntk")
-
-
-def test_the_answer_about_stretching_is_right():
-    """Interpolar frena todas; la base mayor deja la primera y frena igual la última."""
-    explorer = make_rotation(query=normal(8), key=normal(8, seed=1), factor=4)
-    plain, stretched, ntk = (torch.tensor(row) for row in explorer.data()["speeds"])
-    assert torch.allclose(plain / stretched, torch.full((4,), 4.0))
-    assert torch.allclose((plain / ntk)[[0, 3]], torch.tensor([1.0, 4.0]))
 
 
 # --- El reloj -------------------------------------------------------------------------------------

@@ -48,7 +48,6 @@ FITS = {
     "clock-places": lambda: [make_clock(places=n, position=0, other=1) for n in (2, 200)],
     "clock-position": lambda: make_clock(places=9, position=8, other=0),
     "rotation-query": lambda: make_rotation(query=normal(8), key=normal(8, seed=1)),
-    "rotation-factor": lambda: make_rotation(factor=100),
     "mask-two": lambda: make_mask(words=WORDS[:2], scores=normal(2, 2)),
     "mask-eight": lambda: make_mask(words=LONG[:8], scores=normal(8, 8)),
     "merges-text": lambda: make_merges(text="a" * LONGEST),
@@ -103,9 +102,6 @@ def test_the_last_value_that_fits_is_taken(case):
     (make_rotation, {"query": normal(3), "key": normal(3)}, "query"),
 
     (make_rotation, {"key": normal(2)}, "key"), (make_rotation, {"key": torch.zeros(4)}, "key"),
-    (make_rotation, {"factor": 1}, "factor"), (make_rotation, {"factor": 101}, "factor"),
-    (make_rotation, {"factor": True}, "factor"), (make_rotation, {"factor": "2"}, "factor"),
-    (make_rotation, {"query": normal(2), "key": normal(2), "factor": 4.0}, "factor"),
 
     (make_mask, {"words": WORDS[:1], "scores": normal(1, 1)}, "scores"),
     (make_mask, {"words": LONG[:9], "scores": normal(9, 9)}, "scores"),

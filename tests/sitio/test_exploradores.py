@@ -19,7 +19,6 @@ import pytest
 import torch
 from accesible import pon_tema
 from muestras import (
-    ALARGADO,
     CABEZAS,
     CALENDARIO,
     CAMINOS,
@@ -45,14 +44,15 @@ from muestras import (
     PROYECTADO,
     RANGO,
     RELOJ,
-    SIN_SUBIDA,
     REPARTO,
+    SIN_SUBIDA,
     SOFTMAX,
     SOLO_UNA,
     SORTEO,
     SUMADOR,
     TALLA,
     TERRENO,
+    TRES_PAREJAS,
     TROZOS,
     UNIDO,
     UNIONES_BPE,
@@ -652,24 +652,20 @@ def test_la_pregunta_de_la_softmax_se_contesta_en_todas_las_filas(abrir, fila, e
 
 
 def test_el_giro_calcula_lo_mismo_que_python(abrir):
-    pagina = abrir(ALARGADO)
+    pagina = abrir(TRES_PAREJAS)
     mandos = pagina.get_by_role("slider")
     parejas = pagina.get_by_role("radiogroup", name="Pareja").get_by_role("radio")
-    modos = pagina.get_by_role("radiogroup", name="Alargar").get_by_role("radio")
     sitios = ((0, 0), (3, 9), (29, 2), (11, 11))
-    for (aqui, alli), m, pareja in itertools.product(sitios, range(3), (0, 2)):
+    for (aqui, alli), pareja in itertools.product(sitios, (0, 2)):
         mandos.nth(0).fill(str(aqui))
         mandos.nth(1).fill(str(alli))
-        modos.nth(m).click()
         parejas.nth(pareja).click()
-        visto, modo = _leer(pagina, ALARGADO), ALARGADO.modes()[m]
-        assert visto["state"] == {
-            "query_place": aqui, "key_place": alli, "pair": pareja, "mode": modo
-        }  # fmt: skip
-        gemelo = ALARGADO.compute(aqui, alli, modo)
+        visto = _leer(pagina, TRES_PAREJAS)
+        assert visto["state"] == {"query_place": aqui, "key_place": alli, "pair": pareja}
+        gemelo = TRES_PAREJAS.compute(aqui, alli)
         for nombre, tabla in gemelo.items():
             _igual(visto["values"][nombre], tabla)
-        escritos = pagina.locator(".turned .entry").all_inner_texts()
+        escritos = pagina.locator(".spot-line .entry").all_inner_texts()
         girados = [*gemelo["query"][2 * pareja :][:2], *gemelo["key"][2 * pareja :][:2]]
         assert escritos == [base.number(x) for x in girados]
         assert f"es {base.number(gemelo['score'])}." in pagina.locator(".reading").inner_text()
