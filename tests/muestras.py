@@ -448,11 +448,11 @@ CABEZAS = make_heads(name="todas-las-cabezas", question="¿Quién mira a la ante
 PINTADA = make_mask(padding=2, window=2, prefix=3, name="pintada")
 
 
-def pila(norma, *, bloques=2, d=6, **opciones):
+def pila(norma, *, d=6, **opciones):
     torch.manual_seed(5)
     partes = nn.ModuleList(
         EncoderBlock(attention.MultiHeadAttention(d, 2), FeedForward(d, 9), norm=norma, **opciones)
-        for _ in range(bloques)
+        for _ in range(2)
     )
     with torch.no_grad():
         for parametro in partes.parameters():
@@ -476,9 +476,9 @@ FLUJO_ANCHO = explorers.stream(
     ["la", "desafortunada", "investigadora", "perdió", "cuadernos", "ayer"],
     NADA,
     {
-        "sin normalizar": sin_normas(pila("pre", bloques=3, d=8)),
-        "RMSNorm": pila("pre", bloques=3, d=8, normalization="rms"),
-        "RMSNorm después": pila("post", bloques=3, d=8, normalization="rms"),
+        "sin normalizar": sin_normas(pila("pre", d=8)),
+        "RMSNorm": pila("pre", d=8, normalization="rms"),
+        "RMSNorm después": pila("post", d=8, normalization="rms"),
     },
     word=5,
     name="flujo-ancho",

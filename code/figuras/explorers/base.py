@@ -281,7 +281,7 @@ def number(value: float, digits: int = 2) -> str:
 
 
 def point(vector: Tensor) -> str:
-    """Los números de un vector, entre paréntesis."""
+    """Los números de un vector ``(d,)``, entre paréntesis."""
     return f"({', '.join(map(number, vector.tolist()))})"
 
 

@@ -8,24 +8,15 @@ window.atentoExplorers.register("stream", (stage, data, root) => {
   const state = {word: data.word, stack: 0, sublayer: 0};
 
   // ---- Las cuentas ------------------------------------------------------------------------------------------------
-  const mean = (v) => v.reduce((a, b) => a + b) / v.length;
   const size = (v) => Math.hypot(...v);
-  function normalize({norm, eps, weight, bias}, v) {
-    if (norm === "none") return v;
-    const middle = norm === "layer" ? mean(v) : 0;
-    const centered = v.map((value) => value - middle);
-    const scale = Math.sqrt(mean(centered.map((value) => value * value)) + eps);
-    return centered.map((value, c) => (weight[c] * value) / scale + bias[c]);
-  }
   function flow(label, word) {
     let stream = x[word];
-    return stacks[label].map((sublayer) => {
-      const added = sublayer.added[word],
+    return stacks[label].map((one) => {
+      const [added, normed] = [one.added[word], one.normed[word]],
         before = stream,
         total = before.map((value, c) => value + added[c]);
-      const read = sublayer.is_pre ? normalize(sublayer, before) : before;
-      stream = sublayer.is_pre ? total : normalize(sublayer, total);
-      return {before, read, added, total, after: stream};
+      stream = one.is_pre ? total : normed;
+      return {before, read: one.is_pre ? normed : before, added, total, after: stream};
     });
   }
 
@@ -51,12 +42,11 @@ window.atentoExplorers.register("stream", (stage, data, root) => {
   const rod = (kind, from, to) =>
     h("i", {class: kind, style: `top:${place(Math.max(from, to))};height:${50 * Math.abs(from - to)}%`});
   const rods = (kind, parts, more) => h("div", {class: `rods ${kind}`, style: `--n:${d}`, ...more}, parts);
-  const NORM = {layer: "LayerNorm", rms: "RMSNorm"};
   function strips(row, {name, norm, is_pre: isPre}) {
     const {before, read, added, total, after} = row;
     const most = Math.max(1e-9, ...Object.values(row).flat().map(Math.abs)); // una escala para todos
-    const early = NORM[norm] && isPre,
-      late = NORM[norm] && !isPre;
+    const early = norm && isPre,
+      late = norm && !isPre;
     const share = size(added) && size(added) / size(before);
     const much = Number.isFinite(share) ? `el ${Math.round(100 * share)}\u00a0% de lo que había` : "donde no había nada";
     /* De unos valores, una columna por componente; tip dice de dónde sale cada una. */
@@ -80,10 +70,10 @@ window.atentoExplorers.register("stream", (stage, data, root) => {
     const sum = (had, c) => `${had} + ${factor(added[c])} = ${number(total[c])}`;
     const shown = [
       strip("", "había", early ? "en el flujo" : "y es lo que lee", before, (had) => `había ${had}`),
-      early && strip("reads", "lee", `lo mismo, tras ${NORM[norm]}`, read, (had, c) => `${had} se lee como ${number(read[c])}`),
+      early && strip("reads", "lee", `lo mismo, tras ${norm}`, read, (had, c) => `${had} se lee como ${number(read[c])}`),
       strip("adds", "añade", `la ${name}, ${much}`, added, (_, c) => `se añade ${number(added[c])}`),
       strip("", late ? "suma" : "queda", "había + añade", total, sum, before),
-      late && strip("", "queda", `la suma, tras ${NORM[norm]}`, after, (_, c) => `${number(total[c])} queda en ${number(after[c])}`),
+      late && strip("", "queda", `la suma, tras ${norm}`, after, (_, c) => `${number(total[c])} queda en ${number(after[c])}`),
     ];
     panel.replaceChildren(...shown.filter(Boolean));
   }

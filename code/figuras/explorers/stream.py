@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Unpack
+from typing import Any, ClassVar, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -29,36 +29,26 @@ _NAMES = {
     "add_cross_attention": "atención cruzada",
     "add_feed_forward": "red densa",
 }
-_NORMS = {LayerNorm: "layer", RMSNorm: "rms", nn.Identity: "none"}
+_NORMS = {LayerNorm: "LayerNorm", RMSNorm: "RMSNorm", nn.Identity: ""}
 
 
 @dataclass(frozen=True, eq=False)
 class _Sublayer:
-    """Una subcapa ya calculada: qué añade a cada palabra, ``added`` ``(n, d)``, y cómo se
-    normaliza (``norm``: «layer», «rms» o «none»), antes de leer (``is_pre``) o después de sumar.
+    """Una subcapa ya calculada: de cada palabra, lo que añade, ``added`` ``(n, d)``, y lo que sale
+    de su norma, ``normed`` ``(n, d)``, que va antes de leer (``is_pre``) o después de sumar.
     """
 
     block: int
     name: str
     is_pre: bool
     norm: str
-    eps: float
-    weight: Tensor
-    bias: Tensor
     added: Tensor
+    normed: Tensor
 
     @property
     def label(self) -> str:
         """«bloque 1, atención»."""
         return f"bloque {self.block}, {self.name}"
-
-    def normalize(self, vector: Tensor) -> Tensor:
-        """La norma de esta subcapa sobre un vector ``(d,)``."""
-        if self.norm == "none":
-            return vector
-        centered = vector - vector.mean() if self.norm == "layer" else vector
-        scale = torch.sqrt(centered.square().mean() + self.eps)
-        return self.weight * centered / scale + self.bias
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -90,11 +80,10 @@ class StreamExplorer(Explorer):
         word = self.word if word is None else word
         stream, rows = self.x[word], []
         for sublayer in self.stacks[label]:
-            added = sublayer.added[word]
+            added, normed = sublayer.added[word], sublayer.normed[word]
             row = {"before": stream, "added": added, "total": stream + added}
-            row["read"] = sublayer.normalize(stream) if sublayer.is_pre else stream
-            total = row["total"]
-            stream = row["after"] = total if sublayer.is_pre else sublayer.normalize(total)
+            row["read"] = normed if sublayer.is_pre else stream
+            stream = row["after"] = row["total"] if sublayer.is_pre else normed
             rows.append(row)
         return rows
 
@@ -160,7 +149,7 @@ def stream(
 
     ``x`` ``(n, d)`` es lo que entra en la pila, una fila por palabra: seis como mucho, con ``d`` de
     2 a 8. ``stacks`` da a cada rótulo una pila de :mod:`atento.blocks` (o sus bloques, en orden):
-    las mismas subcapas en todas, hasta 8 en una y 18 entre todas. Sus cuentas se hacen aquí, en
+    las mismas subcapas en todas, hasta 8 en una y 12 entre todas. Sus cuentas se hacen aquí, en
     float64 y sin descarte. La norma de una subcapa puede ser ``nn.Identity``. ``features`` nombra
     las componentes, y ``word`` es la palabra del principio.
 
@@ -200,25 +189,17 @@ def _recorded(
     if len(kinds) > 1:
         raise ValueError("stacks: las pilas no tienen las mismas subcapas, en el mismo orden")
     total = sum(map(len, found.values()))
-    if total > 18:
-        raise ValueError(f"stacks: hay {total} subcapas entre todas; caben 18")
+    if total > 12:
+        raise ValueError(f"stacks: hay {total} subcapas entre todas; caben 12")
     return found
 
 
 def _record(label: str, stack: nn.Module | Sequence[nn.Module], x: Tensor) -> tuple[_Sublayer, ...]:
     """Pasa ``x`` por una copia de la pila, en float64, y apunta lo que añade cada subcapa."""
-    blocks = getattr(stack, "blocks", stack)
-    if not isinstance(blocks, (Sequence, nn.ModuleList)) or not all(
-        isinstance(block, nn.Module) for block in blocks
-    ):
-        raise ValueError(
-            f"stacks: en «{label}» llegó {type(blocks).__name__}; se esperaba una pila o una lista"
-            " de bloques"
-        )
-    copied = nn.ModuleList(copy.deepcopy(list(blocks))).double().eval()
+    blocks = _copied(label, getattr(stack, "blocks", stack))
     adders = [
         (position, name, child)
-        for position, block in enumerate(copied, start=1)
+        for position, block in enumerate(blocks, start=1)
         for name, child in block.named_children()
         if isinstance(child, Residual)
     ]
@@ -227,21 +208,39 @@ def _record(label: str, stack: nn.Module | Sequence[nn.Module], x: Tensor) -> tu
             f"stacks: en «{label}» hay {len(adders)} subcapas; se esperaban de 1 a 8 conexiones"
             " residuales, con una norma de la biblioteca o nn.Identity"
         )
-    added: dict[nn.Module, Tensor] = {}  # lo que sale de cada descarte, que es lo que se suma
+    # De cada descarte, lo que se suma; de cada conexión, lo que sale de su norma.
+    heard: dict[nn.Module, Tensor] = {}
+
+    def hear(part: nn.Module, given: tuple[Tensor, ...], output: Tensor) -> None:
+        if isinstance(part, Residual) and part.is_pre:
+            output = part.norm(given[0])
+        heard[part] = check_table(output, "stacks", "(n, d)", (2,))
+
     for *_, residual in adders:
-        residual.dropout.register_forward_hook(lambda part, _, out: added.update({part: out}))
+        residual.register_forward_hook(hear)
+        residual.dropout.register_forward_hook(hear)
     with torch.no_grad():
-        for block in copied:
+        for block in blocks:
             x = block(x)
-    return tuple(_sublayer(*adder, added[adder[-1].dropout]) for adder in adders)
+    return tuple(
+        _Sublayer(
+            block=position,
+            name=_NAMES.get(name, name),
+            is_pre=residual.is_pre,
+            norm=_NORMS[type(residual.norm)],
+            added=heard[residual.dropout],
+            normed=heard[residual],
+        )
+        for position, name, residual in adders
+    )
 
 
-def _sublayer(block: int, name: str, residual: Residual, added: Tensor) -> _Sublayer:
-    norm, d = residual.norm, added.shape[-1]
-    weight = getattr(norm, "weight", torch.ones(d)).detach()
-    bias = getattr(norm, "bias", torch.zeros(d)).detach()
-    return _Sublayer(
-        block, _NAMES.get(name, name), residual.is_pre, _NORMS[type(norm)],
-        getattr(norm, "eps", 0.0), check_table(weight, "stacks", "(d,)", (1,)),
-        check_table(bias, "stacks", "(d,)", (1,)), check_table(added, "stacks", "(n, d)", (2,)),
-    )  # fmt: skip
+def _copied(label: str, blocks: Any) -> nn.ModuleList:
+    if not isinstance(blocks, (Sequence, nn.ModuleList)) or not all(
+        isinstance(block, nn.Module) for block in blocks
+    ):
+        raise ValueError(
+            f"stacks: en «{label}» llegó {type(blocks).__name__}; se esperaba una pila o una lista"
+            " de bloques"
+        )
+    return nn.ModuleList(copy.deepcopy(list(blocks))).double().eval()
