@@ -214,7 +214,7 @@ def _measured(run: Mapping[str, Any], windows: int) -> dict[str, Tensor]:
         ) from None
     if scores.ndim != 1 or curves.shape != (len(scores), windows):
         raise ValueError(
-            f"curves: llegó la forma {tuple(curves.shape)} y {tuple(scores.shape)} en exact; se"
+            f"curves: llegó la forma {tuple(curves.shape)} y {tuple(scores.shape)} al final; se"
             f" esperaban {windows} puntos por semilla y una medida de cada una"
         )
     return {"band": _band(curves), "scores": scores}
