@@ -302,6 +302,8 @@ def test_separation_equals_trying_every_order(batch, voices, seed):
             "signal: .*al menos 8 muestras",
             lambda: audio.frames(torch.ones(7), 8, 2, center=False),
         ),
+        (ValueError, "size: ", lambda: audio.frames(torch.ones(4), 0, 2)),
+        (ValueError, "hop: ", lambda: audio.frames(torch.ones(4), 2, 0)),
         (ValueError, "weights: ", lambda: audio.stft(torch.ones(9), 8, 2, weights="x")),
         (TypeError, "spectrum: .*complejo", lambda: audio.istft(torch.ones(3, 5), 8, 4)),
         (

@@ -53,6 +53,14 @@ def full_step(seed=0):
     return Step(words(3, 9), image, torch.tensor([0.2, -3.0]), torch.tensor([0.5, -1.0]))
 
 
+def test_the_weights_are_drawn_with_the_asked_deviation():
+    net = Gato(config(d_model=64, d_ff=128, init_std=0.07))
+    weights = torch.cat([p.flatten() for n, p in net.named_parameters() if "expand.weight" in n])
+    assert len(weights) == 2 * 64 * 128
+    assert abs(weights.mean()) < 0.002 and abs(weights.std() - 0.07) < 0.002
+    assert not net.project.bias.any()
+
+
 # --- Los números ----------------------------------------------------------------------------------
 
 
