@@ -1089,6 +1089,7 @@ def test_una_pagina_lleva_una_copia_de_cada_guion_y_los_pesos_aparte(tmp_path):
     assert partes == {
         "base": 2, "adder": 2, "transformer": 1, "pieces/tensors": 2, "softmax": 2, "pieces/kit": 2,
         "pieces/table": 2, "pieces/chart": 2, "pieces/group": 1, "pieces/ask": 2, "pieces/file": 2,
+        "pieces/sums": 1,
     }  # fmt: skip
     assert f'data-url="../modelos/{guion.name}"></script>' in pagina and len(pagina) < 100_000
     (pesos,) = adder().files().values()

@@ -383,7 +383,9 @@ def test_los_pasos_son_los_que_dice_mantener():
     assert {"--no-loadscope-reorder", "--apunta"} < set(nbval)
     assert antes[: len(comun)] == demas[: len(comun)] == comun
     assert antes[len(comun) :] == list(prueba.SIN_LIBRO)
-    assert demas[len(comun) :] == [f"--ignore={carpeta}" for carpeta in prueba.SIN_LIBRO]
+    suyos = [f"--ignore={carpeta}" for carpeta in prueba.SIN_LIBRO]
+    assert demas[len(comun) :] == [*prueba.DE_MAS, *suyos]
+    assert int(prueba.DE_MAS[1]) == int(prueba.PROCESOS) + 1
     assert all((prueba.RAIZ / carpeta).is_dir() for carpeta in prueba.SIN_LIBRO)
     pyproject = tomllib.loads((prueba.RAIZ / "pyproject.toml").read_text(encoding="utf-8"))
     assert pyproject["tool"]["pytest"]["ini_options"]["testpaths"] == ["tests"]

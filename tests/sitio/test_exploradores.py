@@ -2289,6 +2289,8 @@ def test_el_lienzo_y_la_tabla_del_reparto_ensenan_lo_que_dicen(sumador):
     pagina = sumador(libro)
     for teclas in ([], ["ArrowRight"] * 5):  # al abrirse, y cuando contestan dos a la vez
         _empuja(pagina, 1, *teclas)
+        if teclas:
+            _reparto(pagina)
         objetos = pagina.evaluate("document.querySelector('.atento-exp').atento.state.objects")
         hallado = libro.compute(objetos)
         notas, clases = hallado["probs"][:, :-1].max(dim=1)

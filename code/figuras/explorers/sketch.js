@@ -233,7 +233,7 @@ window.atentoExplorers.register("sketch", (stage, data, root) => {
   const left = h(
     "div",
     null,
-    board,
+    h("div", {class: "sketch-sheet"}, board),
     h("div", {class: "controls"}, tools.node, fit),
     h("div", {class: "controls"}, h("div", {class: "named sketch-keys"}, "Correr", arrows), follow.node),
     h("div", {class: "controls"}, start),

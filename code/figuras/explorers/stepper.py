@@ -22,6 +22,7 @@ from figuras.explorers.base import (
     check_count,
     check_labels,
     check_option,
+    check_some,
     check_table,
     number,
     static_table,
@@ -200,22 +201,14 @@ def stepper(
     estado inicial no existe.
     """
     inputs, matrices = _sources((query, key, value), projections)
-    if matrices is None:
-        query, key, value = inputs
-    else:
-        query, key, value = (x @ w for x, w in zip(inputs, matrices, strict=True))
-    _agree("key", "d_k", key.shape[2], query.shape[2])
-    _agree("value", "posiciones", value.shape[1], key.shape[1])
-    if output is not None:
-        output = check_table(output, "output", "(head · d_v, d_model)", (2,))
-        _agree("output", "head · d_v", len(output), len(value) * value.shape[2])
+    query, key, value = _vectors(inputs, matrices)
+    output = _united(output, value)
     words = check_labels(words, "words", key.shape[1], "clave")
     queries = words if queries is None else queries
     queries = check_labels(queries, "queries", query.shape[1], "consulta")
     columns = 0 if output is None else output.shape[1]
     check_count(row, "row", 0, len(queries) - 1)
-    if isinstance(controls, str) or not set(controls) <= set(_CONTROLS):
-        raise ValueError(f"controls: llegó {controls!r}; se esperaban algunos de {_CONTROLS}")
+    controls = check_some(controls, "controls", _CONTROLS)
     initial = {"row": row, "head": 0, "mask": "none", "scaled": bool(scale), "temperature": 1.0}
     initial["column"] = int((query[0, row] @ key[0].T).argmax())
     explorer = StepperExplorer(
@@ -224,7 +217,7 @@ def stepper(
         features=_optional(features, "features", value.shape[2], "componente de value"),
         output_features=_optional(output_features, "output_features", columns, "columna de output"),
         head_names=_optional(head_names, "head_names", len(query), "cabeza"),
-        controls=tuple(name for name in _CONTROLS if name in controls), initial=initial, **texts,
+        controls=controls, initial=initial, **texts,
     )  # fmt: skip
     first = explorer.steps[0] if step is None else step
     initial["step"] = check_option(first, "step", explorer.steps)
@@ -246,6 +239,26 @@ def _sources(
     for name, matrix, table in zip(names, matrices, inputs, strict=True):
         _agree(name, "d_model", matrix.shape[1], table.shape[2])
     return inputs, matrices
+
+
+def _vectors(inputs: tuple[Tensor, ...], matrices: tuple[Tensor, ...] | None) -> tuple[Tensor, ...]:
+    """Consultas, claves y valores: lo dado o lo que sale de proyectarlo."""
+    vectors = inputs
+    if matrices is not None:
+        vectors = tuple(x @ w for x, w in zip(inputs, matrices, strict=True))
+    query, key, value = vectors
+    _agree("key", "d_k", key.shape[2], query.shape[2])
+    _agree("value", "posiciones", value.shape[1], key.shape[1])
+    return vectors
+
+
+def _united(output: Any, value: Tensor) -> Tensor | None:
+    """La matriz de salida, si la hay, con una fila por componente de las cabezas juntas."""
+    if output is None:
+        return None
+    table = check_table(output, "output", "(head · d_v, d_model)", (2,))
+    _agree("output", "head · d_v", len(table), len(value) * value.shape[2])
+    return table
 
 
 def _headed(
