@@ -381,6 +381,38 @@ ROW, LIN = torch.zeros(2), nn.Linear(4, 3)
         (TypeError, "policy: se esperaba una función", lambda: ad.exact_kl(3, 3, IDS[0], length=2)),
         (ValueError, "length: se esperaban", lambda: ad.exact_kl(
             *[lambda ids: torch.zeros(*ids.shape, 600)] * 2, IDS[0], length=3)),
+        (TypeError, "layers: se esperaba una secuencia de módulos", lambda: ad.thaw(3, 1)),
+        (ValueError, "n: ", lambda: ad.thaw(tower(), -1)),
+        (TypeError, "x: ", lambda: ad.LoraLinear(LIN, 1)(torch.ones(2, 4).int())),
+        (TypeError, "model: se esperaba un nn.Module", lambda: ad.add_lora(3, 1)),
+        (TypeError, "rank: ", lambda: ad.add_lora(tower(), 1.5, targets=["0"])),
+        (ValueError, "rank: .* «0»", lambda: ad.add_lora(tower(), 999, targets=["0"])),
+        (TypeError, "layers: ", lambda: ad.layer_groups(3, 0.1)),
+        (ValueError, "decay: ", lambda: ad.layer_groups(tower(), 0.1, decay=0.0)),
+        (TypeError, "steps: ", lambda: ad.slanted_triangular(50.0)),
+        (TypeError, "cut: ", lambda: ad.slanted_triangular(50, cut="0.1")),
+        (TypeError, "ratio: ", lambda: ad.slanted_triangular(50, ratio="9")),
+        (TypeError, "teacher: ", lambda: ad.distillation_loss(ROW, ROW.int())),
+        (ValueError, r"student: .*\(…, vocab\)", lambda: ad.distillation_loss(ROW[:0], ROW[:0])),
+        (TypeError, "hard: ", lambda: ad.distillation_loss(ROW, ROW, hard="0.5")),
+        (ValueError, "hard: .* entre 0 y 1", lambda: ad.distillation_loss(ROW, ROW, hard=1.5)),
+        (ValueError, "labels: ", lambda: ad.distillation_loss(
+            torch.zeros(2, 3), torch.zeros(2, 3), IDS[0, :1] * 0, hard=0.5)),
+        (TypeError, "logits: ", lambda: ad.sequence_log_probs(
+            torch.zeros(1, 2, 3).int(), IDS[:1, :2] * 0)),
+        (ValueError, r"logits: .*\(batch, n, vocab\)", lambda: ad.sequence_log_probs(
+            torch.zeros(2, 3), IDS[0, :2] * 0)),
+        (ValueError, "labels: ", lambda: ad.sequence_log_probs(
+            torch.zeros(1, 2, 3), IDS[:1, :1] * 0)),
+        (TypeError, "mask: ", lambda: ad.sequence_log_probs(
+            torch.zeros(1, 2, 3), IDS[:1, :2] * 0, torch.ones(1, 2))),
+        (ValueError, "reference: ", lambda: ad.token_kl(torch.zeros(2, 3), torch.zeros(2, 4))),
+        (ValueError, "rewards: ", lambda: ad.best_policy(ROW, ROW[:1], beta=1.0)),
+        (ValueError, "reference: ", lambda: ad.best_policy(ROW[:0], ROW[:0], beta=1.0)),
+        (ValueError, "beta: ", lambda: ad.best_policy(ROW, ROW, beta=0.0)),
+        (TypeError, "rewards: ", lambda: ad.leave_one_out(torch.zeros(3, 2).int())),
+        (TypeError, "beta: ", lambda: ad.penalized_rewards(ROW, ROW, ROW, beta="1")),
+        (ValueError, "policy: ", lambda: ad.penalized_rewards(ROW, ROW[:1], ROW, beta=1.0)),
     ],
 )  # fmt: skip
 def test_bad_input_is_named(error, message, call):
