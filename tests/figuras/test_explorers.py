@@ -760,6 +760,32 @@ def test_the_map_counts_every_parameter_once(norm_first, tying):
 
 
 @pytest.mark.parametrize("norm_first", [True, False])
+def test_the_formula_of_each_part_is_its_count(norm_first):
+    """Lo que se lee en letras, con los tamaños de cada modelo, da lo que se ha contado."""
+    machine, base = make_machine(norm_first=norm_first, final_norm=norm_first), Seq2SeqConfig.base()
+    counted = 0
+    for part in make_architecture(model=machine).parts:
+        for config, formula, count in zip(
+            (machine.config, base), part.formulas, (part.small, part.base), strict=True
+        ):
+            vocab = config.source_vocab if part.key.startswith("source") else config.target_vocab
+            sizes = {"V": vocab, "d": config.d_model, "d_ff": config.d_ff}
+            if formula:
+                assert eval(formula.replace("·", "*").replace("²", "**2"), {}, sizes) == count, part
+                counted += 1
+    assert counted > 12
+
+
+def test_one_matrix_for_all_does_not_mix_the_two_sentences():
+    """Con una sola tabla de embeddings, cada frase enseña las filas de sus palabras."""
+    machine = Seq2Seq(Seq2SeqConfig(len(NAMES), d_model=8, n_heads=2, d_ff=12, tying="all"))
+    explorer = make_architecture(model=machine)
+    for side, ids in (("source", [3, 4, 5, 6]), ("target", [1, 3, 4, 5, 6])):
+        rows = 8**0.5 * machine.embed_source.tokens.weight[ids].double()
+        assert torch.allclose(explorer.tables[f"{side}.embedding"], rows, atol=1e-6)
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
 def test_each_part_gives_what_the_library_gives(norm_first):
     machine = make_machine(norm_first=norm_first, final_norm=norm_first)
     explorer = make_architecture(model=machine)

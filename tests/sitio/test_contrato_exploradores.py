@@ -7,6 +7,7 @@ cambia se mira siempre; de lo que pasó tal como está, una parte (``vistas.py``
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from importlib import metadata
 from pathlib import Path
@@ -19,6 +20,7 @@ from muestras import CLASES, MUESTRAS
 from vistas import EXPLORADORES, de_todo, huella
 
 from figuras import plots
+from figuras.explorers import base
 
 pytestmark = pytest.mark.navegador
 
@@ -26,10 +28,18 @@ PARTES = 4
 COMO = (Path(__file__), CONTRATO, Path(__file__).with_name("explorando.py"))
 
 
+def _huella(html: str, compartido: str) -> str:
+    """La de un explorador. En sus estilos y sus guiones las cifras cuentan: cada trozo lleva en su
+    nombre la huella de lo que dice.
+    """
+    trozos = re.findall(r'data-atento-part="([^"]+)"', html)
+    return huella(html, "\n".join((compartido, *trozos)))
+
+
 def _huellas() -> dict[str, str]:
-    """La de cada muestra: su página, el navegador y cómo se pregunta."""
+    """La de cada muestra, con el navegador y cómo se pregunta."""
     compartido = de_todo(COMO, version(), metadata.version("axe-playwright-python"))
-    return {nombre: huella(uno._repr_html_(), compartido) for nombre, uno in MUESTRAS.items()}
+    return {nombre: _huella(uno._repr_html_(), compartido) for nombre, uno in MUESTRAS.items()}
 
 
 HUELLAS = _huellas()
@@ -80,6 +90,18 @@ def _usar(pagina, explorador) -> None:
         pagina.get_by_role("button", name="Correr a la derecha").first.click()
         pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.values")
     contrato(pagina, "mueve")
+
+
+def test_un_explorador_no_es_el_mismo_si_cambia_una_medida_de_su_estilo(monkeypatch):
+    """Y lo es si solo cambian los números que enseña, que dependen del procesador."""
+    uno = next(iter(MUESTRAS.values()))
+    antes = _huella(uno._repr_html_(), "")
+    lee = base._read
+    with monkeypatch.context() as cambio:
+        cambio.setattr(base, "_read", lambda fichero: lee(fichero).replace("44px", "24px"))
+        assert _huella(uno._repr_html_(), "") != antes
+    assert _huella(uno._repr_html_().replace("<td>0.", "<td>7."), "") == antes
+    assert _huella(uno._repr_html_(), "otro navegador") != antes
 
 
 def test_hay_muestra_de_cada_explorador():
