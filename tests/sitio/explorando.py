@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import torch
+
 CONTRATO = Path(__file__).with_name("exploradores.js")
 ATENTO = "nombre => document.getElementById(nombre).atento"
+TOLERANCIA = 1e-6
 
 
 def leer(pagina, explorador) -> dict:
@@ -30,3 +33,25 @@ def axe(pagina, **opciones) -> list[str]:
         for v in Axe().run(pagina, options={"preload": False, **opciones}).response["violations"]
         for nodo in v["nodes"]
     ]
+
+
+def contestado(pagina) -> dict:
+    """Lo que deja el explorador, cuando el modelo ya ha contestado."""
+    pagina.wait_for_function("() => document.querySelector('.atento-exp').atento.values")
+    return pagina.evaluate("document.querySelector('.atento-exp').atento")
+
+
+def centro(pagina, sitio) -> tuple[float, float]:
+    """Dónde está en la página el centro de un elemento."""
+    caja = sitio.bounding_box()
+    return caja["x"] + caja["width"] / 2, caja["y"] + caja["height"] / 2
+
+
+def igual(obtenido, esperado: torch.Tensor) -> None:
+    """Los mismos números, con los infinitos en los mismos sitios."""
+    obtenido = torch.tensor(obtenido, dtype=torch.float64)
+    finitos = torch.isfinite(esperado)
+    assert torch.equal(torch.isfinite(obtenido), finitos)
+    assert (
+        (obtenido - esperado)[finitos].abs().max().item() <= TOLERANCIA if finitos.any() else True
+    )
