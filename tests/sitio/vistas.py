@@ -1,4 +1,5 @@
-"""Qué ha mirado ya el navegador tal como está: páginas con axe, cuadernos y exploradores.
+"""Qué ha mirado ya el navegador tal como está: páginas con axe, cuadernos y exploradores, por su
+contrato y por lo propio de cada uno (``comportamiento.py``).
 
 Mirarlo todo son minutos, y casi todo es lo de la última vez. De lo que pasa se guarda una huella
 (``vistas*.json``, con ``--apunta``): lo que hay en ello, salvo las cifras y los trazos, que cambian
@@ -9,6 +10,7 @@ lo que ha cambiado, siempre. ``ATENTO_ENTERO=1`` lo mira todo.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import re
@@ -57,7 +59,7 @@ class Vistas:
 
     def selladas(self) -> dict[str, str]:
         """La huella de cada cosa con la que pasó."""
-        return json.loads(self.fichero.read_text("utf-8")) if self.fichero.exists() else {}
+        return json.loads(self.fichero.read_text("utf-8") or "{}") if self.fichero.exists() else {}
 
     def por_mirar(self, huellas: Mapping[str, str]) -> set[str]:
         """Las que no están selladas y, de las demás, las que tocan."""
@@ -75,13 +77,20 @@ class Vistas:
         fallan: Iterable[str],
         hay: Iterable[str],
     ) -> None:
-        """Sella las que pasan; pierden el sello las que fallan y las que ya no están."""
-        todas = self.selladas() | {cosa: huellas[cosa] for cosa in pasan}
-        quedan = sorted((todas.keys() & set(hay)) - set(fallan))
-        lineas = (f'"{x}": "{todas[x]}"' for x in quedan)
-        self.fichero.write_text("{\n" + ",\n".join(lineas) + "\n}\n", encoding="utf-8")
+        """Sella las que pasan; pierden el sello las que fallan y las que ya no están. Si acaban
+        varios procesos a la vez, escribe uno detrás de otro.
+        """
+        with self.fichero.open("a+", encoding="utf-8") as abierto:
+            fcntl.flock(abierto, fcntl.LOCK_EX)
+            abierto.seek(0)
+            todas = json.loads(abierto.read() or "{}") | {cosa: huellas[cosa] for cosa in pasan}
+            quedan = sorted((todas.keys() & set(hay)) - set(fallan))
+            lineas = (f'"{x}": "{todas[x]}"' for x in quedan)
+            abierto.truncate(0)
+            abierto.write("{\n" + ",\n".join(lineas) + "\n}\n")
 
 
 PAGINAS = Vistas(AQUI / "vistas.json")
 CUADERNOS = Vistas(AQUI / "vistas_cuadernos.json")
 EXPLORADORES = Vistas(AQUI / "vistas_exploradores.json")
+COMPORTAMIENTO = Vistas(AQUI / "vistas_comportamiento.json")

@@ -38,7 +38,9 @@ from libro.lector import analiza  # noqa: E402
 SELLOS = ".cache/sellos.json"
 DURACIONES = "tests/duraciones.json"
 BARRIDOS = "tests/calificador/barridos.json"
-ESCRITOS = (DURACIONES, BARRIDOS)  # los escriben las propias pruebas al pasar
+DE_VISTAS = ("", "_cuadernos", "_exploradores", "_comportamiento")
+VISTAS = tuple(f"tests/sitio/vistas{de}.json" for de in DE_VISTAS)
+ESCRITOS = (DURACIONES, BARRIDOS, *VISTAS)  # los escriben las propias pruebas al pasar
 CONSTRUIDO = "book/_build/html/"
 EXTENSION = "libro"  # el paquete de la extensión de Sphinx
 LEEN_TODO = ("tests/reglas/",)  # recorren el repositorio

@@ -1,11 +1,31 @@
-"""Lo común a las pruebas de lo propio de cada explorador."""
+"""Lo común a las pruebas de lo propio de cada explorador; las selladas se apartan."""
 
 from __future__ import annotations
 
+import comportamiento
 import pytest
 from muestras import SUMADOR
 
 from figuras import explorers
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Antes de que se elija entre lo recogido, que ha de estar entero para sellarlo."""
+    comportamiento.aparta(config, items)
+
+
+@pytest.fixture
+def abrir(request, abrir):
+    """El de todas, y falla si se abre algo que no cuenta en la huella del fichero."""
+    fichero = request.node.nodeid.partition("::")[0]
+
+    def _abrir(*lista, cuerpo=None, **opciones):
+        html = "".join(e._repr_html_() for e in lista) if cuerpo is None else cuerpo
+        assert not (ajeno := comportamiento.ajeno(fichero, html)), f"no se sella con {ajeno}"
+        return abrir(cuerpo=html, **opciones)
+
+    return _abrir
 
 
 @pytest.fixture
