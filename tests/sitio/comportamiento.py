@@ -38,7 +38,6 @@ CARPETAS = ("code/atento", "code/figuras/plots", f"{EXPLORERS}/pieces")
 DE_TODOS = ("__init__.py", "base.py", "base.js", "base.css", "live.py")
 VERSIONES = ("torch", "numpy", "playwright", "axe-playwright-python", "pypdf")
 PARTE = re.compile(r'data-atento-part="([\w/-]+)-\w{8}"')
-ABIERTO = re.compile(r'data-atento-explorer="(\w+)"')
 
 
 # --- La huella ------------------------------------------------------------------------------------
@@ -159,7 +158,7 @@ def ajeno(fichero: str, html: str, raiz: Path = RAIZ) -> set[str]:
         return set()
     suyas = _alcanza(fichero, raiz)
     base = raiz / EXPLORERS
-    nombres = {*PARTE.findall(html), *ABIERTO.findall(html)}
+    nombres = {*PARTE.findall(html)}
     partes = ((nombre, base / f"{nombre}.{de}") for nombre in nombres for de in ("js", "css"))
     return {nombre for nombre, ruta in partes if ruta.is_file() and ruta not in suyas}
 
@@ -215,7 +214,7 @@ class Comportamiento:
         if not self.config.getoption("apunta", False):
             return
         enteros = {f for f, todas in self.recogidas.items() if todas <= self.pasadas[f]}
-        pasan = set() if a_trozos else enteros & self.huellas.keys() - self.rotos
+        pasan = set() if a_trozos else enteros & self.huellas.keys()
         self.vistas.guarda(self.huellas, pasan, self.rotos, self.huellas)
 
 
