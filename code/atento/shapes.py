@@ -381,6 +381,10 @@ def require_broadcastable(value: Tensor, shape: Sequence[int], *, name: str, axe
 
 def require_axis(value: Tensor, axis: int, size: int, *, name: str, label: str, like: str) -> None:
     """Lanza ``ValueError`` si el eje ``axis`` de ``value``, llamado ``label``, no mide ``size``."""
+    if value.ndim == 0:
+        raise ValueError(
+            f"{name}: se esperaba el eje «{label}», de {size}; llegó un número suelto."
+        )
     if value.shape[axis] != size:
         raise ValueError(
             f"{name}: el eje «{label}» mide {value.shape[axis]}, pero según {like} debe "

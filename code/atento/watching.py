@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from atento.amounts import require_kind
 from atento.attention import MultiHeadAttention
-from atento.checks import attention as checks
 
 
 @contextmanager
@@ -20,7 +20,7 @@ def watching(model: nn.Module) -> Iterator[dict[str, Float[Tensor, "*batch head 
 
     Errores: ``TypeError`` si ``model`` no es un módulo; ``ValueError`` si no tiene atenciones.
     """
-    checks.watching(model)
+    require_kind(model, nn.Module, name="model", wanted="un nn.Module")
     found = {n: m for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)}
     if not found:
         raise ValueError("model: se esperaba alguna MultiHeadAttention dentro; no hay ninguna.")

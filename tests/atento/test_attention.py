@@ -16,6 +16,7 @@ from atento.attention import (
     normalize,
     scaled_dot_product_attention,
 )
+from atento.cache import KVCache
 from atento.checks import attention as checks
 
 F64, F32 = torch.float64, torch.float32
@@ -543,6 +544,9 @@ def test_non_finite_inputs_are_named(position, poison):
         with shapes.checked(), pytest.raises(ValueError, match=f"^{name}: .*1 (NaN|infinito)"):
             call(*inputs)
         call(*inputs)  # apagada, no se mira el contenido: cuesta más que la atención misma
+    if position > 0:
+        with shapes.checked(), pytest.raises(ValueError, match=f"^{name}: .*1 (NaN|infinito)"):
+            module.remember(*inputs[1:])
 
 
 def test_causal_needs_as_many_keys_as_queries():
@@ -564,6 +568,8 @@ def test_causal_needs_as_many_keys_as_queries():
         ((8, 4), {"n_kv_heads": 3}, ValueError, "n_heads: se esperaba un múltiplo de n_kv_heads"),
         ((8, 4), {"n_kv_heads": 0}, ValueError, "n_kv_heads: .*mayor o igual que 1"),
         ((8, 4), {"rotary": 3}, TypeError, "rotary: se esperaba una función o un módulo"),
+        ((8, 4), {"score_bias": 3}, TypeError, "score_bias: se esperaba una función o un módulo"),
+        ((8, 4), {"n_kv_heads": 2.0}, TypeError, "n_kv_heads: se esperaba un entero"),
     ],
 )
 def test_bad_module(args, kwargs, kind, message):
@@ -591,6 +597,9 @@ MODULE_BAD = [
         r"mask: se esperaba el eje.*mask\[:, None\]",
     ),
     ((X,), {"mask": torch.ones(5, 4).bool()}, ValueError, r"mask: .*head.*\(2, 2, 5, 5\)"),
+    ((X,), {"cache": {}}, TypeError, "cache: se esperaba un KVCache; llegó dict"),
+    ((X,), {"positions": torch.arange(4)}, ValueError, r"positions: .*\(5,\) o"),
+    ((X,), {"key_positions": torch.arange(4)}, ValueError, r"key_positions: .*\(5,\) o"),
 ]
 
 
@@ -599,6 +608,48 @@ def test_bad_module_inputs(shape_checks, args, kwargs, kind, message):
     module = MultiHeadAttention(8, 2)
     with pytest.raises(kind, match="^" + message):
         module(*args, **kwargs)
+
+
+BAD_MEMORY = [
+    (lambda m, kept: m(X, kept, X), ValueError, "value: no se esperaba, .*; llegó Tensor"),
+    (lambda m, kept: m(X, kept, cache=KVCache()), ValueError, "cache: no se esp.*; llegó KVCache"),
+    (lambda m, kept: m(X.long(), kept), TypeError, "query: .*coma flotante"),
+    (lambda m, kept: m(X[0, 0], kept), ValueError, r"query: .*forma .*llegó \(8,\)"),
+    (lambda m, kept: m(X[..., :6], kept), ValueError, "query: el eje «d_model» mide 6"),
+    (lambda m, kept: m(X.double(), kept), TypeError, "query: .*como project_query.weight"),
+    (lambda m, kept: m(X[:1], kept), ValueError, r"key: .*= \(1, 2, 5, 4\), .*llegó \(2, 2"),
+    (
+        lambda m, kept: m(X, kept._replace(value=kept.value[:, :, 1:])),
+        ValueError,
+        r"key: .*= \(2, 2, 5, 4\), .*llegó \(2, 2, 4, 4\)",
+    ),
+    (
+        lambda m, kept: m(X, type(kept)(*(x.double() for x in kept))),
+        TypeError,
+        "key: se esperaba float32, como query",
+    ),
+    (lambda m, kept: m.remember(3), TypeError, "key: se esperaba un tensor"),
+    (lambda m, kept: m.remember(X[0, 0]), ValueError, r"key: .*\(…, key, d\); llegó \(8,\)"),
+    (lambda m, kept: m.remember(X[..., :6]), ValueError, "key: el eje «d_model» mide 6"),
+    (lambda m, kept: m.remember(X.double()), TypeError, "key: .*como project_query.weight"),
+    (lambda m, kept: m.remember(X, X[:, :4]), ValueError, "value: se esperaba un valor por clave"),
+    (lambda m, kept: m.remember(X, X.long()), TypeError, "value: .*coma flotante"),
+    (lambda m, kept: m.remember(X, X[..., :6]), ValueError, "value: el eje «d_model» mide 6"),
+    (
+        lambda m, kept: m.remember(X, key_positions=torch.arange(4)),
+        ValueError,
+        r"key_positions: .*\(5,\) o",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "message"), BAD_MEMORY)
+def test_bad_memories(shape_checks, call, kind, message):
+    module = MultiHeadAttention(8, 2)
+    memory = module.remember(X)
+    assert torch.equal(module(X, memory)[0], module(X, X)[0])
+    with pytest.raises(kind, match="^" + message):
+        call(module, memory)
 
 
 def test_module_under_autocast():
@@ -631,6 +682,11 @@ BAD_ATTEND = [
 def test_bad_attend(shape_checks, args, kind, message):
     with pytest.raises(kind, match="^" + message):
         attend(*args)
+
+
+def test_attend_takes_no_certain_dropout(shape_checks):
+    with pytest.raises(ValueError, match="^dropout: "):
+        attend(SCORES[..., :5], X, dropout=1.0)
 
 
 @given(problem=problems())

@@ -285,6 +285,23 @@ def test_separation_equals_trying_every_order(batch, voices, seed):
 # --- Los errores ----------------------------------------------------------------------------------
 
 
+def spectrum(frames):
+    return torch.ones(frames, 5, dtype=torch.cfloat)
+
+
+def test_the_limits_are_allowed():
+    """Lo menos que vale: una muestra, un marco, dos para volver, un decibelio de cero."""
+    assert len(audio.tone(1, 1 / 8_000, 8_000)) == 1
+    assert audio.frames(torch.ones(5), 8, 2).shape == (3, 8)
+    assert audio.frames(torch.ones(8), 8, 2, center=False).shape == (1, 8)
+    assert len(audio.istft(spectrum(2), 8, 4)) == 4
+    one = audio.istft(spectrum(1), 8, 4, weights="rectangular", center=False)
+    assert len(one) == 8
+    assert audio.decibels(torch.zeros(1)).item() == pytest.approx(-100)
+    assert audio.log_mel(torch.ones(10), size=8, hop=10, n_mels=1).shape == (1, 1)
+    audio.griffin_lim(torch.ones(3, 5), 8, 4, rng.generator(0), steps=0)
+
+
 @pytest.mark.parametrize(
     ("error", "message", "call"),
     [
@@ -337,6 +354,82 @@ def test_separation_equals_trying_every_order(batch, voices, seed):
             ValueError,
             r"targets: .*\(batch, voice, samples\)",
             lambda: audio.separation(torch.ones(2, 3), torch.ones(2, 3)),
+        ),
+        (TypeError, "frequency: se esperaba un número", lambda: audio.tone("100", 1, 8_000)),
+        (ValueError, "seconds: .*mayor que 0", lambda: audio.tone(100, 0.0, 8_000)),
+        (ValueError, "rate: .*mayor o igual que 1", lambda: audio.tone(100, 1, 0)),
+        (ValueError, "phase: .*finito", lambda: audio.tone(100, 1, 8_000, phase=math.inf)),
+        (ValueError, "frequency: .*finito", lambda: audio.alias(math.inf, 100)),
+        (ValueError, "signal: ", lambda: audio.dft(torch.tensor(1.0))),
+        (ValueError, "factor: .*mayor o igual que 1", lambda: audio.decimate(torch.ones(4), 0)),
+        (TypeError, "dtype: ", lambda: audio.window("hann", 4, dtype=torch.long)),
+        (ValueError, "size: .*mayor o igual que 1", lambda: audio.window("hann", 0)),
+        (TypeError, "periodic: ", lambda: audio.window("hann", 4, periodic=1)),
+        (TypeError, "signal: ", lambda: audio.frames(torch.ones(9).long(), 8, 2)),
+        (TypeError, "center: ", lambda: audio.frames(torch.ones(9), 8, 2, center=1)),
+        (ValueError, "signal: .*al menos 5 muestras", lambda: audio.stft(torch.ones(4), 8, 2)),
+        (TypeError, "spectrum: se esperaba un tensor", lambda: audio.istft(3, 8, 4)),
+        (ValueError, "hop: .*mayor o igual que 1", lambda: audio.istft(spectrum(3), 8, 0)),
+        (TypeError, "center: ", lambda: audio.istft(spectrum(3), 8, 4, center=1)),
+        (ValueError, "spectrum: .*dos marcos", lambda: audio.istft(spectrum(1), 8, 4)),
+        (ValueError, r"spectrum: .*\(…, frame, bin\)", lambda: audio.istft(spectrum(1)[0], 8, 4)),
+        (ValueError, "weights: ", lambda: audio.istft(spectrum(3), 8, 4, weights="x")),
+        (TypeError, "dtype: ", lambda: audio.bins(8, 8_000, dtype=torch.long)),
+        (ValueError, "size: .*mayor o igual que 1", lambda: audio.bins(0, 8_000)),
+        (ValueError, "rate: .*mayor o igual que 1", lambda: audio.bins(8, 0)),
+        (TypeError, "power: ", lambda: audio.decibels(torch.ones(2).long())),
+        (ValueError, "reference: ", lambda: audio.decibels(torch.ones(2), reference=0.0)),
+        (ValueError, "floor: ", lambda: audio.decibels(torch.ones(2), floor=0.0)),
+        (ValueError, "span: ", lambda: audio.decibels(torch.ones(2), span=0.0)),
+        (ValueError, "scale: ", lambda: audio.to_mel(torch.ones(1), scale="bark")),
+        (ValueError, "mels: no se esperaban neg", lambda: audio.to_hertz(torch.tensor([-1.0]))),
+        (TypeError, "dtype: ", lambda: audio.mel_filters(8, 64, 16_000, dtype=torch.long)),
+        (ValueError, "n_mels: .*mayor o igual que 1", lambda: audio.mel_filters(0, 64, 16_000)),
+        (TypeError, "low: se esperaba un número", lambda: audio.mel_filters(8, 64, 8, low="0")),
+        (TypeError, "high: se esperaba un número", lambda: audio.mel_filters(8, 64, 8, high="4")),
+        (ValueError, "scale: ", lambda: audio.mel_filters(8, 64, 16_000, scale="bark")),
+        (ValueError, "scale: ", lambda: audio.log_mel(torch.ones(800), scale="bark")),
+        (
+            ValueError,
+            "signal: .*al menos hop = 10 muestras; llegaron 9",
+            lambda: audio.log_mel(torch.ones(9), size=8, hop=10, n_mels=1),
+        ),
+        (
+            ValueError,
+            "magnitude: no se esperaban neg",
+            lambda: audio.griffin_lim(-torch.ones(3, 5), 8, 4, rng.generator(0)),
+        ),
+        (
+            ValueError,
+            "magnitude: .*= 5 frecuencias",
+            lambda: audio.griffin_lim(torch.ones(3, 4), 8, 4, rng.generator(0)),
+        ),
+        (
+            ValueError,
+            "steps: .*mayor o igual que 0",
+            lambda: audio.griffin_lim(torch.ones(3, 5), 8, 4, rng.generator(0), steps=-1),
+        ),
+        (
+            ValueError,
+            "weights: ",
+            lambda: audio.griffin_lim(torch.ones(3, 5), 8, 4, rng.generator(0), weights="x"),
+        ),
+        (TypeError, "features: ", lambda: audio.undo_log_mel(torch.ones(3, 80).long())),
+        (ValueError, "features: .*ejes vacíos", lambda: audio.undo_log_mel(torch.ones(0, 80))),
+        (ValueError, "hop: ", lambda: audio.undo_log_mel(torch.ones(3, 80), hop=0)),
+        (ValueError, "scale: ", lambda: audio.undo_log_mel(torch.ones(3, 80), scale="bark")),
+        (TypeError, "estimate: ", lambda: audio.si_snr(torch.ones(3).long(), torch.ones(3))),
+        (TypeError, "target: ", lambda: audio.si_snr(torch.ones(3), torch.ones(3).long())),
+        (TypeError, "estimate: .*target", lambda: audio.si_snr(torch.ones(3), noise(3))),
+        (
+            ValueError,
+            "estimates: se esperaba la forma de targets",
+            lambda: audio.separation(torch.ones(1, 2, 3), torch.ones(1, 2, 4)),
+        ),
+        (
+            ValueError,
+            "targets: .*ejes vacíos",
+            lambda: audio.separation(torch.ones(1, 0, 3), torch.ones(1, 0, 3)),
         ),
     ],
 )

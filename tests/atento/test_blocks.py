@@ -397,8 +397,29 @@ def test_dropout_only_in_training():
             "memories: se esperaba uno por bloque, 1; llegaron 2",
             lambda: Decoder([decoder_block()])(states(3), [states(2), states(2)]),
         ),
+        (
+            TypeError,
+            "feed_forward: se esperaba un nn.Module; llegó int",
+            lambda: DecoderBlock(attention(), attention(), 3),
+        ),
+        (
+            ValueError,
+            "cross_attention: se esperaba d_model = 12, como attention; llegó 8",
+            lambda: DecoderBlock(attention(), MultiHeadAttention(8, 2), FeedForward(D, 4)),
+        ),
+        (TypeError, "x: se esperaba un tensor", lambda: decoder_block()([1.0], states(3))),
+        (
+            ValueError,
+            r"x: se esperaba la forma \(…, n, d_model\); llegó \(12,\)",
+            lambda: encoder_block()(torch.ones(D).double()),
+        ),
+        (
+            TypeError,
+            "cache: se esperaba un KVCache; llegó list",
+            lambda: decoder_block()(states(3), states(3), Where(cache=[])),
+        ),
     ],
 )
 def test_bad_input_is_named(error, message, call):
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match="^" + message):
         call()

@@ -119,6 +119,11 @@ def test_the_nearest_for_each_is_not_the_best_for_all():
         (TypeError, "b: ", lambda: iou(torch.ones(1, 4), torch.ones(1, 4, dtype=F64))),
         (ValueError, r"cost: se esperaba la forma \(n, m\)", lambda: match(torch.ones(2))),
         (ValueError, "cost: .* NaN", lambda: match(torch.full((2, 2), float("nan")))),
+        (ValueError, "boxes: se esperaba la forma", lambda: area(torch.tensor(1.0))),
+        (ValueError, "boxes: .* to_corners", lambda: area(torch.tensor([2.0, 0, 1, 1]))),
+        (ValueError, "b: .* to_corners", lambda: iou(torch.ones(1, 4), -torch.arange(4.0)[None])),
+        (ValueError, r"a: se esperaba la forma \(a, 4\)", lambda: iou(*[torch.ones(1, 1, 4)] * 2)),
+        (TypeError, "cost: ", lambda: match(torch.ones(2, 2, dtype=torch.long))),
     ],
 )
 def test_bad_input_is_named(error, message, call):

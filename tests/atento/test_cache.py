@@ -1,6 +1,7 @@
 """La caché de claves y valores: crece solo cuando todo va bien, y rechaza lo que no casa.
 
-Que generar con ella da lo mismo que sin ella, con todas las variantes, está en test_extensions.
+Que generar con ella da lo mismo que sin ella, con todas las variantes, está en
+test_attention_extensions.
 """
 
 import copy

@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from atento import decoding
+from atento.models.gpt import Gpt, GptConfig
 
 EOS = 2
 
@@ -125,3 +126,16 @@ def test_errors():
 def test_bad_steps(step, kind, message):
     with pytest.raises(kind, match="^" + message):
         decoding.greedy(step, start(1), eos_id=EOS, max_length=3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"strategy": 3}, "strategy: se esperaba una función de atento.decoding, .*; llegó 3"),
+        ({"cache": 1}, "cache: se esperaba True o False; llegó 1"),
+    ],
+)
+def test_a_model_that_writes_names_what_is_wrong(options, message):
+    model = Gpt(GptConfig(11, d_model=8, n_heads=2, d_ff=8))
+    with pytest.raises(TypeError, match="^" + message):
+        model.generate(start(1), eos_id=EOS, max_length=2, **options)

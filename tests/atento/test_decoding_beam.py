@@ -303,8 +303,10 @@ def test_the_tree_tells_the_search():
         assert {node.fate for node in nodes} == {"sigue", "acaba", "cae"}
     with pytest.raises(ValueError, match=r"hypotheses: se esperaba .*history=True"):
         tree(beam_search(step, first, **options))
-    with pytest.raises(ValueError, match="row: se esperaba menor que 2; llegó 2"):
+    with pytest.raises(ValueError, match="^row: se esperaba menor que 2; llegó 2"):
         tree(found, 2)
+    with pytest.raises(ValueError, match="^row: .*mayor o igual que 0; llegó -1"):
+        tree(found, -1)
 
 
 # --- Lo que no sirve ------------------------------------------------------------------------------
@@ -355,6 +357,23 @@ def test_the_tree_tells_the_search():
             "logits: se esperaba alguna palabra permitida",
             {"step": lambda ids, s: (torch.full((len(ids), 5), -math.inf), s)},
         ),
+        (TypeError, "stop: se esperaba un tensor", {"stop": lambda w: True}),
+        (
+            ValueError,
+            r"stop: .* devolvió bool de forma \(4, 1\)",
+            {"stop": lambda w: w[:, -1:] == 4},
+        ),
+        (
+            TypeError,
+            "length_penalty: .* la longitud 1 devolvió bool",
+            {"length_penalty": lambda n: True},
+        ),
+        (
+            ValueError,
+            "length_penalty: .* la longitud 3 devolvió inf",
+            {"length_penalty": [0.0, 1.0, 1.0, math.inf].__getitem__},
+        ),
+        (TypeError, "n_best: se esperaba un entero; llegó float", {"n_best": 1.0}),
     ],
 )
 def test_bad_input_is_named(kind, message, changes):
@@ -362,6 +381,19 @@ def test_bad_input_is_named(kind, message, changes):
     options |= {"eos_id": EOS, "max_length": 3}
     with pytest.raises(kind, match="^" + message):
         beam_search(**{**options, **changes})
+
+
+def test_the_penalty_is_asked_only_for_the_lengths_there_are():
+    table = [None, 1.0, 1.0, 1.0]
+    found = beam_search(
+        random_step(0, 5),
+        start(1),
+        beams=2,
+        eos_id=-1,
+        max_length=3,
+        length_penalty=table.__getitem__,
+    )
+    assert found.lengths.tolist() == [[3]]
 
 
 @pytest.mark.parametrize("penalty", [by_length, by_wu])

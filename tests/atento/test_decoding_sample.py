@@ -387,6 +387,19 @@ def test_select_goes_through_any_state():
             "state: se esperaba None",
             {"n_samples": 2, "step": lambda ids, s: (torch.zeros(1, 5), 3)},
         ),
+        (ValueError, "n_samples: .*; llegó 0", {"n_samples": 0}),
+        (TypeError, "top_p: se esperaba un número; llegó str", {"top_p": "0.9"}),
+        (ValueError, r"start: .*llegó \(3,\)", {"start": torch.ones(3, dtype=torch.long)}),
+        (
+            ValueError,
+            r"logits: .*batch=1, vocab\); devolvió \(2, 5\)",
+            {"step": lambda ids, s: (torch.zeros(2, 5), s)},
+        ),
+        (
+            TypeError,
+            r"step: .*\(logits, state\); devolvió tuple",
+            {"step": lambda ids, s: (torch.zeros(1, 5), s, s)},
+        ),
     ],
 )
 def test_bad_input_is_named(kind, message, changes):
@@ -414,6 +427,8 @@ def test_bad_filters(keep, bad):
         keep(torch.tensor([0.0, math.nan]), 1)
     with pytest.raises(ValueError, match=r"^logits: se esperaba la forma \(…, vocab\)"):
         keep(torch.tensor(0.0), 1)
+    with pytest.raises(ValueError, match=r"^logits: .*con alguna palabra; llegó \(2, 0\)"):
+        keep(torch.zeros(2, 0), 1)
     with pytest.raises(TypeError, match="^logits: se esperaba un tensor de PyTorch; llegó list"):
         keep([0.0, 1.0], 1)
 
@@ -429,6 +444,11 @@ def test_bad_dice_and_wrappers():
         draw(torch.zeros(2, 3), torch.zeros(3))
     with pytest.raises(ValueError, match=r"^dice: se esperaban números en \[0, 1\)"):
         draw(torch.zeros(2, 3), torch.tensor([0.5, 1.0]))
+    with pytest.raises(ValueError, match=r"^dice: se esperaban números en \[0, 1\)"):
+        draw(torch.zeros(2, 3), torch.tensor([0.5, -0.1]))
+    with pytest.raises(ValueError, match=r"^dice: .*\(rows, vocab\) = \(2, 2, 3\)"):
+        draw(torch.zeros(2, 2, 3), torch.zeros(2))
+    assert draw(torch.zeros(2, 3), torch.zeros(2)).tolist() == [0, 0]  # el 0 sí es un dado
     step = random_step(0, 5)
     with pytest.raises(ValueError, match="^penalty: se esperaba un número finito mayor que 0"):
         penalize_repetition(step, 0.0)
@@ -438,3 +458,8 @@ def test_bad_dice_and_wrappers():
         recomputing(3)
     with pytest.raises(ValueError, match="^pad_id: "):
         block_repeated(step, 1, pad_id=-1)
+    with pytest.raises(ValueError, match="^pad_id: "):
+        penalize_repetition(step, 1.5, pad_id=-1)
+    for wrap in (penalize_repetition, block_repeated):
+        with pytest.raises(TypeError, match="^step: se esperaba una función; llegó int"):
+            wrap(3, 2)

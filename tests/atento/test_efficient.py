@@ -341,6 +341,17 @@ def attention(**options):
     return MultiHeadAttention(8, 2, **options)
 
 
+def half_an_attention():
+    """Proyecta las consultas, como una atención, y no tiene cabezas."""
+    model = nn.Module()
+    model.project_query = nn.Linear(8, 8)
+    return model
+
+
+def linformer():
+    return ef.LinformerAttention(8, 2, max_len=4, rank=2)
+
+
 @pytest.mark.parametrize(
     ("error", "message", "call"),
     [
@@ -408,8 +419,51 @@ def attention(**options):
             "dropout: ",
             lambda: ef.LinearAttention.like(attention(dropout=0.5))(torch.ones(1, 2, 8)),
         ),
+        (TypeError, "within: ", lambda: ef.with_attention(attention(), ef.LshAttention, within=3)),
+        (TypeError, "attention: ", lambda: ef.LinearAttention.like(half_an_attention())),
+        (TypeError, "n_queries: ", lambda: ef.past(2.0, 3)),
+        (ValueError, "n_keys: ", lambda: ef.past(0, -1)),
+        (ValueError, "n_queries: .* mayor o igual que 1", lambda: ef.read_mask(None, 0, 4)),
+        (ValueError, "n_keys: .* mayor o igual que 1", lambda: ef.read_mask(None, 4, 0)),
+        (TypeError, "mask: ", lambda: ef.read_mask(torch.ones(4, 4), 4, 4)),
+        (ValueError, "mask: .* se difunda", lambda: ef.read_mask(torch.ones(3, 4) > 0, 4, 4)),
+        (TypeError, "n: se esperaba un entero", lambda: ef.blocks(3.0, 2)),
+        (ValueError, "n: .* mayor o igual que 0", lambda: ef.blocks(-1, 2)),
+        (ValueError, "block: ", lambda: ef.blocks(3, 0)),
+        (ValueError, "block: ", lambda: ef.window_attention(*three(2, 2), window=1, block=0)),
+        (TypeError, "mask: ", lambda: ef.window_attention(
+            *three(2, 2), torch.ones(2, 2), window=1)),
+        (ValueError, "bias: ", lambda: ef.window_attention(
+            *three(2, 2), window=1, bias=torch.ones(3))),
+        (ValueError, "n_queries: .*últimas", lambda: ef.window_attention(*three(3, 2), window=1)),
+        (ValueError, "global_at: .* mayor o igual que 0", lambda: ef.WindowAttention(
+            8, 2, window=1, global_at=(-1,))),
+        (ValueError, "window: ", lambda: ef.window_mask(2, 3, -1)),
+        (ValueError, "n: .* mayor o igual que 1", lambda: ef.mean_pooling(0, 1)),
+        (ValueError, "rank: .* mayor o igual que 1", lambda: ef.mean_pooling(4, 0)),
+        (ValueError, "max_len: .* mayor o igual que 1", lambda: ef.LinformerAttention(
+            8, 2, max_len=0, rank=1)),
+        (ValueError, "key: .* max_len = 4; llegaron 5", lambda: linformer()(torch.ones(1, 5, 8))),
+        (ValueError, "causal: .* llegó una máscara causal", lambda: linformer()(
+            torch.ones(1, 4, 8), mask=masks.causal_mask(4))),
+        (ValueError, "value: ", lambda: ef.linear_attention(*three(2, 2)[:2], draw(2, 3, 4))),
+        (ValueError, "query: .*ninguna", lambda: ef.linear_attention(*three(2, 0))),
+        (ValueError, "n_queries: ", lambda: ef.linear_attention(*three(3, 2), causal=True)),
+        (ValueError, "block: ", lambda: ef.linear_attention(*three(2, 2), block=0)),
+        (TypeError, "query: ", lambda: ef.linear_step(torch.ones(2).long(), *[torch.ones(2)] * 2)),
+        (TypeError, "x: ", lambda: ef.elu_features(torch.ones(2, 3).long())),
+        (ValueError, "value: ", lambda: ef.linformer_attention(
+            *three(2, 3)[:2], draw(2, 2, 4), *[torch.ones(1, 3)] * 2)),
+        (ValueError, "scale: ", lambda: ef.linformer_attention(
+            *three(2, 3), *[torch.ones(1, 3)] * 2, scale=0.0)),
+        (TypeError, "keys: ", lambda: ef.linformer_attention(
+            *three(2, 3), *[torch.ones(1, 3)] * 2, keys=torch.ones(3))),
+        (TypeError, "shorten_key: ", lambda: ef.linformer_attention(
+            *three(2, 3), *[torch.ones(1, 3).long()] * 2)),
+        (ValueError, r"shorten_key: .*\(rank, key\)", lambda: ef.linformer_attention(
+            *three(2, 3), *[torch.tensor(1.0)] * 2)),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()

@@ -155,8 +155,24 @@ def test_redraw():
             "n_queries: ",
             lambda: ef.lsh_attention(draw(3, 4), draw(2, 4), draw(2, 4), turns(1, 4, 2)),
         ),
+        (ValueError, "d_head: .* mayor o igual que 1", lambda: ef.draw_rotations(1, 0, 2)),
+        (ValueError, "buckets: .* mayor o igual que 1", lambda: ef.draw_rotations(1, 4, 0)),
+        (ValueError, "x: .* forma", lambda: ef.lsh_buckets(draw(4), turns(1, 4, 4))),
+        (TypeError, "rotations: ", lambda: ef.lsh_buckets(draw(2, 4), draw(1, 4, 2).long())),
+        (ValueError, "rotations: .* alguna ronda", lambda: ef.lsh_buckets(
+            draw(2, 4), draw(0, 4, 2))),
+        (ValueError, "n_queries: ", lambda: ef.lsh_mask(draw(3, 4), draw(2, 4), turns(1, 4, 4))),
+        (ValueError, "value: ", lambda: ef.lsh_attention(
+            draw(2, 4), draw(2, 4), draw(3, 4), turns(1, 4, 4))),
+        (ValueError, "scale: ", lambda: ef.lsh_attention(
+            *[draw(2, 4)] * 3, turns(1, 4, 4), scale=0.0)),
+        (TypeError, "keys: ", lambda: ef.lsh_attention(
+            *[draw(2, 4)] * 3, turns(1, 4, 4), keys=torch.ones(2))),
+        (ValueError, "rotations: ", lambda: ef.lsh_attention(*[draw(2, 4)] * 3, draw(1, 3, 2))),
+        (ValueError, "chunk: ", lambda: ef.lsh_attention(
+            *[draw(2, 4)] * 3, turns(1, 4, 4), chunk=0)),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()

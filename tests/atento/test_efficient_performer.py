@@ -120,8 +120,12 @@ def test_redraw():
         (ValueError, "directions: ", lambda: ef.positive_features(draw(2, 4), draw(4))),
         (ValueError, "directions: ", lambda: ef.positive_features(draw(2, 4), draw(2, 3))),
         (TypeError, "directions: ", lambda: ef.positive_features(draw(2, 4), draw(2, 4).float())),
+        (ValueError, "features: .* mayor o igual que 1", lambda: ef.draw_directions(0, 4)),
+        (ValueError, "x: .* forma", lambda: ef.positive_features(draw(4), draw(2, 4))),
+        (TypeError, "directions: .* coma flotante", lambda: ef.positive_features(
+            draw(2, 4), draw(2, 4).long())),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()

@@ -99,6 +99,9 @@ def test_a_batch_of_memories():
             "tolerance: ",
             lambda: recall(draw(1, 2), draw(3, 2), beta=1.0, tolerance=0.0),
         ),
+        (TypeError, "states: ", lambda: update(draw(1, 2).long(), draw(3, 2), beta=1.0)),
+        (TypeError, "patterns: ", lambda: update(draw(1, 2), draw(3, 2).float(), beta=1.0)),
+        (ValueError, "states: ", lambda: recall(draw(2), draw(3, 2), beta=1.0)),
     ],
 )
 def test_bad_input_is_named(error, message, call):

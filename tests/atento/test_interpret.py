@@ -456,6 +456,16 @@ def test_a_probe_reads_what_a_depth_has(copier):
 
 # --- Lo que no vale -------------------------------------------------------------------------------
 
+
+def patched(model, value, positions=None):
+    with it.patching(model, {"encoder.blocks.0": value}, positions):
+        model(torch.arange(PLACES)[None] % VOCAB)
+
+
+def test_a_row_may_use_every_symbol():
+    assert it.repeated_sequences(1, 4, 4).unique().numel() == 4
+
+
 ONES = torch.ones(2, dtype=torch.long)
 THREE = torch.ones(1, 1, 3, 3)
 
@@ -525,8 +535,55 @@ THREE = torch.ones(1, 1, 3, 3)
             "train: ",
             lambda m: it.probe_with_control(torch.ones(2, 2), ONES, ONES, ONES > 0),
         ),
+        (TypeError, "model: ", lambda m: it.head_means(3)),
+        (TypeError, "model: ", lambda m: it.depth_states(3, ONES)),
+        (TypeError, "model: ", lambda m: it.recording(3, ["encoder"]).__enter__()),
+        (
+            ValueError,
+            "sites: .* como «encoder», «encoder.blocks», .*«encoder.blocks.0.attention»…; llegó",
+            lambda m: it.recording(m, ["nadie"]).__enter__(),
+        ),
+        (TypeError, "sites: .* nombre", lambda m: it.recording(m, [it.Site(3)]).__enter__()),
+        (ValueError, "sites: .* a 1; llegó 2", lambda m: it.recording(
+            m, [it.Site(FIRST, 2)]).__enter__()),
+        (ValueError, "sites: .* mayor o igual que 0", lambda m: it.recording(
+            m, [it.Site(FIRST, -1)]).__enter__()),
+        (TypeError, "stack: .* nombre", lambda m: it.depth_states(m, ONES, stack=3)),
+        (TypeError, "values: .* coma", lambda m: patched(m, torch.ones(1, PLACES, WIDTH).long())),
+        (TypeError, "values: .* float64", lambda m: patched(m, torch.ones(1, PLACES, WIDTH))),
+        (ValueError, "positions: .* mayor o igual que 0", lambda m: patched(
+            m, draw(1, PLACES, WIDTH), [-1])),
+        (ValueError, "means: ", lambda m: it.without_heads(
+            m, {FIRST: [0]}, means={FIRST: torch.ones(2, 3)})),
+        (TypeError, "weights: .* coma", lambda m: it.mixing(m, {FIRST: THREE > 0}).__enter__()),
+        (TypeError, "weights: .* coma", lambda m: it.mass_on(THREE > 0, it.previous_target(3))),
+        (TypeError, "target: ", lambda m: it.mass_on(THREE, torch.ones(3, 3))),
+        (TypeError, "target: ", lambda m: it.chance_on(torch.ones(3, 3))),
+        (ValueError, "target: .* forma", lambda m: it.chance_on(torch.ones(3) > 0)),
+        (ValueError, "target: .*ninguna", lambda m: it.chance_on(torch.ones(3, 3) < 0)),
+        (ValueError, "batch: ", lambda m: it.repeated_sequences(0, 4, 4)),
+        (ValueError, "length: .* mayor o igual que 1", lambda m: it.repeated_sequences(1, 0, 4)),
+        (ValueError, "metric: .*finitas", lambda m: it.patch_effects(
+            m, *pair(3), ["encoder"], lambda y: says_four(y) / 0, positions=[None])),
+        (TypeError, "states: ", lambda m: it.fit_probe(torch.ones(2, 2).long(), ONES)),
+        (ValueError, "states: ", lambda m: it.fit_probe(torch.ones(2, 0), ONES)),
+        (TypeError, "labels: ", lambda m: it.fit_probe(torch.ones(2, 2), torch.ones(2))),
+        (TypeError, "labels: ", lambda m: it.control_labels(ONES, torch.ones(2))),
+        (ValueError, "labels: ", lambda m: it.control_labels(ONES, ONES[0])),
+        (ValueError, "labels: ", lambda m: it.control_labels(ONES[:0], ONES[:0])),
+        (ValueError, "labels: .*desde 0", lambda m: it.control_labels(ONES, -ONES)),
+        (ValueError, "labels: ", lambda m: it.probe_with_control(
+            torch.ones(2, 2), ONES[:1], ONES, ONES > 1)),
+        (ValueError, "types: ", lambda m: it.probe_with_control(
+            torch.ones(2, 2), ONES, ONES[:1], ONES > 1)),
+        (TypeError, "train: ", lambda m: it.probe_with_control(
+            torch.ones(2, 2), ONES, ONES, ONES)),
+        (ValueError, "train: .* con 0 dentro", lambda m: it.probe_with_control(
+            torch.ones(2, 2), ONES, ONES, ONES > 1)),
+        (ValueError, r"train: .* llegó \(3,\)", lambda m: it.probe_with_control(
+            torch.ones(2, 2), ONES, ONES, torch.arange(3) > 0)),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_named(error, message, call, copier):
     with pytest.raises(error, match="^" + message):
         call(copier)

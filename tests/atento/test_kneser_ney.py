@@ -105,6 +105,7 @@ def test_counts_company_and_not_appearances():
         (lambda: KneserNey.train("abc", 2, alphabet=2), ValueError, "alphabet"),
         (lambda: KneserNey.train("abc", 2).bits(3), TypeError, "text"),
         (lambda: KneserNey.train("abc", 2).probability(3, "a"), TypeError, "context"),
+        (lambda: KneserNey.train("abc", 2, alphabet=2.5), TypeError, "alphabet"),
     ],
 )
 def test_says_what_is_wrong(call, error, says):

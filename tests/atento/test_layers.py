@@ -253,10 +253,33 @@ def test_embeddings_enter_with_unit_variance():
             "positions: se esperaba una posición por fila",
             lambda: TokenEmbedding(9, 4)(torch.ones(2, 3).long(), torch.arange(2)),
         ),
+        (ValueError, "d_model: se esperaba un entero mayor", lambda: RMSNorm(0)),
+        (ValueError, "eps: se esperaba", lambda: LayerNorm(4, eps=0.0)),
+        (ValueError, "x: .* un escalar", lambda: rms_norm(torch.tensor(1.0), torch.tensor(1.0))),
+        (ValueError, "x: .* un escalar", lambda: LayerNorm(4)(torch.tensor(1.0))),
+        (TypeError, "x: .*coma", lambda: layer_norm(torch.ones(2, 3).long(), *[torch.ones(3)] * 2)),
+        (TypeError, "weight: .*coma", lambda: rms_norm(torch.ones(2, 3), torch.ones(3).long())),
+        (TypeError, "weight: .* como x", lambda: rms_norm(torch.ones(3), torch.ones(3).double())),
+        (ValueError, "eps: se esperaba", lambda: rms_norm(*[torch.ones(3)] * 2, eps=0.0)),
+        (ValueError, "eps: se esperaba", lambda: layer_norm(*[torch.ones(3)] * 3, eps=0.0)),
+        (ValueError, "d_model: se esperaba un entero mayor", lambda: FeedForward(0, 8)),
+        (ValueError, "d_ff: se esperaba un entero mayor", lambda: FeedForward(4, 0)),
+        (ValueError, "dropout: ", lambda: FeedForward(4, 8, dropout=1.0)),
+        (ValueError, "d_model: se esperaba un entero mayor", lambda: Residual(0)),
+        (TypeError, "x: .*coma", lambda: Residual(4, norm="post")(torch.ones(4).long(), abs)),
+        (TypeError, "sublayer: se esperaba un tensor", lambda: Residual(4)(torch.ones(4), len)),
+        (ValueError, "vocab: se esperaba un entero mayor", lambda: TokenEmbedding(0, 4)),
+        (ValueError, "d_model: se esperaba un entero mayor", lambda: TokenEmbedding(9, 0)),
+        (ValueError, "dropout: ", lambda: TokenEmbedding(9, 4, dropout=1.0)),
+        (TypeError, "ids: se esperaba int64; llegó int16", lambda: TokenEmbedding(9, 4)(
+            torch.ones(2, 3).short())),
+        (ValueError, "ids: se esperaban números entre 0 y 8; llegó -1", lambda: _embed([[-1]])),
+        (TypeError, "positions: se esperaba un tensor", lambda: TokenEmbedding(
+            9, 4, positions=lambda x, p: 3)(torch.ones(2, 3).long())),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_named(error, message, call):
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match="^" + message):
         call()
 
 

@@ -109,6 +109,15 @@ def test_inside_a_block():
         (ValueError, "logits: se esperaba la forma", lambda: route(torch.ones(3), 1)),
         (ValueError, "capacity: ", lambda: route(torch.ones(3, 2), 1, 0)),
         (TypeError, "routing: ", lambda: balance_loss(torch.ones(2))),
+        (ValueError, "d_model: ", lambda: MixtureOfExperts(0, 8, 2)),
+        (ValueError, "d_ff: ", lambda: MixtureOfExperts(4, 0, 2)),
+        (ValueError, "top_k: .* mayor o igual que 1", lambda: MixtureOfExperts(4, 8, 2, top_k=0)),
+        (TypeError, "x: ", lambda: MixtureOfExperts(4, 8, 2)(torch.ones(3, 4).long())),
+        (ValueError, "x: .* «d_model»", lambda: MixtureOfExperts(4, 8, 2)(torch.tensor(1.0))),
+        (TypeError, "logits: ", lambda: route(torch.ones(3, 2).long(), 1)),
+        (ValueError, "logits: se esperaba la forma", lambda: route(torch.ones(3, 0), 1)),
+        (ValueError, "top_k: .* 2 expertos; llegó 3", lambda: route(torch.ones(3, 2), 3)),
+        (TypeError, "routing: ", lambda: balance_loss((1, 2))),
     ],
 )
 def test_bad_input_is_named(error, message, call):

@@ -519,7 +519,7 @@ def test_positions_that_learn_get_their_gradient():
 X = torch.zeros(2, 3, 4)
 N = torch.arange(3)
 BAD = [
-    (lambda: frequencies(5), ValueError, "d: se esperaba un entero par"),
+    (lambda: frequencies(5), ValueError, "d: se esperaba un entero par, porque .*llegó 5"),
     (lambda: frequencies(4, 1.0), ValueError, "base: .*mayor que 1; llegó 1.0"),
     (lambda: frequencies(4, dtype=torch.long), TypeError, "dtype: .*coma flotante"),
     (lambda: sinusoidal(N, 3), ValueError, "d_model: .*par"),
@@ -549,7 +549,7 @@ BAD = [
     (lambda: Rotary(8, rotary_dim=3), ValueError, "rotary_dim: .*par"),
     (lambda: Rotary(8, rotary_dim=10), ValueError, "rotary_dim: .*como mucho d_head = 8"),
     (lambda: Rotary(8, interpolation=0.0), ValueError, "interpolation: .*mayor que 0"),
-    (lambda: Rotary(2, ntk=2.0), ValueError, "rotary_dim: .*mayor o igual que 4"),
+    (lambda: Rotary(2, ntk=2.0), ValueError, "d_head: .*par y mayor o igual que 4"),
     (lambda: Rotary(8, layout="llama"), ValueError, "layout: .*interleaved, half; llegó 'llama'"),
     (lambda: Rotary(6)(X, N), ValueError, "x: el eje «d_head» mide 4"),
     (lambda: Rotary(4)(X, N[:2]), ValueError, r"positions: .*\(3,\)"),
@@ -587,6 +587,62 @@ BAD = [
     (lambda: ComplexEmbedding(5, 3), ValueError, "d_model: .*par"),
     (lambda: ComplexEmbedding(2, 4)(N), ValueError, "ids: .*entre 0 y 1.*llegó 2"),
     (lambda: DynamicBias(4, 0), ValueError, "d_hidden: "),
+    (lambda: frequencies("4"), TypeError, "d: se esperaba un entero; llegó str"),
+    (lambda: frequencies(4, "10"), TypeError, "base: se esperaba un número; llegó str"),
+    (lambda: sinusoidal(N, 4, 1.0), ValueError, "base: .*mayor que 1"),
+    (lambda: sinusoidal(N, 4, dtype=torch.long), TypeError, "dtype: .*coma flotante"),
+    (lambda: shift_rotation(1, 4, dtype=torch.long), TypeError, "dtype: .*coma flotante"),
+    (lambda: Learned(3, 0), ValueError, "d_model: .*mayor o igual que 1"),
+    (lambda: Learned(3, 4)(X[..., :3]), ValueError, "x: el eje «d_model» mide 3"),
+    (lambda: Learned(3, 4).resized(2.0), TypeError, "max_len: se esperaba un entero"),
+    (lambda: Convolutional(0), ValueError, "d_model: .*mayor o igual que 1"),
+    (lambda: Convolutional(4, 0), ValueError, "kernel_size: .*mayor o igual que 1"),
+    (lambda: Convolutional(4, causal=1), TypeError, "causal: .*True o False"),
+    (lambda: Recurrent(0), ValueError, "d_model: .*mayor o igual que 1"),
+    (lambda: Recurrent(4)(X[..., :3]), ValueError, "x: el eje «d_model» mide 3"),
+    (lambda: ComplexEmbedding(0, 4), ValueError, "vocab: .*mayor o igual que 1"),
+    (lambda: ComplexEmbedding(2, 4)(N[:1] + 2), ValueError, "ids: .*entre 0 y 1.*llegó 2"),
+    (lambda: ComplexEmbedding(5, 4)(N.float()), TypeError, "ids: .*enteros; llegó float32"),
+    (lambda: ComplexEmbedding(5, 4)(N[0]), ValueError, "ids: .*número suelto"),
+    (lambda: ComplexEmbedding(5, 4)(N, N[:2]), ValueError, "positions: .*una posición por fila"),
+    (lambda: rotate(X.long(), torch.zeros(2)), TypeError, "x: .*coma flotante"),
+    (lambda: rotate(X, N[:2]), TypeError, "angles: .*coma flotante"),
+    (lambda: rotate(X, torch.zeros(2), layout="llama"), ValueError, "layout: .*llegó 'llama'"),
+    (lambda: ntk_base(1.0, 2.0, 4), ValueError, "base: .*mayor que 1"),
+    (lambda: ntk_base(1e4, 0.0, 4), ValueError, "factor: .*mayor que 0"),
+    (lambda: Rotary(4.0, rotary_dim=2), TypeError, "d_head: se esperaba un entero"),
+    (lambda: Rotary(8, base=1.0), ValueError, "base: .*mayor que 1"),
+    (lambda: Rotary(8, ntk=0.0), ValueError, "ntk: .*mayor que 0"),
+    (lambda: Rotary(8, rotary_dim=2, ntk=2.0), ValueError, "rotary_dim: .*mayor o igual que 4"),
+    (
+        lambda: Rotary(4)(torch.zeros(4, 3), torch.arange(4)),
+        ValueError,
+        "x: el eje «d_head» mide 3",
+    ),
+    (lambda: Rotary(4)(X.long(), N), TypeError, "x: .*coma flotante"),
+    (lambda: Rotary(4)(X[0, 0], N), ValueError, r"x: .*\(…, head, n, d_head\); llegó \(4,\)"),
+    (lambda: Rotary(4)(X, N > 1), TypeError, "positions: .*enteras o reales; llegó bool"),
+    (lambda: Rotary(4)(X, N.to("meta")), ValueError, "positions: .*está en meta"),
+    (lambda: Rotary(4)(X, N[0]), ValueError, "positions: .*número suelto"),
+    (lambda: Rotary(4)(X, N.expand(2, 3)), ValueError, r"positions: .*llegó \(2, 3\)"),
+    (lambda: Rotary(4).angles(N > 1), TypeError, "positions: .*enteras o reales; llegó bool"),
+    (lambda: relative_bucket(N, n_buckets=4.0), TypeError, "n_buckets: se esperaba un entero"),
+    (lambda: RelativeBias(4, max_distance=20.5), TypeError, "max_distance: se esperaba un entero"),
+    (lambda: RelativeBias(0), ValueError, "n_heads: .*mayor o igual que 1"),
+    (lambda: RelativeBias(4)(N, N / 2), TypeError, "key_positions: .*enteros"),
+    (
+        lambda: RelativeBias(4)(N.expand(2, 3), N.expand(4, 3)),
+        ValueError,
+        r"key_positions: .*\(2,\); llegaron \(4,\)",
+    ),
+    (lambda: Alibi(4)([0, 1], N), TypeError, "query_positions: .*tensor"),
+    (lambda: alibi_slopes(4, dtype=torch.long), TypeError, "dtype: .*coma flotante"),
+    (lambda: ShawRelative(0, 2), ValueError, "d_head: .*mayor o igual que 1"),
+    (lambda: ShawRelative(4, 2)(N / 2, N, X), TypeError, "query_positions: .*enteros"),
+    (lambda: ShawRelative(4, 2)(N, N, X.long()), TypeError, "query: .*coma flotante"),
+    (lambda: ShawRelative(4, 2)(N, N, X.double()), TypeError, "query: .*float32, como table"),
+    (lambda: ShawRelative(4, 2)(N, N[None], X), ValueError, r"key_positions: .*llegó \(1, 3\)"),
+    (lambda: DynamicBias(0), ValueError, "n_heads: .*mayor o igual que 1"),
 ]
 
 
@@ -595,6 +651,12 @@ def test_errors_name_the_argument(shape_checks, number):
     act, kind, message = BAD[number]
     with pytest.raises(kind, match="^" + message):
         act()
+
+
+def test_the_limits_are_allowed(shape_checks):
+    """Lo último que vale: la menor anchura y base, y tantas filas como tiene la tabla."""
+    assert len(frequencies(2, 1.5)) == 1 and Rotary(4, rotary_dim=4, ntk=2.0).rotary_dim == 4
+    assert Learned(3, 4)(X).shape == X.shape
 
 
 def test_all_is_what_the_package_offers():

@@ -96,6 +96,9 @@ def test_a_single_layer_and_no_layers():
         (ValueError, "x: ", lambda: Int8Linear(nn.Linear(3, 2))(torch.ones(2))),
         (TypeError, "model: se esperaba un nn.Module", lambda: quantized("modelo")),
         (TypeError, "model: ", lambda: stored_bytes(None)),
+        (ValueError, "weight: .* sin ejes vacíos", lambda: quantize_rows(torch.ones(2, 0))),
+        (TypeError, "x: ", lambda: Int8Linear(nn.Linear(3, 2))(torch.ones(3).long())),
+        (ValueError, "x: .* «in_features»", lambda: Int8Linear(nn.Linear(3, 2))(torch.tensor(1.0))),
     ],
 )
 def test_bad_input_is_named(error, message, call):

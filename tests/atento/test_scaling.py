@@ -15,9 +15,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from atento import rng, scaling
 from atento.attention import MultiHeadAttention
+from atento.checks import scaling as checks
 from atento.efficient import count
 from atento.layers import FeedForward
 from atento.models.gpt import Gpt, GptConfig
+from atento.positions import Alibi, Rotary
 from atento.scaling import Decoder, run_processes
 
 SIZES = Decoder(vocab=50, context=16, d_model=12, n_layers=3, n_heads=2)
@@ -241,6 +243,25 @@ def test_the_best_interval(save, between):
 # --- Lo que no sirve ------------------------------------------------------------------------------
 
 
+def attention(**options):
+    return MultiHeadAttention(8, 2, **options)
+
+
+def test_as_many_equal_pieces_as_processes(monkeypatch):
+    monkeypatch.setattr(checks, "_team", lambda name: (0, 2))
+    one, other = torch.ones(2), torch.ones(3)
+    for pieces in ([one], [one, one, one], [one, other], [one, one.double()]):
+        with pytest.raises(ValueError, match="^pieces: se esperaban 2 trozos iguales; llegaron"):
+            scaling.ring_reduce_scatter(pieces)
+
+
+def test_the_limits_are_allowed():
+    """Veinte fallos mientras se guarda, la última etapa y la memoria sin activaciones."""
+    options = {"save": 1.0, "restart": 1.0, "between": 1.0}
+    assert scaling.expected_time(9.0, 19.0, **options) > 9
+    assert scaling.training_memory(5, stage=3, activations=0.0).total > 0
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
@@ -272,6 +293,48 @@ def test_the_best_interval(save, between):
                 9.0, 99.0, save=1.0, restart=1.0, between=1.0, generator=rng.generator(0)
             ),
             "every: ",
+        ),
+        (lambda: Decoder(5, 5, 8, 1, 2, 0), "d_ff: "),
+        (lambda: scaling.training_memory(0), "parameters: "),
+        (lambda: scaling.training_memory(5, processes=0), "processes: "),
+        (lambda: scaling.training_memory(5, stage=-1), "stage: .* mayor o igual que 0"),
+        (
+            lambda: scaling.training_memory(5, activations="1"),
+            "activations: se esperaba un número;",
+        ),
+        (lambda: run_processes(3, 1), "function: "),
+        (lambda: scaling.ring_reduce_scatter(torch.ones(2)), "pieces: se esperaba una lista"),
+        (lambda: scaling.ring_all_gather([torch.ones(2).long()]), "pieces: .* coma flotante"),
+        (lambda: scaling.ring_all_gather([torch.ones(2)]), "pieces: .* procesos que se hablan"),
+        (lambda: scaling.ring_all_reduce(torch.ones(2).long()), "tensor: .* coma flotante"),
+        (lambda: scaling.copy_in(torch.ones(2).long()), "x: .* coma flotante"),
+        (lambda: scaling.split_linear(3, 0, 2, by="rows"), "linear: se esperaba un nn.Linear"),
+        (lambda: scaling.split_linear(nn.Linear(4, 6), 0, 0, by="rows"), "size: "),
+        (lambda: scaling.split_linear(nn.Linear(4, 6), -1, 2, by="rows"), "rank: .* igual que 0"),
+        (lambda: scaling.SplitFeedForward(FeedForward(4, 8), 0, 0), "size: "),
+        (lambda: scaling.SplitFeedForward(nn.Linear(4, 8), 0, 2), "dense: .* llegó Linear"),
+        (lambda: scaling.SplitAttention(MultiHeadAttention(8, 4), 0, 0), "size: "),
+        (lambda: scaling.SplitAttention(nn.Linear(4, 8), 0, 2), "attention: .* llegó Linear"),
+        (lambda: scaling.SplitAttention(Alibi(4), 0, 2), "attention: .* llegó Alibi"),
+        (lambda: scaling.SplitAttention(attention(rotary=Rotary(4)), 0, 2), "attention: .* sesgos"),
+        (
+            lambda: scaling.SplitAttention(attention(score_bias=Alibi(2)), 0, 2),
+            "attention: .* sesg",
+        ),
+        (lambda: scaling.Shard(3), "model: se esperaba un nn.Module"),
+        (lambda: scaling.Shard(nn.ReLU()), "model: .* una sola precisión .* hay 0"),
+        (
+            lambda: scaling.Shard(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2).double())),
+            "model: .* una sola precisión .* hay 4",
+        ),
+        (lambda: scaling.young(1.0, 0.0), "between: "),
+        (
+            lambda: scaling.expected_time(9.0, 1.0, save=0.0, restart=1.0, between=1.0),
+            "save: ",
+        ),
+        (
+            lambda: scaling.run_time(9.0, 1.0, save=1.0, restart=1.0, between=1.0, generator=3),
+            "generator: ",
         ),
     ],
 )

@@ -284,6 +284,11 @@ NAN, INF = float("nan"), float("inf")
             ValueError,
             ["«d_model»", "mide 3", "según w debe medir 4"],
         ),
+        (
+            lambda: shapes.require_axis(ones(()), -1, 4, name="x", label="d_model", like="w"),
+            ValueError,
+            ["«d_model», de 4", "un número suelto"],
+        ),
     ],
 )
 def test_validators(call, kind, pieces):

@@ -288,6 +288,7 @@ def test_un_entrenamiento_imposible_dice_por_que(name, corpus, size, kind, told)
 
 
 def test_el_vocabulario_pequeno_dice_cuanto_hace_falta():
+    assert len(BPE.train("abcd", 6, special=["<pad>"])) == 6
     with pytest.raises(ValueError, match="al menos 6, que son 2 tokens especiales y 4 símbolos"):
         BPE.train("abcd", 5, special=["<pad>"])
 
@@ -301,7 +302,10 @@ def test_el_vocabulario_pequeno_dice_cuanto_hace_falta():
         ({"special": ["pad"]}, ValueError, "^special: se esperaba un nombre"),
         ({"special": [3]}, TypeError, "^special: se esperaba un texto"),
         ({"special": ["<a>", "<a>"]}, ValueError, "^pieces: .*'<a>' dos veces"),
+        ({"special": ["<>"]}, ValueError, "^special: se esperaba un nombre"),
+        ({"special": ["<a]"]}, ValueError, "^special: se esperaba un nombre"),
         ({"unk": "unk"}, ValueError, "^unk: se esperaba un nombre"),
+        ({"unk": 3}, TypeError, "^unk: se esperaba un texto"),
         ({"normalization": "nfc"}, ValueError, "^normalization: se esperaba una de NFC"),
     ],
 )
@@ -352,6 +356,14 @@ def test_decodificar_un_tensor_o_numpy(name):
 
 
 @every
+def test_el_numero_que_sigue_al_ultimo_no_es_de_ninguna_pieza(name):
+    tokenizer = trained(name)
+    assert tokenizer.decode([len(tokenizer) - 1])
+    with pytest.raises(ValueError, match=f"^ids: .* de 0 a {len(tokenizer) - 1}; llegó"):
+        tokenizer.decode([len(tokenizer)])
+
+
+@every
 def test_la_palabra_vacia_no_se_corta(name):
     asked = [trained(name).segment]
     asked += [trained(name).merges_of] if name in ("bpe", "bytes") else []
@@ -373,6 +385,10 @@ def test_una_pieza_que_no_esta():
         Characters([], unk=None)
     with pytest.raises(TypeError, match="^pieces: se esperaba una lista de textos"):
         Characters(["a", 3])
+    for bad in ("abc", 3):
+        with pytest.raises(TypeError, match="^pieces: se esperaba una lista; llegó"):
+            Characters(bad)
+    assert Characters(iter("abc"), special=["<a>"]).vocabulary == ("<a>", "<unk>", "a", "b", "c")
 
 
 # --- Antes de cortar ------------------------------------------------------------------------------

@@ -193,7 +193,12 @@ def test_unos_bytes_que_cortan_un_caracter_dan_el_de_sustitucion():
         ([("b", "a")], ValueError, r"^merges\[0\]: .*'ba' no está"),
         (["ab"], TypeError, r"^merges\[0\]: se esperaba una pareja"),
         ([("a",)], TypeError, r"^merges\[0\]: se esperaba una pareja"),
+        ([3], TypeError, r"^merges\[0\]: se esperaba una pareja"),
+        ([("a", 3)], TypeError, r"^merges\[0\]: se esperaba una pareja"),
         ([("a", "b"), ("a", "b")], ValueError, "^merges: .*repetida"),
+        (3, TypeError, "^merges: se esperaba una lista; llegó int"),
+        ("ab", TypeError, "^merges: se esperaba una lista; llegó str"),
+        (iter([("a", "b")]), TypeError, "^merges: se esperaba una lista; llegó list_iterator"),
     ],
 )
 def test_uniones_que_no_valen(merges, kind, told):
@@ -206,3 +211,5 @@ def test_minimo_que_no_vale():
         BPE.train("la casa", 50, min_count=0)
     with pytest.raises(ValueError, match="^pieces: con byte_level .*falta alguno"):
         BPE(["a"], [], byte_level=True)
+    with pytest.raises(ValueError, match="^pieces: con byte_level .*llegó '日'"):
+        BPE([*BYTES.values(), "日"], [], byte_level=True)

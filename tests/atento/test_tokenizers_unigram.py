@@ -286,6 +286,8 @@ def test_con_mas_piezas_la_verosimilitud_no_empeora():
         ([-1.0, -math.inf], ValueError, r"^scores\[1\]: .*finito"),
         ([-1.0, math.nan], ValueError, r"^scores\[1\]: .*finito"),
         ([-1.0, "x"], TypeError, r"^scores\[1\]: se esperaba un número"),
+        (3, TypeError, "^scores: se esperaba una lista; llegó int"),
+        (iter([-1.0, -1.0]), TypeError, "^scores: se esperaba una lista; llegó list_iterator"),
     ],
 )
 def test_puntuaciones_que_no_valen(scores, kind, told):
@@ -305,6 +307,9 @@ def test_opciones_que_no_valen():
     for power, kind in ((-1.0, ValueError), (math.inf, ValueError), ("1", TypeError)):
         with pytest.raises(kind, match="^power: "):
             small().sample("ab", rng.generator(0), power)
+    with pytest.raises(TypeError, match="^word: se esperaba un texto"):
+        small().sample(3, rng.generator(0))
+    assert Unigram(["a", "b"], [-1.0, 0.0]).scores == (-1.0, 0.0)  # 0 también es un logaritmo
     for method in ("lattice", "segmentations", "segment"):
         with pytest.raises(TypeError, match="^word: se esperaba un texto"):
             getattr(small(), method)(3)

@@ -295,6 +295,8 @@ def test_clip_must_be_positive(clip):
         ({"batches": 3}, TypeError, "batches: se esperaba una lista"),
         ({"optimizer": 3}, TypeError, "optimizer: se esperaba un optimizador"),
         ({"schedule": 3}, TypeError, "schedule: se esperaba una función del paso, o None; lleg"),
+        ({"loss": lambda m, b: 3.0}, ValueError, "loss: .* un escalar; devolvió float"),
+        ({"generators": (x for x in ())}, TypeError, "generators: se esperaba una lista"),
         (
             {"loss": lambda m, b: squared(m, b).detach()},
             ValueError,
@@ -494,6 +496,24 @@ def test_cross_entropy_of_a_uniform_guess_is_the_logarithm():
 def test_cross_entropy_names_what_is_wrong(error, message, labels, options):
     with pytest.raises(error, match=message):
         training.cross_entropy(torch.randn(2, 5), labels, **options)
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "call"),
+    [
+        (TypeError, "logits: .*coma flotante", lambda: training.cross_entropy(
+            torch.ones(2, 5).long(), torch.tensor([1, 0]))),
+        (ValueError, "labels: se esperaba una palabra por fila", lambda: training.cross_entropy(
+            torch.tensor(1.0), torch.tensor(0))),
+        (TypeError, "weight_decay: se esperaba un número", lambda: training.parameter_groups(
+            nn.Linear(1, 1), weight_decay="0")),
+        (TypeError, "model: .* con configuración; llegó Linear", lambda: seq2seq_loss(
+            nn.Linear(1, 1), (torch.ones(1, 2).long(),) * 2)),
+    ],
+)  # fmt: skip
+def test_the_pieces_of_training_name_what_is_wrong(error, message, call):
+    with pytest.raises(error, match="^" + message):
+        call()
 
 
 def test_only_matrices_decay():
@@ -745,6 +765,7 @@ def test_batches_are_taken_in_order(kind):
         (TypeError, "weight: .*un número; devolvió str", {"weight": lambda b: "3"}),
         (ValueError, "weight: .*mayor o igual que 0; devolvió -1", {"weight": lambda b: -1}),
         (ValueError, "weight: .*devolvió nan", {"weight": lambda b: torch.tensor(math.nan)}),
+        (ValueError, "weight: .*devolvió inf", {"weight": lambda b: math.inf}),
         (TypeError, "weight: .*devolvió Tensor", {"weight": lambda b: torch.ones(2)}),
         (ValueError, "precision: se esperaba None, «bfloat16»", {"precision": "int8"}),
         (ValueError, "precision: «float16» se esperaba solo en CUDA", {"precision": "float16"}),

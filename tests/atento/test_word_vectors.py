@@ -483,6 +483,65 @@ def test_vector_errors(toy):
         wv.questions_from(["rey", "reina"])
 
 
+IDS, EYE = torch.tensor([1, 2]), torch.eye(2)
+BAD = [
+    (TypeError, "sentences: .* llegó int", lambda: wv.read(3)),
+    (TypeError, "sentences: se esperaban textos o .* llegó 3", lambda: wv.read([3])),
+    (ValueError, r"ids: .* llegó \(1, 2\)", lambda: wv.window_pairs(*[IDS[None]] * 3)),
+    (TypeError, "counts: .* enteros", lambda: wv.noise_distribution(torch.ones(2))),
+    (ValueError, r"counts: .* la forma \(1, 2\)", lambda: wv.noise_distribution(IDS[None])),
+    (ValueError, r"counts: .* \(0,\), con mínimo —", lambda: wv.noise_distribution(IDS[:0])),
+    (TypeError, "power: ", lambda: wv.noise_distribution(IDS, "1")),
+    (ValueError, "counts: .* con mínimo 0", lambda: wv.keep_probability(IDS - 1)),
+    (ValueError, "counts: .* alguno mayor que 0", lambda: wv.ppmi(0 * EYE)),
+    (ValueError, "power: ", lambda: wv.ppmi(EYE, power=0.0)),
+    (TypeError, "matrix: .* coma flotante", lambda: wv.svd_vectors(EYE.long(), 1)),
+    (ValueError, r"matrix: .* llegó \(2,\)", lambda: wv.svd_vectors(EYE[0], 1)),
+    (ValueError, r"matrix: .* llegó \(1, 2\)", lambda: wv.svd_vectors(EYE[:1], 1)),
+    (ValueError, r"matrix: .* llegó \(0, 0\)", lambda: wv.svd_vectors(EYE[:0, :0], 1)),
+    (ValueError, "d_model: .* mayor o igual que 1", lambda: wv.svd_vectors(EYE, 0)),
+    (ValueError, "power: .* llegó -1", lambda: wv.svd_vectors(EYE, 1, power=-1)),
+    (TypeError, "counts: .* coma flotante", lambda: wv.glove_weight(IDS)),
+    (ValueError, "x_max: ", lambda: wv.glove_weight(EYE, x_max=0.0)),
+    (ValueError, "power: ", lambda: wv.glove_weight(EYE, power=0.0)),
+    (ValueError, r"counts: .* llegó \(1, 2\)", lambda: wv.glove_batches(EYE[:1], 1, RNG)),
+    (TypeError, "rng: ", lambda: wv.glove_batches(EYE, 1, 0)),
+    (ValueError, "power: ", lambda: wv.glove_batches(EYE, 1, RNG, power=0.0)),
+    (TypeError, "corpus: ", lambda: wv.skipgram_batches(["una frase"], 8, RNG)),
+    (ValueError, "size: ", lambda: wv.skipgram_batches(small_corpus(), 0, RNG)),
+    (ValueError, "window: ", lambda: wv.skipgram_batches(small_corpus(), 8, RNG, window=0)),
+    (
+        ValueError,
+        "threshold: .* mayor que 0",
+        lambda: wv.skipgram_batches(small_corpus(), 8, RNG, threshold=0.0),
+    ),
+    (ValueError, "d_model: ", lambda: wv.SkipGram(3, 0)),
+    (ValueError, "vocab: ", lambda: wv.GloVe(0, 4)),
+    (TypeError, "center: .* enteros", lambda: wv.SkipGram(3, 4)(EYE[0], IDS)),
+    (ValueError, "center: .* llegaron de -1 a 0", lambda: wv.SkipGram(3, 4)(IDS - 2, IDS)),
+    (ValueError, r"center: .* llegó \(1, 2\)", lambda: wv.SkipGram(3, 4)(IDS[None], IDS[:1])),
+    (
+        ValueError,
+        r"context: .* llegó \(2, 1, 1\)",
+        lambda: wv.SkipGram(3, 4)(IDS, IDS[:, None, None]),
+    ),
+    (ValueError, "row: .* de 0 a 2; llegaron de 2 a 3", lambda: wv.GloVe(3, 4)(IDS + 1, IDS)),
+    (TypeError, r"words: .* llegó \[\]", lambda: wv.WordVectors([], EYE)),
+    (TypeError, "words: .* llegó 3", lambda: wv.WordVectors(3, EYE)),
+    (ValueError, "vectors: .* NaN", lambda: wv.WordVectors(["a", "b"], EYE / 0)),
+    (TypeError, "pairs: .* llegó 3", lambda: wv.questions_from(3)),
+    (TypeError, "pairs: .* llegó 'ab'", lambda: wv.questions_from("ab")),
+    (TypeError, r"pairs: .* llegó \(1, 2\)", lambda: wv.questions_from([(1, 2)])),
+]
+RNG = rng.generator(0)
+
+
+@pytest.mark.parametrize(("error", "message", "call"), BAD)
+def test_bad_input_is_named(error, message, call):
+    with pytest.raises(error, match="^" + message):
+        call()
+
+
 def test_everything_holds_with_shape_checks(shape_checks, corpus):
     batch = next(wv.skipgram_batches(corpus, 8, rng.generator(0)))
     assert wv.skipgram_loss(wv.SkipGram(len(corpus), 4), batch).isfinite()

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from atento.amounts import require_divisible, require_positive, require_probability, require_size
 from atento.checks.positions import require_places
@@ -103,6 +103,13 @@ def _alike(query: Tensor, key: Tensor, value: Tensor) -> bool:
 
 def _require_inputs(query: Tensor, key: Tensor, value: Tensor) -> None:
     require_pair(query, key)
+    if is_enabled():  # mirar el contenido cuesta una pasada
+        require_finite(query, name="query")
+    _require_pairs(key, value, seen=key is query)
+
+
+def _require_pairs(key: Tensor, value: Tensor, *, seen: bool = False) -> None:
+    """Lanza si no hay un valor por clave; ``key`` es de coma flotante, y ``seen`` si ya se miró."""
     require_floating(value, name="value")
     require_same_kind(value, key, name="value", reference_name="key")
     if value.shape[:-1] != key.shape[:-1]:
@@ -110,9 +117,8 @@ def _require_inputs(query: Tensor, key: Tensor, value: Tensor) -> None:
             "value: se esperaba un valor por clave, con los ejes (…, key) = "
             f"{tuple(key.shape[:-1])}; llegó la forma {tuple(value.shape)}."
         )
-    if is_enabled():  # mirar el contenido cuesta una pasada
-        require_finite(query, name="query")
-        if key is not query:
+    if is_enabled():
+        if not seen:
             require_finite(key, name="key")
         if value is not key:
             require_finite(value, name="value")
@@ -199,7 +205,12 @@ def remember(
     key_positions: Tensor | None = None,
 ) -> None:
     """Lanza si ``key``, ``value``, ``(…, key, d_model)``, y las posiciones no casan."""
-    _require_states(self, key, key, key if value is None else value)
+    require_floating(key, name="key")
+    if key.ndim < 2:
+        raise ValueError(f"key: se esperaba la forma (…, key, d); llegó {tuple(key.shape)}.")
+    value = key if value is None else value
+    _require_pairs(key, value)
+    _require_width(self, key=key, value=value)
     if key_positions is not None:
         n = key.shape[-2]
         require_places(key_positions, tuple(key.shape[:-2]), n, key, "key_positions")
@@ -208,7 +219,7 @@ def remember(
 def _require_states(self: Any, query: Tensor, key: Tensor, value: Tensor) -> None:
     if is_enabled() or not _alike(query, key, value):
         _require_inputs(query, key, value)
-    _require_width(self, query, key, value)
+    _require_width(self, query=query, key=key, value=value)
 
 
 def _require_memory(
@@ -223,7 +234,7 @@ def _require_memory(
     require_floating(query, name="query")
     if query.ndim < 2:
         raise ValueError(f"query: se esperaba la forma (…, query, d); llegó {tuple(query.shape)}.")
-    _require_width(self, query, query, query)
+    _require_width(self, query=query)
     goal = (*query.shape[:-2], self.n_kv_heads, memory.key.shape[-2], self.d_head)
     for tensor in memory:
         if tuple(tensor.shape) != goal:
@@ -234,12 +245,13 @@ def _require_memory(
     require_same_kind(memory.key, query, name="key", reference_name="query")
 
 
-def _require_width(self: Any, query: Tensor, key: Tensor, value: Tensor) -> None:
-    for name, tensor in (("query", query), ("key", key), ("value", value)):
+def _require_width(self: Any, **states: Tensor) -> None:
+    for name, tensor in states.items():
         require_axis(tensor, -1, self.d_model, name=name, label="d_model", like="el constructor")
     weight = getattr(self.project_query, "weight", None)  # una proyección envuelta puede no tenerlo
     if isinstance(weight, Tensor) and weight.is_floating_point():
-        require_same_kind(query, weight, name="query", reference_name="project_query.weight")
+        name, first = next(iter(states.items()))  # los demás ya son como él
+        require_same_kind(first, weight, name=name, reference_name="project_query.weight")
 
 
 def _require_positions(
@@ -299,9 +311,3 @@ def require_turned(turned: Tensor, x: Tensor, *, name: str) -> None:
             f"{name}: se esperaba que devolviera la forma que recibe, {tuple(x.shape)}; devolvió "
             f"{tuple(turned.shape)}."
         )
-
-
-def watching(model: nn.Module) -> None:
-    """Lanza ``TypeError`` si ``model`` no es un módulo."""
-    if not isinstance(model, nn.Module):
-        raise TypeError(f"model: se esperaba un nn.Module; llegó {type(model).__name__}.")

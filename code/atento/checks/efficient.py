@@ -154,8 +154,15 @@ def _not_causal(came: str) -> None:
 # --- Tensores -------------------------------------------------------------------------------------
 
 
-def _three(query: Tensor, key: Tensor, value: Tensor, causal: bool, scale: Any = None) -> None:
-    explicit(query, key, value, scale=scale)
+def _three(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    causal: bool,
+    scale: Any = None,
+    mask: Tensor | None = None,
+) -> None:
+    explicit(query, key, value, mask, scale=scale)
     if query.shape[-2] == 0 or key.shape[-2] == 0:
         raise ValueError("query: se esperaba alguna consulta y alguna clave; no llegó ninguna.")
     if causal:
@@ -187,10 +194,9 @@ def online(
     block: int = 64,
 ) -> None:
     """Lanza si los argumentos de ``online_attention`` no casan."""
-    _three(query, key, value, causal, scale)
-    explicit(query, key, value, mask)
+    _three(query, key, value, causal, scale, mask)
     _require_bias(bias, query, key)
-    pieces(0, block)
+    require_size(block, name="block")
 
 
 def window_mask(
@@ -229,7 +235,10 @@ def windowed(
     block: int | None = None,
 ) -> None:
     """Lanza si los argumentos de ``window_attention`` no casan."""
-    online(query, key, value, mask, causal=True, scale=scale, bias=bias, block=block or 1)
+    _three(query, key, value, True, scale, mask)
+    _require_bias(bias, query, key)
+    if block is not None:
+        require_size(block, name="block")
     _require_window(window, global_at, key.shape[-2])
 
 
@@ -239,7 +248,7 @@ def rotations(
     """Lanza si no son enteros positivos o ``buckets`` no es 1 ni par."""
     for name, value in (("rounds", rounds), ("d_head", d_head), ("buckets", buckets)):
         require_size(value, name=name)
-    if buckets > 1 and buckets % 2:
+    if buckets != 1 and buckets % 2:
         raise ValueError(f"buckets: se esperaba 1 o un número par; llegó {buckets}.")
 
 
@@ -249,7 +258,7 @@ def buckets(x: Tensor, rotations: Tensor) -> None:
     require_floating(rotations, name="rotations")
     if rotations.ndim != 3 or len(rotations) == 0:
         raise ValueError(
-            "rotations: se esperaban tres ejes, con d_head en medio; llegó "
+            "rotations: se esperaba la forma (round, d_head, half), con alguna ronda; llegó "
             f"{tuple(rotations.shape)}."
         )
     require_axis(rotations, 1, x.shape[-1], name="rotations", label="d_head", like="x")
@@ -269,16 +278,19 @@ def hashed(
 ) -> None:
     """Lanza si los argumentos de ``lsh_attention`` no casan."""
     _three(query, key, value, True, scale)
-    hashed_mask(query, key, rotations, chunk=chunk)
+    _require_rounds(query, rotations, chunk)
     _require_keys(keys, key)
 
 
 def hashed_mask(query: Tensor, key: Tensor, rotations: Tensor, *, chunk: int | None = None) -> None:
     """Lanza si los argumentos de ``lsh_mask`` no casan."""
     _three(query, key, key, True)
+    _require_rounds(query, rotations, chunk)
+
+
+def _require_rounds(query: Tensor, rotations: Tensor, size: int | None) -> None:
     buckets(query, rotations)
-    if chunk is not None:
-        require_size(chunk, name="chunk")
+    chunk(size)
 
 
 def features(x: Tensor) -> None:
@@ -300,7 +312,7 @@ def linear(
     """Lanza si los argumentos de ``linear_attention`` no casan."""
     _three(query, key, value, causal)
     _require_keys(keys, key)
-    pieces(0, block)
+    require_size(block, name="block")
 
 
 def linear_step(query: Tensor, key: Tensor, value: Tensor, state: Any = None) -> None:

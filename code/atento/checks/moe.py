@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import Tensor
 
-from atento.amounts import require_kind, require_positive, require_size
+from atento.amounts import require_positive, require_size
 from atento.checks.layers import require_option
 from atento.shapes import require_axis, require_floating
 
@@ -29,7 +29,11 @@ def route(logits: Tensor, top_k: int, capacity: int | None = None) -> None:
 
 def balance(routing: Any) -> None:
     """Lanza ``TypeError`` si no llega un reparto."""
-    require_kind(routing, tuple, name="routing", wanted="el Routing de route o de la mezcla")
+    if not hasattr(routing, "probabilities"):
+        raise TypeError(
+            "routing: se esperaba el Routing de route o de la mezcla; llegó "
+            f"{type(routing).__name__}."
+        )
 
 
 def mixture(

@@ -283,7 +283,8 @@ def rotary(
     require_positive(interpolation, name="interpolation")
     require_positive(ntk, name="ntk")
     if ntk != 1:
-        _require_even(rotary_dim or d_head, name="rotary_dim", least=4)
+        name, turning = ("d_head", d_head) if rotary_dim is None else ("rotary_dim", rotary_dim)
+        _require_even(turning, name=name, least=4)
     _require_layout(layout)
 
 
@@ -360,7 +361,7 @@ def _require_buckets(n_buckets: int, max_distance: int, bidirectional: bool) -> 
     require_size(max_distance, name="max_distance")
     _require_flag(bidirectional, name="bidirectional")
     least = 4 if bidirectional else 2
-    if n_buckets < least or n_buckets % least:
+    if n_buckets % least:
         raise ValueError(
             f"n_buckets: se esperaba un múltiplo de {least}, para repartir los cubos; llegó "
             f"{n_buckets}."

@@ -1,13 +1,13 @@
 """La puerta de :mod:`atento.tokenizers`: textos, corpus, vocabularios y números."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from os import PathLike
 from typing import Any
 
 from torch import Generator, Tensor
 
-from atento.amounts import require_kind, require_number, require_size
+from atento.amounts import require_number, require_size
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
@@ -75,14 +75,15 @@ def require_special(special: Sequence[str], unk: str | None) -> None:
             )
 
 
-def require_list(values: Iterable, *, name: str) -> None:
-    """Lanza ``TypeError`` si no se puede recorrer."""
-    require_kind(values, Iterable, name=name, wanted="una lista")
+def require_list(values: Iterable, *, name: str, kind: type = Iterable) -> None:
+    """Lanza ``TypeError`` si no se puede recorrer o es un texto, que se leería letra a letra."""
+    if isinstance(values, str) or not isinstance(values, kind):
+        raise TypeError(f"{name}: se esperaba una lista; llegó {type(values).__name__}.")
 
 
 def require_pieces(vocabulary: Sequence[str]) -> None:
     """Lanza si el vocabulario está vacío, tiene piezas vacías o repetidas."""
-    if isinstance(vocabulary, str) or not all(isinstance(piece, str) for piece in vocabulary):
+    if not all(isinstance(piece, str) for piece in vocabulary):
         raise TypeError("pieces: se esperaba una lista de textos, una pieza en cada uno.")
     if not vocabulary or not all(vocabulary):
         raise ValueError("pieces: se esperaban piezas no vacías; llegó alguna vacía, o ninguna.")
@@ -93,10 +94,11 @@ def require_pieces(vocabulary: Sequence[str]) -> None:
 
 def require_merges(merges: Sequence[tuple[str, str]], pieces: Iterable[str]) -> None:
     """Lanza si una unión no junta dos piezas conocidas en otra también conocida."""
-    require_list(merges, name="merges")
+    require_list(merges, name="merges", kind=Collection)
     known = set(pieces)
     for i, merge in enumerate(merges):
-        if isinstance(merge, str) or len(merge) != 2:
+        listed = isinstance(merge, (tuple, list)) and all(isinstance(x, str) for x in merge)
+        if not listed or len(merge) != 2:
             raise TypeError(f"merges[{i}]: se esperaba una pareja de piezas; llegó {merge!r}.")
         left, right = merge
         missing = next((x for x in (left, right, left + right) if x not in known), None)
@@ -128,7 +130,7 @@ def require_option(value: str, options: Iterable[str], *, name: str) -> None:
 
 def require_scores(scores: Sequence[float], pieces: Sequence[str]) -> None:
     """Lanza si no hay una log-probabilidad finita, como mucho 0, por pieza."""
-    require_list(scores, name="scores")
+    require_list(scores, name="scores", kind=Collection)
     if len(scores) != len(pieces):
         raise ValueError(
             f"scores: se esperaba un número por pieza, {len(pieces)}; llegaron {len(scores)}."

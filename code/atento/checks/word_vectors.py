@@ -119,7 +119,9 @@ def _pairs(self: Any, names: tuple[str, str], first: Tensor, second: Tensor) -> 
                 f"{name}: se esperaban números de 0 a {vocab - 1}; llegaron de "
                 f"{int(value.min())} a {int(value.max())}."
             )
-    if first.ndim != 1 or second.shape[:1] != first.shape or second.ndim > 2:
+    if first.ndim != 1:
+        raise ValueError(f"{names[0]}: se esperaba la forma (batch,); llegó {tuple(first.shape)}.")
+    if second.shape[:1] != first.shape or second.ndim > 2:
         raise ValueError(
             f"{names[1]}: se esperaba la forma (batch,) o (batch, negatives), como {names[0]} "
             f"{tuple(first.shape)}; llegó {tuple(second.shape)}."

@@ -299,6 +299,18 @@ def test_bad_scores_are_named():
     module.scores = lambda query, key: torch.zeros(5, 5)
     with pytest.raises(ValueError, match=r"scores: .*= \(2, 2, 5, 5\); devolvió \(5, 5\)"):
         module(x)
+    module.scores = lambda query, key: 3
+    with pytest.raises(TypeError, match=r"^MultiHeadAttention\.scores: se esperaba un tensor"):
+        module(x)
+
+
+def test_a_bias_needs_to_know_where_the_kept_keys_were():
+    module, cache = MultiHeadAttention(D_MODEL, HEADS, score_bias=Learned()), KVCache()
+    x, places = torch.randn(2, 3, D_MODEL), torch.arange(3)
+    module(x, cache=cache, positions=places)
+    with pytest.raises(ValueError, match="^key_positions: .* de las 6 claves"):
+        module(x, cache=cache, positions=places)
+    module(x, cache=cache, positions=places, key_positions=torch.arange(6))
 
 
 def test_failing_scores_do_not_grow_the_cache():
