@@ -89,10 +89,11 @@ def test_config_is_frozen_and_plain():
         (ValueError, "bos_id: se esperaba menor que target_vocab", {"bos_id": 11}),
         (ValueError, "eos_id: se esperaba distinto de pad_id", {"eos_id": 0}),
         (ValueError, "max_len", {"max_len": 0}),
+        (ValueError, "pad_id: .*mayor o igual", {"pad_id": -1}),
     ],
 )
 def test_bad_fields_are_named(error, message, changes):
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match="^" + message):
         replace(config(), **changes)
 
 
@@ -540,10 +541,23 @@ def test_named_schemes():
             "positions: se esperaban enteros entre 0 y 3",
             lambda n: Seq2Seq(config(positions="learned", max_len=4))(SOURCE, TARGET),
         ),
+        (TypeError, "source: se esperaba un tensor", lambda n: n([[3]], TARGET)),
+        (TypeError, "target: se esperaba un tensor", lambda n: n(SOURCE, [[3]])),
+        (ValueError, "source: se esperaban números", lambda n: n.encode(SOURCE + 4)),
+        (ValueError, "target: ", lambda n: n.decode(TARGET + 4, n.encode(SOURCE))),
+        (ValueError, "target: el eje", lambda n: n.decode(TARGET[:1], n.encode(SOURCE))),
+        (ValueError, "ids: se esperaban", lambda n: n.step(TARGET + 4, n.start(n.encode(SOURCE)))),
+        (TypeError, "batch: ", lambda n: seq2seq_loss(n, (SOURCE, TARGET, TARGET))),
+        (TypeError, "batch: ", lambda n: seq2seq_loss(n, "ab")),
+        (
+            ValueError,
+            "target: .*llegó 11",
+            lambda n: seq2seq_loss(n, (SOURCE[:1], torch.tensor([[1, 11]]))),  # el último no se lee
+        ),
     ],
 )
 def test_bad_input_is_named(error, message, call):
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match="^" + message):
         call(model())
 
 
