@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from atento import rng
 from atento.models.setr import Doubled, Setr, SetrConfig
-from atento.models.vit import Vit
+from atento.models.vit import Vit, VitConfig
 
 F64 = torch.float64
 SIZES = {"classes": 3, "d_model": 16, "n_heads": 4, "d_ff": 24, "n_layers": 2, "decoder_width": 8}
@@ -146,6 +146,13 @@ def test_it_learns_the_pixels_of_a_square():
             lambda: Setr(config()).loss(images(), torch.full((2, 16, 16), 3)),
         ),
         (TypeError, "classes: ", lambda: Setr(config()).loss(images(), torch.ones(2, 16, 16))),
+        (TypeError, "config: se esperaba una SetrConfig", lambda: Setr(VitConfig(8, 4))),
+        (TypeError, "images: .*un tensor", lambda: Setr(config()).loss([1.0], 3)),
+        (
+            ValueError,
+            "classes: .*llegaron de -1",
+            lambda: Setr(config()).loss(images(), torch.full((2, 16, 16), -1)),
+        ),
     ],
 )
 def test_bad_input_is_named(error, message, call):

@@ -177,6 +177,8 @@ def test_weights_are_drawn_as_in_t5():
         ),
         (ValueError, "state: .* falta ", lambda: from_t5({"a.b": torch.ones(1)})),
         (TypeError, "state: se esperaba", lambda: from_t5([1])),
+        (ValueError, "pad_id: .*mayor o igual", lambda: config(pad_id=-1)),
+        (ValueError, "d_head: ", lambda: WideAttention(16, 4, 0)),
     ],
 )
 def test_bad_input_is_named(error, message, call):
