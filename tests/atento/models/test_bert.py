@@ -412,7 +412,7 @@ def tapped(ids=IDS, **changes):
             lambda: best_spans(torch.ones(1, 2), torch.ones(1, 3)),
         ),
         (ValueError, "second: .* una frase por cada", lambda: pack([[1]], [], cls_id=1, sep_id=2)),
-        (TypeError, r"first\[0\]: ", lambda: pack(["ab"], cls_id=1, sep_id=2)),
+        (TypeError, r"first\[0\]: .*números", lambda: pack(["ab"], cls_id=1, sep_id=2)),
         (ValueError, "first: .* al menos una", lambda: pack([], cls_id=1, sep_id=2)),
         (ValueError, "mask_id: .* vocab = 13", lambda: mask_tokens(IDS, G, vocab=13, mask_id=13)),
         (TypeError, "generator: ", lambda: mask_tokens(IDS, 3, vocab=13, mask_id=4)),
@@ -471,7 +471,7 @@ def tapped(ids=IDS, **changes):
         (TypeError, "fraction: se esperaba un número", lambda: tapped(fraction="1")),
         (ValueError, "masked: .*proporción", lambda: tapped(masked=-0.1)),
         (TypeError, "ids: ", lambda: masked_word_loss(MaskedWords(BERT), ([[1]], IDS))),
-        (TypeError, "labels: ", lambda: masked_word_loss(MaskedWords(BERT), (IDS, IDS.float()))),
+        (TypeError, "labels: .*un tensor", lambda: masked_word_loss(MaskedWords(BERT), (IDS, [1]))),
         (TypeError, "batch: ", lambda: masked_word_loss(MaskedWords(BERT), (IDS, IDS, IDS))),
         (
             ValueError,
@@ -483,3 +483,14 @@ def tapped(ids=IDS, **changes):
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    config(first_position=8, pad_id=12, n_segments=0)
+    assert Bert(config(pad_id=None))(torch.ones(1, 9).long()).shape == (1, 9, 16)
+    assert BERT.summary(torch.ones(1, 1, 16)).shape == (1, 16)
+    assert best_spans(*torch.ones(2, 1, 1), max_length=1).tolist() == [[0, 0]]
+    seen, labels = tapped(fraction=1.0, masked=1.0, random=0.0, mask_id=3)
+    assert torch.equal(labels, IDS) and (seen[REAL] == 3).all()
+    assert torch.equal(tapped(fraction=0.0)[0], IDS)
+    assert tapped(special=[*range(12)], mask_id=11)[0].shape == IDS.shape

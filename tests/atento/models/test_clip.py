@@ -211,3 +211,9 @@ def test_it_learns_which_text_is_whose():
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    config(eos_id=VOCAB - 1)
+    assert len(Clip(config(eos_id=0)).text(torch.tensor([[10, 3, 4, 5, 0]]))) == 1
+    assert clip_loss(torch.ones(1, 1)) == 0

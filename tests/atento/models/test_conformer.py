@@ -135,3 +135,7 @@ def test_each_dense_net_adds_half():
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert ConvolutionModule(16, 1).eval()(torch.ones(1, 1, 16)).shape == (1, 1, 16)

@@ -404,3 +404,12 @@ def senses_of(d_model=D, classes=2):
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    config("bottleneck", fuse_from=0)
+    config("bottleneck", fuse_from=2)
+    first, rest = Stream.of(torch.ones(1, 2, 3)).cut(0)
+    assert first.rows.shape == (1, 0, 3) and rest.rows.shape == (1, 2, 3)
+    x, text, _ = lights()
+    assert len(reader("cross")(x[:1], text[:1, :1].repeat(1, 4))) == 1

@@ -342,7 +342,7 @@ def episodes(values=None, actions=None):
         (ValueError, "values: ", lambda: pack([[Step(values=torch.ones(1, 2))]], config())),
         (TypeError, "action: ", lambda: pack([[Step(action=words(1))]], config())),
         (TypeError, "packed: se esperaba un Packed", lambda: Gato(config())(3)),
-        (TypeError, "packed: ", lambda: gato_loss(Gato(config()), 3)),
+        (TypeError, "packed: ", lambda: gato_loss(lambda packed: torch.ones(1, 2, 3), 3)),
         (TypeError, "packed: ", lambda: unpack(1, config())),
         (ValueError, "length: ", lambda: Gato(config()).write([[full_step()]], 0)),
         (
@@ -395,3 +395,10 @@ def episodes(values=None, actions=None):
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert from_bins(words(0, 3), 4).shape == (2,)
+    assert episodes(torch.ones(1, 3, 8)).ids.shape[0] == 1
+    assert episodes(torch.ones(1, 1, 2), torch.ones(1, 0, 1)).ids.shape[0] == 1
+    assert pack([[Step(words(0, 9))]], config()).ids.shape[0] == 1

@@ -230,3 +230,8 @@ def test_it_learns_to_continue():
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert config(pad_id=10).pad_id == 10
+    assert Gpt(config(pad_id=None))(IDS).shape == (2, 5, VOCAB)

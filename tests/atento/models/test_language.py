@@ -210,3 +210,9 @@ def test_loss_and_extra_mask():
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert LanguageModel(config(pad_id=10))(IDS[:1]).shape == (1, 5, VOCAB)
+    assert next_token_loss(model(), IDS[:, :2]).isfinite()
+    assert model().step(IDS[:, :1])[0].shape == (2, VOCAB)

@@ -367,3 +367,13 @@ def lost(logits=WRITTEN["logits"], labels=WRITTEN["labels"], weights=None):
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    config(bins=2)
+    whole = torch.tensor([[0.0, 0.0, 1.0, 1.0]])
+    assert len(write(LABELS.repeat(3), whole.repeat(3, 1), config())) == 3 * WORDS + 1
+    assert len(read(torch.tensor([0, 23]), config()).labels) == 0
+    assert lost(weights=torch.tensor([[0.0, 1.0]])).isfinite()
+    assert Pix2Seq(config()).double()(images(1), torch.full((1, 16), 3)).shape[1] == 16
+    assert Pix2Seq(config()).legal(0).any()

@@ -290,3 +290,10 @@ def test_a_sentence_of_padding_only_has_no_weights():
     assert (context[1] == 0).all() and (weights[1] == 0).all()
     (context.sum() + weights.square().sum()).backward()
     assert all(p.grad.isfinite().all() for p in attention.parameters())
+
+
+def test_the_edges_are_allowed():
+    config(pad_id=0, bos_id=11, eos_id=12)
+    net = model()
+    assert rec.translation_loss(net, (IDS[:, :1], torch.tensor([[0, 12]]))).isfinite()
+    assert net.encode(torch.tensor([[10, 3]])).memory.states.shape[1] == 2

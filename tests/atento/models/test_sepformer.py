@@ -392,3 +392,10 @@ def test_bad_input_is_named(error, message, call):
 def test_the_stacks_are_those_of_the_book():
     stack = PlacedEncoder(config())
     assert isinstance(stack.encoder, Encoder) and len(stack.encoder.blocks) == 2
+
+
+def test_the_edges_are_allowed():
+    config(stride=6, chunk=2)
+    assert SepFormer(config()).decode(noise(1, 2, 2, 10).float(), 9).shape == (1, 2, 9)
+    assert GlobalNorm(8)(noise(2, 8).float()).shape == (2, 8)
+    assert PlacedEncoder(config())(noise(1, 1, 8).float()).shape == (1, 1, 8)

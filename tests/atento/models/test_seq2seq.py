@@ -564,3 +564,12 @@ def test_bad_input_is_named(error, message, call):
 def test_shapes_are_checked_when_on():
     with shapes.checked():
         assert model()(SOURCE, TARGET).shape == (2, 4, VOCAB)
+
+
+def test_the_edges_are_allowed():
+    config(pad_id=10, bos_id=9, eos_id=8)
+    config(pad_id=3, bos_id=10, eos_id=0)
+    assert seq2seq_loss(model(), (SOURCE, TARGET[:, :2])).isfinite()
+    assert model().decode(TARGET[:, :1], model().encode(SOURCE[:, :1])).shape == (2, 1, VOCAB)
+    with pytest.raises(ValueError, match="^source: se esperaba el relleno"):
+        model().encode(torch.tensor([[0, 3]]))

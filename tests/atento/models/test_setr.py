@@ -163,3 +163,8 @@ def test_bad_input_is_named(error, message, call):
 def test_naive_takes_any_patch():
     net = Setr(SetrConfig(9, 3, decoder="naive", **SIZES))
     assert net(torch.ones(1, 1, 9, 9)).shape == (1, 3, 9, 9)
+
+
+def test_the_edges_are_allowed():
+    assert SetrConfig(8, 2).patch_size == 2
+    assert Setr(config()).double().loss(images(1), torch.full((1, 16, 16), 2)).isfinite()

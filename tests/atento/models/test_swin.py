@@ -307,7 +307,7 @@ def test_it_learns_where_the_light_is():
         (ValueError, "query: .*un solo eje", lambda: RelativeBias2d(1, 3)(*torch.zeros(2, 1, 1))),
         (ValueError, "grid: se esperaba la forma", lambda: SwinBlock(config(), 0)(torch.ones(3))),
         (ValueError, "grid: .*column", lambda: SwinBlock(config(), 0)(torch.ones(1, 3, 4, 8))),
-        (ValueError, "d_model: ", lambda: PatchMerging(0)),
+        (ValueError, "d_model: .*llegó -1", lambda: PatchMerging(-1)),
         (ValueError, "grid: se esperaba la forma", lambda: PatchMerging(1)(torch.ones(4, 4, 1))),
         (ValueError, "grid: el eje", lambda: PatchMerging(1)(torch.ones(1, 4, 4, 2))),
     ],
@@ -315,3 +315,10 @@ def test_it_learns_where_the_light_is():
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert SwinBlock(config(), 0, 2).shift == 2
+    assert unpartition(torch.ones(1, 1, 4, 1), 2).shape == (1, 2, 2, 1)
+    assert RelativeBias2d(1, 3)(*torch.tensor([[0, 8], [8, 0]])).shape == (1, 2, 2)
+    assert who_looks(1, 1).shape[-1] == 1

@@ -197,3 +197,9 @@ def least_state():
     bias = "block.0.layer.0.SelfAttention.relative_attention_bias.weight"
     names = ["shared.weight", f"encoder.{bias}", f"decoder.{bias}"]
     return {name: torch.ones(2, 2) for name in names}
+
+
+def test_the_edges_are_allowed():
+    config(pad_id=12, bos_id=11, eos_id=0)
+    config(pad_id=0, bos_id=12, eos_id=11)
+    config(eos_id=12)

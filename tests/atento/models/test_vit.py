@@ -240,3 +240,9 @@ def test_it_learns_where_the_light_is():
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert patchify(torch.ones(1, 1, 1, 1), 1).shape == (1, 1, 1)
+    assert unpatchify(torch.ones(1, 1, 1), 1).shape == (1, 1, 1, 1)
+    assert Vit(config())(images(1).float()).shape == (1, 5)

@@ -231,7 +231,7 @@ def test_it_learns_which_row_is_loud():
 
 
 def begun(start):
-    return Whisper(config()).generate(sounds().float(), start=start)
+    return Whisper(config()).generate(sounds().float(), start=start, max_length=3)
 
 
 @pytest.mark.parametrize(
@@ -296,3 +296,11 @@ def begun(start):
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    config(d_model=4, n_heads=1, pad_id=12)
+    config(eos_id=12, pad_id=11, bos_id=0)
+    assert halved_sinusoids(1, 4).shape == (1, 4)
+    assert special_tokens(100)
+    assert begun([12, 0]).shape[0] == 3

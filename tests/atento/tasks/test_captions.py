@@ -145,3 +145,10 @@ def test_scores():
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert task.generate(0, 0) == []
+    for numbers, n in (("seen", 80), ("unseen", 20), ("any", 100)):
+        assert len(task.generate(n, 0, numbers=numbers, distinct=True)) == n
+    assert len(task.texts([0, 99])) == 2 and task.spelled(0) != task.spelled(99)

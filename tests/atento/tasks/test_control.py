@@ -158,3 +158,10 @@ def test_a_policy_sees_what_happened():
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert task.expert(torch.ones(4)).shape == ()
+    assert len(task.generate(0, 0, steps=1).states) == 0
+    assert task.generate(1, 0, steps=1, noise=0.0).actions.shape == (1, 1)
+    assert task.score(lambda s, a: s[:, 0, 0], 1, 0, steps=1)["each"].shape == (1,)

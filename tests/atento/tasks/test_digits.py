@@ -207,3 +207,11 @@ def test_pixels_are_not_enough_but_say_a_lot():
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    ends = Digits(torch.ones(2, 8, 8), torch.tensor([0, 9]))
+    assert ends.chosen(torch.tensor([1, 0])).labels.tolist() == [9, 0]
+    assert len(load().few(174, 0)) == 1740
+    assert len(split(validation=0.5, test=0.49).train)
+    assert shift(torch.ones(1, 1), 0, 0).shape == (1, 1)

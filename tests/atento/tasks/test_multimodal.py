@@ -206,3 +206,10 @@ def test_scores():
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert task.generate(0, 0) == []
+    assert len(task.batch(task.generate(1, 0), senses=()).answers) == 1
+    for seen, told in ((0, 9), (9, 0)):
+        assert task.is_held_out(seen, told) in (True, False)

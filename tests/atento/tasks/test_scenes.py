@@ -126,3 +126,9 @@ def made(**changes):
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert scenes.generate(0, 0) == []
+    for count in (1, 4):
+        assert len(scenes.generate(1, 0, counts=[count])[0].labels) == count

@@ -327,3 +327,11 @@ SEEN, TURNED = found((0, 0.5, box(0, 0, 1, 1))), -torch.arange(4.0)[None]
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    corners = torch.tensor([box(0, 0, 1, 1)])
+    assert hits(corners, corners, 1.0).all()
+    assert seeing.precision_area(torch.ones(1).bool(), 1) == 1
+    assert mean_iou(FLAT[:1, :1], FLAT[:1, :1])["miou"] == 1
+    assert panoptic_quality([(FLAT, FLAT[0, :1])], [(FLAT, FLAT[0, :1])])["pq"] == 1
