@@ -49,8 +49,7 @@ def _require_lists(found: Any, truth: Any) -> None:
 
 
 def detection(found: Any, truth: Any, *, threshold: float = 0.5) -> None:
-    """Lanza si no son listas de hallazgos y de objetos, o no hay ninguno."""
-    _require_threshold(threshold)
+    """Lanza si no son listas de hallazgos y de objetos, o no hay ninguno; el umbral, ``hits``."""
     _require_lists(found, truth)
     for name, items, wanted in (
         ("found", found, ("labels", "scores", "boxes")),

@@ -367,7 +367,7 @@ def test_it_learns_to_tell_a_low_tone_from_a_high_one():
         (TypeError, "x: ", lambda: GlobalNorm(8)(noise(2, 3, 8).int())),
         (ValueError, r"x: .*\(batch, …, 8\)", lambda: GlobalNorm(8)(noise(8))),
         (ValueError, r"x: .*vacíos", lambda: GlobalNorm(8)(noise(2, 0, 8))),
-        (TypeError, "x: ", lambda: PlacedEncoder(config())(noise(1, 2, 8).int())),
+        (TypeError, "x: .*un tensor", lambda: PlacedEncoder(config())([1.0])),
         (ValueError, r"x: .*\(…, n, 8\)", lambda: PlacedEncoder(config())(noise(2, 8).float())),
         (ValueError, "x: .*vacíos", lambda: PlacedEncoder(config())(noise(1, 0, 8).float())),
         (TypeError, "mixture: .*flotante", lambda: SepFormer(config())(noise(1, 9).int())),

@@ -14,7 +14,7 @@ from torch import nn
 from atento import positions, rng, shapes, training
 from atento.decoding import beam_search, by_length, greedy
 from atento.models.positioning import NAMES, RELATIVE, Positions, attention_options
-from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, seq2seq_loss
+from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, named_positions, seq2seq_loss
 from atento.models.weights import from_pytorch
 
 F64 = torch.float64
@@ -489,6 +489,11 @@ def test_named_schemes():
         (TypeError, "config: se esperaba una Seq2SeqConfig; llegó dict", lambda n: Seq2Seq({})),
         (
             TypeError,
+            "config: se esperaba una Seq2SeqConfig",
+            lambda n: Seq2Seq({}, positions=named_positions(config())),
+        ),
+        (
+            TypeError,
             "positions: se esperaba Positions",
             lambda n: Seq2Seq(config(), positions="rotary"),
         ),
@@ -546,7 +551,7 @@ def test_named_schemes():
         (ValueError, "source: se esperaban números", lambda n: n.encode(SOURCE + 4)),
         (ValueError, "target: ", lambda n: n.decode(TARGET + 4, n.encode(SOURCE))),
         (ValueError, "target: el eje", lambda n: n.decode(TARGET[:1], n.encode(SOURCE))),
-        (ValueError, "ids: se esperaban", lambda n: n.step(TARGET + 4, n.start(n.encode(SOURCE)))),
+        (TypeError, "ids: .*un tensor", lambda n: n.step([[1]], n.start(n.encode(SOURCE)))),
         (TypeError, "batch: ", lambda n: seq2seq_loss(n, (SOURCE, TARGET, TARGET))),
         (TypeError, "batch: ", lambda n: seq2seq_loss(n, "ab")),
         (
