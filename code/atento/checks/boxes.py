@@ -33,11 +33,11 @@ def corners(boxes: Tensor) -> None:
     _require_corners(boxes, "boxes")
 
 
-def pairs(a: Tensor, b: Tensor) -> None:
+def pairs(a: Tensor, b: Tensor, *, names: tuple[str, str] = ("a", "b")) -> None:
     """Lanza si ``a``, (n, 4), y ``b``, (m, 4), no son esquinas del mismo tipo."""
-    _require_corners(a, "a", flat=True)
-    _require_corners(b, "b", flat=True)
-    require_same_kind(b, a, name="b", reference_name="a")
+    _require_corners(a, names[0], flat=True)
+    _require_corners(b, names[1], flat=True)
+    require_same_kind(b, a, name=names[1], reference_name=names[0])
 
 
 def match(cost: Tensor) -> None:

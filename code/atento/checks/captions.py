@@ -9,7 +9,6 @@ from atento.checks.multimodal import (
     require_digit,
     require_examples,
     require_model,
-    require_rng,
 )
 from atento.device import require_device
 
@@ -30,9 +29,8 @@ def numbers_of(numbers: str = "any") -> None:
 def generate(
     n: int, rng: Any, *, split: str = "train", numbers: str = "seen", distinct: bool = False
 ) -> None:
-    """Lanza si lo pedido no se puede sortear."""
+    """Lanza si lo pedido no se puede sortear; ``rng`` lo mira quien lo usa."""
     require_size(n, name="n", least=0)
-    require_rng(rng)
     require_option(split, _PARTS, name="split")
     numbers_of(numbers)
     most = {"seen": 80, "unseen": 20, "any": 100}[numbers]
@@ -54,8 +52,7 @@ def batch(examples: Any) -> None:
 
 
 def score(model: Callable, examples: Any, *, among: str = "any", device: Any = "cpu") -> None:
-    """Lanza si ``model`` no es una función o lo demás no es lo dicho."""
+    """Lanza si ``model`` no es una función o lo demás no es lo dicho; los ejemplos, al usarlos."""
     require_model(model)
-    batch(examples)
     require_option(among, _NUMBERS, name="among")
     require_device(device)

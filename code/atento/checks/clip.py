@@ -74,12 +74,6 @@ def words(self: Any, text: Tensor) -> None:
         raise ValueError(f"text: se esperaba el fin, {c.eos_id}, en todas las filas; falta.")
 
 
-def both(self: Any, images: Tensor, text: Tensor) -> None:
-    """Lanza si las imágenes o los textos no son los de este modelo."""
-    pictures(self, images)
-    words(self, text)
-
-
 def clip_loss(logits: Tensor) -> None:
     """Lanza si ``logits`` no tiene un texto por imagen."""
     require_floating(logits, name="logits")

@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from atento.amounts import require_probability, require_size
+from atento.amounts import require_size
 from atento.shapes import require_floating
 
 
@@ -34,18 +34,9 @@ def block(
     *,
     dropout: float = 0.0,
 ) -> None:
-    """Lanza si ``attention`` no es un módulo con ``d_model`` o un tamaño no es lo que dice."""
+    """Lanza si ``attention`` no es un módulo con ``d_model``; lo demás lo miran las piezas."""
     if not isinstance(attention, nn.Module) or not hasattr(attention, "d_model"):
         raise TypeError(
             f"attention: se esperaba un módulo de atención, con d_model; llegó "
             f"{type(attention).__name__}."
         )
-    require_size(d_ff, name="d_ff")
-    width: Any = attention.d_model
-    convolution(self, width, kernel_size)
-    require_probability(dropout, name="dropout")
-
-
-def block_rows(self: Any, x: Tensor, where: Any = None) -> None:
-    """Lanza si ``x`` no es (batch, n, d_model); ``where`` lo miran ``Where`` y la atención."""
-    rows(self, x)

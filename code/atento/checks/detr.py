@@ -174,6 +174,10 @@ def assign(detections: Any, targets: Any, config: Any) -> None:
     """Lanza si no hay unos objetos por imagen, o son más que las consultas."""
     _require_config(config)
     _require_detections(detections, config)
+    _require_room(detections, targets, config)
+
+
+def _require_room(detections: Any, targets: Any, config: Any) -> None:
     batch, queries = detections.logits.shape[:2]
     _require_targets(targets, config, batch)
     for i, target in enumerate(targets):
@@ -211,16 +215,26 @@ def matched_losses(detections: Any, targets: Any, pairs: Any, config: Any) -> No
 
 
 def set_loss(layers: Any, targets: Any, config: Any) -> None:
-    """Lanza si ``layers`` no es una lista con lo de alguna capa."""
+    """Lanza si ``layers`` no es una lista con lo de alguna capa, todas de la misma forma."""
     _require_config(config)
     if not isinstance(layers, list) or not layers:
         raise TypeError(
             f"layers: se esperaba una lista con las Detections de cada capa; llegó "
             f"{type(layers).__name__}."
         )
-    assign(layers[0], targets, config)
-    for i, layer in enumerate(layers[1:], 1):
+    for i, layer in enumerate(layers):
         _require_detections(layer, config, name=f"layers[{i}]")
+        require_alike(layer.logits, layers[0].logits, name=f"layers[{i}].logits")
+    _require_room(layers[0], targets, config)
+
+
+def require_alike(value: Tensor, first: Tensor, *, name: str) -> None:
+    """Lanza ``ValueError`` si lo de una capa no tiene la forma de lo de la primera."""
+    if value.shape != first.shape:
+        raise ValueError(
+            f"{name}: se esperaba la forma de la primera capa, {tuple(first.shape)}; llegó "
+            f"{tuple(value.shape)}."
+        )
 
 
 def cell_classes(targets: Any, config: Any) -> None:

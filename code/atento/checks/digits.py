@@ -13,10 +13,10 @@ _SIDE, _CLASSES = 8, 10
 _PARTS = ("train", "validation", "test")
 
 
-def _require_rng(rng: Any, name: str = "rng") -> None:
-    if isinstance(rng, bool) or not isinstance(rng, (int, torch.Generator)):
+def _require_seed(seed: Any) -> None:
+    if isinstance(seed, bool) or not isinstance(seed, (int, torch.Generator)):
         raise TypeError(
-            f"{name}: se esperaba un torch.Generator o un entero; llegó {type(rng).__name__}."
+            f"seed: se esperaba un torch.Generator o un entero; llegó {type(seed).__name__}."
         )
 
 
@@ -60,9 +60,8 @@ def chosen(self: Any, places: Tensor) -> None:
 
 
 def few(self: Any, per_class: int, rng: Any) -> None:
-    """Lanza si no hay tantas imágenes de cada clase."""
+    """Lanza si no hay tantas imágenes de cada clase; ``rng`` lo mira quien lo usa."""
     require_size(per_class, name="per_class")
-    _require_rng(rng)
     least = int(torch.bincount(self.labels, minlength=_CLASSES).min())
     if per_class > least:
         raise ValueError(
@@ -71,15 +70,9 @@ def few(self: Any, per_class: int, rng: Any) -> None:
         )
 
 
-def shifted(self: Any, down: int, right: int) -> None:
-    """Lanza si ``down`` o ``right`` no son enteros."""
-    require_size(down, name="down", least=None)
-    require_size(right, name="right", least=None)
-
-
 def split(seed: Any = 0, *, validation: float = 0.1, test: float = 0.3) -> None:
     """Lanza si no queda nada para entrenar."""
-    _require_rng(seed, "seed")
+    _require_seed(seed)
     require_probability(validation, name="validation")
     require_probability(test, name="test")
     if validation + test >= 1:
@@ -91,7 +84,7 @@ def split(seed: Any = 0, *, validation: float = 0.1, test: float = 0.3) -> None:
 def places(part: str, seed: Any = 0) -> None:
     """Lanza si ``part`` no es una de las tres partes."""
     require_option(part, _PARTS, name="part")
-    _require_rng(seed, "seed")
+    _require_seed(seed)
 
 
 def shift(images: Tensor, down: int, right: int, *, background: float = 0.0) -> None:
@@ -107,11 +100,10 @@ def shift(images: Tensor, down: int, right: int, *, background: float = 0.0) -> 
 
 
 def batches(digits: Any, n: int, size: int, rng: Any) -> None:
-    """Lanza si ``digits`` no es un ``Digits`` con algo o los tamaños no son positivos."""
+    """Lanza si no es un ``Digits`` con algo o los tamaños no son positivos; ``rng``, al usarlo."""
     _require_digits(digits)
     require_size(n, name="n")
     require_size(size, name="size")
-    _require_rng(rng)
 
 
 def score(model: Any, digits: Any, *, batch_size: int = 512) -> None:

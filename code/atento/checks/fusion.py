@@ -126,7 +126,7 @@ def fuse(
 def reader(self: Any, config: Any, image: Any, vocab: int, max_len: int, classes: int) -> None:
     """Lanza si no se puede hacer un lector con esas medidas."""
     require_config(config)
-    if not hasattr(image, "patch_size"):
+    if not hasattr(image, "n_added"):
         raise TypeError(f"image: se esperaba una VitConfig; llegó {type(image).__name__}.")
     if image.d_model != config.d_model or image.n_added:
         raise ValueError(

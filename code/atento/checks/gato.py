@@ -191,7 +191,6 @@ def gato_loss(model: Any, packed: Any) -> None:
 
 def write(self: Any, sequences: Any, length: int) -> None:
     """Lanza si no son secuencias de pasos o ``length`` no es positivo."""
-    require_sequences(sequences)
     require_size(length, name="length")
     pack(sequences, self.config)
 

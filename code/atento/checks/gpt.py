@@ -34,5 +34,5 @@ def fields(config: Any) -> None:
 
 def model(self: nn.Module, config: Any) -> None:
     """Lanza ``TypeError`` si no llega una ``GptConfig``."""
-    if not hasattr(config, "max_len") or not hasattr(config, "init_std"):
+    if not hasattr(config, "norm_first") or not hasattr(config, "init_std"):
         raise TypeError(f"config: se esperaba una GptConfig; llegó {type(config).__name__}.")

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from atento.amounts import require_divisible, require_probability, require_size
 from atento.checks.layers import require_ids, require_option
 from atento.checks.seq2seq import OPTIONS, PROBABILITIES, require_trailing
 from atento.checks.training import config_of
+from atento.shapes import require_integer
 
 SIZES = ("vocab", "d_model", "n_heads", "d_ff", "n_layers", "max_len")
 FLAGS = ("causal", "norm_first", "final_norm", "attention_bias", "tying")
@@ -36,7 +36,7 @@ def fields(config: Any) -> None:
 
 def model(self: Any, config: Any) -> None:
     """Lanza ``TypeError`` si no llega una ``LanguageConfig``."""
-    if not hasattr(config, "n_layers"):
+    if not hasattr(config, "causal") or not hasattr(config, "positions"):
         raise TypeError(f"config: se esperaba una LanguageConfig; llegó {type(config).__name__}.")
 
 
@@ -94,10 +94,7 @@ def loss(model: nn.Module, ids: Tensor, *, smoothing: float = 0.0) -> None:
 
 def text(ids: Tensor, window: int, stride: int | None, batch_size: int) -> None:
     """Lanza si ``ids`` no es un texto, ``(n,)``, o la ventana y su avance no casan."""
-    if not isinstance(ids, Tensor):
-        raise TypeError(f"ids: se esperaba un tensor; llegó {type(ids).__name__}.")
-    if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
-        raise TypeError(f"ids: se esperaban enteros; llegó {ids.dtype}.")
+    require_integer(ids, name="ids")
     if ids.ndim != 1 or len(ids) < 2:
         raise ValueError(
             f"ids: se esperaba un texto de dos tokens o más, (n,); llegó {tuple(ids.shape)}."

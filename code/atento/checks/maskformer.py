@@ -128,16 +128,17 @@ def assign(segments: Any, targets: Any, config: Any) -> None:
 
 
 def segment_loss(layers: Any, targets: Any, config: Any) -> None:
-    """Lanza si ``layers`` no es una lista con lo de alguna capa."""
-    _require_config(config)
+    """Lanza si ``layers`` no es una lista con lo de alguna capa, todas de la misma forma."""
     if not isinstance(layers, list) or not layers:
         raise TypeError(
             f"layers: se esperaba una lista con los Segments de cada capa; llegó "
             f"{type(layers).__name__}."
         )
-    assign(layers[0], targets, config)
-    for i, layer in enumerate(layers[1:], 1):
+    for i, layer in enumerate(layers):
         _require_segments(layer, name=f"layers[{i}]")
+        detr.require_alike(layer.logits, layers[0].logits, name=f"layers[{i}].logits")
+        detr.require_alike(layer.masks, layers[0].masks, name=f"layers[{i}].masks")
+    assign(layers[0], targets, config)
 
 
 def panoptic(segments: Any, *, rest: int, least: float = 0.8, overlap: float = 0.8) -> None:

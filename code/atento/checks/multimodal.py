@@ -3,8 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
-
 from atento.amounts import require_size
 from atento.checks.layers import require_option
 from atento.device import require_device
@@ -13,14 +11,6 @@ from atento.shapes import require_tensor
 _SENSES = ("seen", "told")
 _PAIRS = ("seen", "unseen", "any")
 _PARTS = ("train", "validation", "test")
-
-
-def require_rng(rng: Any) -> None:
-    """Lanza ``TypeError`` si no es un generador ni un entero."""
-    if isinstance(rng, bool) or not isinstance(rng, (int, torch.Generator)):
-        raise TypeError(
-            f"rng: se esperaba un torch.Generator o un entero; llegó {type(rng).__name__}."
-        )
 
 
 def require_digit(value: Any, *, name: str, most: int = 9) -> None:
@@ -44,11 +34,9 @@ def generate(
     pairs: str = "seen",
     questions: Sequence[str] | None = None,
 ) -> None:
-    """Lanza si lo pedido no se puede sortear."""
+    """Lanza si lo pedido no se puede sortear; ``rng`` y ``pairs`` los mira quien los usa."""
     require_size(n, name="n", least=0)
-    require_rng(rng)
     require_option(split, _PARTS, name="split")
-    require_option(pairs, _PAIRS, name="pairs")
     if questions is not None and (
         isinstance(questions, str) or not isinstance(questions, Sequence) or not questions
     ):
@@ -92,9 +80,8 @@ def score(
     batch_size: int = 512,
     device: Any = "cpu",
 ) -> None:
-    """Lanza si ``model`` no es una función o lo demás no es lo dicho."""
+    """Lanza si ``model`` no es una función o lo demás no es lo dicho; los ejemplos, al usarlos."""
     require_model(model)
-    batch(examples, senses=senses)
     require_size(batch_size, name="batch_size")
     require_device(device)
 

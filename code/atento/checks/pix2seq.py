@@ -65,7 +65,6 @@ def read(words: Tensor, config: Any) -> None:
 
 def pack(targets: Any, config: Any, generator: Any = None) -> None:
     """Lanza si no son los objetos de alguna imagen, o falta con qué sortear el ruido."""
-    _require_config(config)
     if not isinstance(targets, Sequence) or isinstance(targets, str) or not targets:
         raise TypeError(
             f"targets: se esperaba una lista, con los objetos de cada imagen; llegó {targets!r}."

@@ -45,7 +45,7 @@ def _require_known(ids: Tensor, vocab: int, name: str) -> None:
 
 def config(self: Any, config: Any) -> None:
     """Lanza ``TypeError`` si no llega una ``RecurrentConfig``."""
-    if not hasattr(config, "source_vocab"):
+    if not hasattr(config, "cell"):
         raise TypeError(
             "config: se esperaba la configuración de un modelo recurrente; llegó "
             f"{type(config).__name__}."

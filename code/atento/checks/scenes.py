@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import torch
-
 from atento.amounts import require_size
 from atento.checks.boxes import corners
 from atento.checks.layers import require_option
@@ -35,12 +33,8 @@ def fields(scene: Any) -> None:
 
 
 def generate(n: int, rng: Any, *, split: str = "train", counts: Any = range(1, _MOST + 1)) -> None:
-    """Lanza si lo pedido no se puede sortear."""
+    """Lanza si lo pedido no se puede sortear; ``rng`` lo mira quien lo usa."""
     require_size(n, name="n", least=0)
-    if isinstance(rng, bool) or not isinstance(rng, (int, torch.Generator)):
-        raise TypeError(
-            f"rng: se esperaba un torch.Generator o un entero; llegó {type(rng).__name__}."
-        )
     require_option(split, _PARTS, name="split")
     options = [counts] if isinstance(counts, int) else counts
     whole = isinstance(options, Sequence) and not isinstance(options, str) and len(options) > 0

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from atento.amounts import require_number, require_size
 from atento.checks.boxes import pairs
-from atento.shapes import require_boolean, require_floating, require_integer
+from atento.shapes import require_boolean, require_integer, require_tensor
 
 
 def _require_threshold(threshold: float) -> None:
@@ -19,11 +19,7 @@ def _require_threshold(threshold: float) -> None:
 def hits(found: Tensor, truth: Tensor, threshold: float = 0.5) -> None:
     """Lanza si ``found`` y ``truth`` no son esquinas o ``threshold`` no es un IoU."""
     _require_threshold(threshold)
-    for name, boxes in (("found", found), ("truth", truth)):
-        require_floating(boxes, name=name)
-        if boxes.ndim != 2 or boxes.shape[-1] != 4:
-            raise ValueError(f"{name}: se esperaba la forma (n, 4); llegó {tuple(boxes.shape)}.")
-    pairs(found, truth)
+    pairs(found, truth, names=("found", "truth"))
 
 
 def precision_area(right: Tensor, total: int) -> None:
@@ -53,8 +49,7 @@ def _require_lists(found: Any, truth: Any) -> None:
 
 
 def detection(found: Any, truth: Any, *, threshold: float = 0.5) -> None:
-    """Lanza si no son listas de hallazgos y de objetos, o no hay ninguno."""
-    _require_threshold(threshold)
+    """Lanza si no son listas de hallazgos y de objetos, o no hay ninguno; el umbral, ``hits``."""
     _require_lists(found, truth)
     for name, items, wanted in (
         ("found", found, ("labels", "scores", "boxes")),
@@ -73,9 +68,11 @@ def _require_item(name: str, item: Any, wanted: tuple[str, ...]) -> None:
             f"{name}: se esperaba algo con {', '.join(wanted)}; a {type(item).__name__} le falta "
             f"{missing[0]}."
         )
+    for field in wanted:
+        require_tensor(getattr(item, field), name=f"{name}.{field}")
     require_integer(item.labels, name=f"{name}.labels")
-    sizes = {len(getattr(item, field)) for field in wanted}
-    if len(sizes) != 1:
+    sizes = {tuple(getattr(item, field).shape[:1]) for field in wanted}
+    if len(sizes) != 1 or () in sizes:
         raise ValueError(
             f"{name}: se esperaba lo mismo de largo en {', '.join(wanted)}; llegaron "
             f"{sorted(sizes)}."

@@ -100,10 +100,9 @@ def filtered(self: Any, x: Tensor) -> None:
 
 
 def dual_path(self: nn.Module, within: nn.Module, across: nn.Module, d_model: int) -> None:
-    """Lanza si los caminos no son módulos o ``d_model`` no es un entero positivo."""
+    """Lanza si los caminos no son módulos; ``d_model`` lo mira ``GlobalNorm``."""
     for name, path in (("within", within), ("across", across)):
         require_kind(path, nn.Module, name=name, wanted="un módulo")
-    require_size(d_model, name="d_model")
 
 
 def pieces(self: Any, x: Tensor) -> None:

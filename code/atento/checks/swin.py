@@ -74,15 +74,13 @@ def model(self: Any, config: Any) -> None:
 
 
 def stage(self: Any, config: Any, stage: int) -> None:
-    """Lanza si no llega una ``SwinConfig`` o no hay esa etapa."""
+    """Lanza si no llega una ``SwinConfig``; la etapa la mira ella."""
     model(self, config)
-    require_stage(stage, len(config.depths))
 
 
 def block(self: Any, config: Any, stage: int, shift: int = 0) -> None:
     """Lanza si no llega una ``SwinConfig``, no hay esa etapa o las ventanas no se corren tanto."""
     model(self, config)
-    require_stage(stage, len(config.depths))
     _require_shift(shift, config.window(stage))
 
 
@@ -160,11 +158,10 @@ def cells(self: Any, query: Tensor, key: Tensor) -> None:
 
 
 def grid(self: Any, grid: Tensor) -> None:
-    """Lanza si ``grid`` no es una rejilla de la anchura del bloque que se parte en ventanas."""
+    """Lanza si ``grid`` no es la rejilla del bloque; que se parta en ventanas, ``partition``."""
     _require_grid(grid)
     width = self.attention.d_model
     require_axis(grid, -1, width, name="grid", label="d_model", like="el bloque")
-    _require_split(grid, self.window, name="window")
     if self.mask is not None and grid.shape[1] * grid.shape[2] != self.mask[..., 0].numel():
         raise ValueError(
             f"grid: se esperaban las {self.mask[..., 0].numel()} celdas con que se hizo el bloque; "

@@ -36,7 +36,7 @@ def fields(config: Any) -> None:
 
 def model(self: Any, config: Any) -> None:
     """Lanza ``TypeError`` si no llega una ``VitConfig``."""
-    if not hasattr(config, "patch_size"):
+    if not hasattr(config, "distilled"):
         raise TypeError(f"config: se esperaba una VitConfig; llegó {type(config).__name__}.")
 
 

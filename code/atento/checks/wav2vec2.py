@@ -138,11 +138,6 @@ def heard(self: Any, wave: Tensor) -> None:
     require_same_kind(wave, weight, name="wave", reference_name="los pesos")
 
 
-def listened(self: Any, wave: Tensor) -> None:
-    """Lanza si ``wave`` no es lo que oye ``WaveEncoder``."""
-    heard(self.listen, wave)
-
-
 def rows(self: Any, x: Tensor) -> None:
     """Lanza si ``x`` no es (batch, n, d_model) de coma flotante."""
     require_floating(x, name="x")

@@ -238,7 +238,7 @@ class Clip(nn.Module):
         """Por cuánto se multiplican los parecidos: un escalar."""
         return self.log_scale.exp()
 
-    @typed(validate=checks.both)
+    @typed
     def forward(
         self,
         images: Float[Tensor, "image channel height width"],

@@ -95,7 +95,7 @@ class ConformerBlock(nn.Module):
         )
         self.final_norm = LayerNorm(d)
 
-    @typed(validate=checks.block_rows)
+    @typed
     def forward(
         self,
         x: Float[Tensor, "batch n d_model"],

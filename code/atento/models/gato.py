@@ -327,7 +327,7 @@ class Gato(nn.Module):
         """Vuelve a sortear los pesos, con desviación ``init_std``, y anula los sesgos."""
         draw_normal(self, self.config.init_std)
 
-    @typed(validate=checks.forward)
+    @typed
     def forward(self, packed: Packed) -> Float[Tensor, "batch n id"]:
         """Puntuaciones de lo que va detrás de cada cosa.
 

@@ -245,7 +245,7 @@ class Wav2Vec2(nn.Module):
         dense = FeedForward(c.d_model, c.d_ff, activation="gelu", dropout=c.dropout)
         return EncoderBlock(attention, dense, norm=c.norm, dropout=c.dropout)
 
-    @typed(validate=checks.listened)
+    @typed
     def features(
         self, wave: Float[Tensor, "batch samples"]
     ) -> Float[Tensor, "batch frame channel"]:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -19,6 +20,7 @@ from atento.models.bert import (
     SpanFinder,
     TokenClassifier,
     best_spans,
+    draw_normal,
     mask_tokens,
     masked_word_loss,
     mean_vector,
@@ -361,6 +363,10 @@ BERT = Bert(config())
 G = rng.generator(0)
 
 
+def tapped(ids=IDS, **changes):
+    return mask_tokens(ids, G, **{"vocab": 13, "mask_id": 4, **changes})
+
+
 @pytest.mark.parametrize(
     ("error", "message", "call"),
     [
@@ -406,7 +412,7 @@ G = rng.generator(0)
             lambda: best_spans(torch.ones(1, 2), torch.ones(1, 3)),
         ),
         (ValueError, "second: .* una frase por cada", lambda: pack([[1]], [], cls_id=1, sep_id=2)),
-        (TypeError, r"first\[0\]: ", lambda: pack(["ab"], cls_id=1, sep_id=2)),
+        (TypeError, r"first\[0\]: .*números", lambda: pack(["ab"], cls_id=1, sep_id=2)),
         (ValueError, "first: .* al menos una", lambda: pack([], cls_id=1, sep_id=2)),
         (ValueError, "mask_id: .* vocab = 13", lambda: mask_tokens(IDS, G, vocab=13, mask_id=13)),
         (TypeError, "generator: ", lambda: mask_tokens(IDS, 3, vocab=13, mask_id=4)),
@@ -433,8 +439,58 @@ G = rng.generator(0)
         ),
         (ValueError, "state: .* BERT", lambda: from_bert({"a.b": torch.ones(1)})),
         (TypeError, "state: se esperaba", lambda: from_bert([1])),
+        (ValueError, "pad_id: .*mayor o igual que 0", lambda: config(pad_id=-1)),
+        (ValueError, "ids: .* entre 0 y 12", lambda: BERT.real(IDS + 9)),
+        (TypeError, "ids: se esperaba un tensor", lambda: BERT([[1, 2]])),
+        (TypeError, "states: ", lambda: BERT.summary(torch.ones(1, 2, 16).int())),
+        (ValueError, r"states: .*\(batch, n, d_model\)", lambda: BERT.summary(torch.ones(2, 16))),
+        (ValueError, "states: .*alguna", lambda: mean_vector(torch.ones(1, 0, 3), REAL[:1, :0])),
+        (TypeError, "states: ", lambda: mean_vector(IDS, REAL)),
+        (TypeError, "real: ", lambda: mean_vector(torch.ones(1, 2, 3), torch.ones(1, 2))),
+        (TypeError, "module: ", lambda: draw_normal(3, 0.1)),
+        (ValueError, "std: ", lambda: draw_normal(nn.Linear(2, 2), 0.0)),
+        (TypeError, "bert: ", lambda: SpanFinder(SimpleNamespace(embed=1))),
+        (TypeError, "bert: ", lambda: Pretraining(SimpleNamespace(pooler=None))),
+        (TypeError, "bert: ", lambda: TokenClassifier(nn.Linear(2, 2), 2)),
+        (ValueError, "bert: ", lambda: SentenceClassifier(Bert(config(pooler=False)), 2)),
+        (ValueError, "n_classes: ", lambda: SentenceClassifier(BERT, 0)),
+        (TypeError, "start: ", lambda: best_spans(IDS, torch.ones(3, 7))),
+        (ValueError, r"start: .*\(batch, n\)", lambda: best_spans(torch.ones(2), torch.ones(2))),
+        (ValueError, "end: .*alguna", lambda: best_spans(torch.ones(1, 1), torch.ones(1, 0))),
+        (ValueError, "max_length: ", lambda: best_spans(*torch.ones(2, 1, 2), max_length=0)),
+        (ValueError, "cls_id: ", lambda: pack([[1]], cls_id=-1, sep_id=2)),
+        (TypeError, "first: .*lista de frases", lambda: pack("ab", cls_id=1, sep_id=2)),
+        (ValueError, r"first\[0\]: ", lambda: pack([[-1]], cls_id=1, sep_id=2)),
+        (TypeError, "second: .*lista de frases", lambda: pack([[1]], "a", cls_id=1, sep_id=2)),
+        (ValueError, "vocab: ", lambda: tapped(vocab=0)),
+        (ValueError, "ids: ", lambda: tapped(IDS + 9)),
+        (TypeError, "special: ", lambda: tapped(special=3)),
+        (ValueError, "special: .*mayor o igual que 0", lambda: tapped(special=[-1])),
+        (ValueError, "special: .*vocab = 13", lambda: tapped(special=[13])),
+        (ValueError, "pad_id: .*vocab = 13", lambda: tapped(pad_id=13)),
+        (TypeError, "fraction: se esperaba un número", lambda: tapped(fraction="1")),
+        (ValueError, "masked: .*proporción", lambda: tapped(masked=-0.1)),
+        (TypeError, "ids: ", lambda: masked_word_loss(MaskedWords(BERT), ([[1]], IDS))),
+        (TypeError, "labels: .*un tensor", lambda: masked_word_loss(MaskedWords(BERT), (IDS, [1]))),
+        (TypeError, "batch: ", lambda: masked_word_loss(MaskedWords(BERT), (IDS, IDS, IDS))),
+        (
+            ValueError,
+            "pad_id: .*relleno",
+            lambda: masked_word_loss(MaskedWords(Bert(config(pad_id=None))), (IDS, IDS)),
+        ),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    config(first_position=8, pad_id=12, n_segments=0)
+    assert Bert(config(pad_id=None))(torch.ones(1, 9).long()).shape == (1, 9, 16)
+    assert BERT.summary(torch.ones(1, 1, 16)).shape == (1, 16)
+    assert best_spans(*torch.ones(2, 1, 1), max_length=1).tolist() == [[0, 0]]
+    seen, labels = tapped(fraction=1.0, masked=1.0, random=0.0, mask_id=3)
+    assert torch.equal(labels, IDS) and (seen[REAL] == 3).all()
+    assert torch.equal(tapped(fraction=0.0)[0], IDS)
+    assert tapped(special=[*range(12)], mask_id=11)[0].shape == IDS.shape

@@ -77,6 +77,10 @@ def test_cell_rejects_wrong_width():
         cells.GRUCell(5, 7)(torch.randn(3, 4))
     with pytest.raises(TypeError, match="x: se esperaba un tensor"):
         cells.GRUCell(5, 7)([1.0])
+    with pytest.raises(ValueError, match=r"^x: .*\(batch, d_input=5\); llegó \(3, 4\)"):
+        cells.LSTMCell(5, 7)(torch.randn(3, 4))
+    with pytest.raises(TypeError, match="^x: se esperaba float32, como los pesos"):
+        cells.GRUCell(5, 7)(torch.randn(3, 5).double())
     with pytest.raises(ValueError, match="time ≥ 1"):
         cells.unroll(cells.GRUCell(5, 7), torch.randn(3, 0, 5))
 
@@ -108,6 +112,7 @@ BAD_STATES = [
     ("lstm", (H,), TypeError, r"state: se esperaba el par \(h, c\); llegó tuple"),
     ("lstm", (H, H[:1]), ValueError, r"state\[1\]: .*llegó \(1, 7\)"),
     ("lstm", (H[:1], H), ValueError, r"state\[0\]: .*llegó \(1, 7\)"),
+    ("lstm", (H, H.double()), TypeError, r"state\[1\]: se esperaba float32, como x"),
 ]
 
 
@@ -142,6 +147,7 @@ def test_bad_unroll(shape_checks, args, kind, message):
     [
         ((5,), {}, TypeError, ".* missing 1 .*: 'd_hidden'"),
         ((5, 0), {}, ValueError, "d_hidden: se esperaba un entero mayor o igual que 1"),
+        ((0, 5), {}, ValueError, "d_input: se esperaba un entero mayor o igual que 1"),
         ((), {"input_size": 5}, TypeError, "input_size: así se llama en PyTorch; .*d_input"),
     ],
 )

@@ -201,8 +201,19 @@ def test_it_learns_which_text_is_whose():
         (TypeError, "logits: ", lambda: clip_loss(torch.ones(2, 2).long())),
         (ValueError, "state: .* CLIP", lambda: from_clip({"text_model.x.weight": torch.ones(1)})),
         (TypeError, "state: se esperaba", lambda: from_clip([1])),
+        (ValueError, "d_embed: ", lambda: config(d_embed=0)),
+        (ValueError, "eos_id: .*mayor o igual", lambda: config(eos_id=-1)),
+        (ValueError, "text: .*10; llegó 11", lambda: Clip(config())(images().float(), TEXT + 2)),
+        (ValueError, r"logits: .*\(n, n\)", lambda: clip_loss(torch.ones(2))),
+        (ValueError, r"logits: .*\(n, n\)", lambda: clip_loss(torch.ones(0, 0))),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    config(eos_id=VOCAB - 1)
+    assert len(Clip(config(eos_id=0)).text(torch.tensor([[10, 3, 4, 5, 0]]))) == 1
+    assert clip_loss(torch.ones(1, 1)) == 0

@@ -1,5 +1,7 @@
 """Conformer: igual a la capa de transformers, y lo que ve su convolución."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -116,8 +118,24 @@ def test_each_dense_net_adds_half():
         (TypeError, "x: ", lambda: block()(torch.ones(1, 9, 16, dtype=torch.long))),
         (ValueError, "state: .*Conformer", lambda: from_conformer({"a.b": torch.ones(1)})),
         (TypeError, "state: se esperaba", lambda: from_conformer([1])),
+        (TypeError, "attention: ", lambda: ConformerBlock(SimpleNamespace(d_model=4), 8)),
+        (ValueError, "d_model: ", lambda: ConvolutionModule(0, 5)),
+        (ValueError, "kernel_size: .*mayor", lambda: ConvolutionModule(16, 0)),
+        (ValueError, "kernel_size: ", lambda: ConformerBlock(MultiHeadAttention(16, 4), 24, 4)),
+        (
+            ValueError,
+            "dropout: ",
+            lambda: ConformerBlock(MultiHeadAttention(16, 4), 24, dropout=1.0),
+        ),
+        (ValueError, "x: .*n, 16", lambda: ConvolutionModule(16, 5)(torch.ones(9, 16))),
+        (ValueError, "x: .*vacíos", lambda: ConvolutionModule(16, 5)(torch.ones(1, 0, 16))),
+        (TypeError, "x: ", lambda: ConvolutionModule(16, 5)(torch.ones(1, 9, 16).long())),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert ConvolutionModule(16, 1).eval()(torch.ones(1, 1, 16)).shape == (1, 1, 16)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from itertools import permutations
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -476,6 +477,15 @@ def far(**fields):
     return SEEN._replace(**fields)
 
 
+def seen(detections=None, targets=None):
+    return assign(detections or SEEN, targets or THERE, config())
+
+
+def cost(**changes):
+    given = {"detections": SEEN, "labels": torch.tensor([1]), "boxes": THERE[0][1][:1]}
+    return matching_cost(**{**given, "config": config(), **changes})
+
+
 @pytest.mark.parametrize(
     ("error", "message", "call"),
     [
@@ -540,8 +550,63 @@ def far(**fields):
         ),
         (ValueError, "state: .* DETR", lambda: from_detr({"x.weight": torch.ones(1)})),
         (TypeError, "state: se esperaba", lambda: from_detr([1])),
+        (ValueError, "classes: ", lambda: config(classes=0)),
+        (ValueError, "n_convs: ", lambda: config(n_convs=-1)),
+        (TypeError, "widths: se esperaba una tupla", lambda: config(widths=[4, 8])),
+        (ValueError, r"widths\[0\]: ", lambda: config(widths=(0, 8))),
+        (ValueError, "d_model: .*senos", lambda: config(d_model=18, n_heads=2)),
+        (ValueError, "dropout: ", lambda: config(dropout=1.0)),
+        (ValueError, "position_scale: ", lambda: config(position_scale=0.0)),
+        (ValueError, "queries: ", lambda: config(queries=0)),
+        (ValueError, r"d_model: .*4 \* n_heads", lambda: config(reference_points=True, n_heads=8)),
+        (TypeError, "l1_weight: se esperaba un número", lambda: config(l1_weight="1")),
+        (ValueError, "before: ", lambda: conv_block(0, 2, stride=1, kernel_size=3)),
+        (TypeError, "points: ", lambda: sine_positions(torch.ones(2).long(), 8)),
+        (ValueError, r"points: .*\(…, 2\)", lambda: sine_positions(torch.tensor(1.0), 8)),
+        (ValueError, "d_model: .*mayor", lambda: sine_positions(torch.ones(2), 0)),
+        (ValueError, "scale: ", lambda: sine_positions(torch.ones(2), 8, scale=0.0)),
+        (ValueError, "temperature: ", lambda: sine_positions(torch.ones(2), 8, temperature=0.0)),
+        (TypeError, "detections.logits: ", lambda: seen(far(logits=SEEN.logits.long()))),
+        (TypeError, "detections.boxes: ", lambda: seen(far(boxes=SEEN.boxes.long()))),
+        (ValueError, "detections.logits: ", lambda: seen(far(logits=SEEN.logits[0]))),
+        (TypeError, "detections: ", lambda: cost(detections=3)),
+        (TypeError, "detections: ", lambda: cost(detections=SimpleNamespace(logits=SEEN.logits))),
+        (TypeError, "labels: ", lambda: cost(labels=torch.ones(1))),
+        (ValueError, "boxes: .*por etiqueta", lambda: cost(labels=torch.tensor([1, 1]))),
+        (ValueError, "boxes: .*por etiqueta", lambda: cost(labels=torch.tensor(1))),
+        (ValueError, "labels: .*llegaron de -1", lambda: cost(labels=torch.tensor([-1]))),
+        (TypeError, "config: se esperaba una DetrConfig", lambda: cost(config=None)),
+        (TypeError, "targets: se esperaba una lista", lambda: assign(SEEN, "ab", config())),
+        (TypeError, r"targets\[1\]: .*pareja", lambda: seen(targets=[THERE[0], THERE[1] * 2])),
+        (TypeError, r"targets\[1\]: .*pareja", lambda: seen(targets=[THERE[0], [*THERE[1]]])),
+        (ValueError, "labels: ", lambda: seen(targets=[THERE[0], (THERE[1][0] + 3, THERE[1][1])])),
+        (TypeError, "pairs: ", lambda: flatten_pairs("ab")),
+        (TypeError, "pairs: ", lambda: flatten_pairs({1})),
+        (TypeError, r"pairs\[0\]: ", lambda: flatten_pairs([1, 2])),
+        (TypeError, "detections: ", lambda: matched_losses(3, THERE, [], config())),
+        (ValueError, "pairs: ", lambda: matched_losses(SEEN, THERE, {1, 2}, config())),
+        (TypeError, "layers: ", lambda: set_loss((SEEN,), THERE, config())),
+        (TypeError, "config: ", lambda: set_loss([SEEN], THERE, None)),
+        (TypeError, r"layers\[1\]: ", lambda: set_loss([SEEN, 3], THERE, config())),
+        (
+            ValueError,
+            r"layers\[1\].logits: .*\(2, 5, 4\)",
+            lambda: set_loss([SEEN, Detections(*(x[:1] for x in SEEN))], THERE, config()),
+        ),
+        (ValueError, "targets: .*2 imágenes", lambda: set_loss([SEEN], THERE[:1], config())),
+        (TypeError, "config: se esperaba una GridConfig", lambda: cell_classes(THERE, None)),
+        (TypeError, "config: ", lambda: cell_loss(torch.ones(2, 16, 4), THERE, None)),
+        (TypeError, "logits: ", lambda: cell_loss(torch.ones(2, 16, 4).int(), THERE, config())),
+        (ValueError, "logits: ", lambda: cell_loss(torch.ones(16, 4), THERE, config())),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    config(l1_weight=0.0, n_convs=0, n_encoder_layers=0)
+    full = [(label.repeat(5)[:5], box.repeat(5, 1)[:5]) for label, box in THERE]
+    assert [len(pair.rows) for pair in assign(SEEN, full, config())] == [5, 5]
+    assert cost(labels=torch.tensor([2])).shape == (2, 5, 1)

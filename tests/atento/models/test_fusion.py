@@ -318,6 +318,16 @@ def test_the_reader_hides_the_padding():
     close(net(images, text[:, :2]), net(images, text))
 
 
+def summed(weights):
+    stream = Stream.of(torch.ones(1, 2, 3))
+    return stream.summed(stream, weights)
+
+
+def senses_of(d_model=D, classes=2):
+    image = VitConfig(4, 2, d_model=d_model, n_heads=2, pooling="mean")
+    return TwoSenses(config("cross"), image, 5, 4, classes)
+
+
 @pytest.mark.parametrize(
     ("error", "message", "call"),
     [
@@ -362,8 +372,44 @@ def test_the_reader_hides_the_padding():
         ),
         (ValueError, "text: .*batch", lambda: reader("cross")(lights()[0], lights()[1][:2])),
         (ValueError, "images: ", lambda: reader("cross")(torch.ones(1, 1, 2, 2), lights()[1])),
+        (ValueError, "fuse_from: .*mayor o igual", lambda: config("bottleneck", fuse_from=-1)),
+        (ValueError, "dropout: ", lambda: config("cross", dropout=1.0)),
+        (ValueError, "init_std: ", lambda: config("cross", init_std=0.0)),
+        (TypeError, "rows: ", lambda: Stream.of(torch.ones(1, 2, 3).int())),
+        (ValueError, "rows: ", lambda: Stream.of(torch.ones(2, 3))),
+        (TypeError, "present: ", lambda: Stream.of(torch.ones(1, 2, 3), torch.ones(1, 2))),
+        (TypeError, "other: ", lambda: Stream.of(torch.ones(1, 2, 3)).summed(1, torch.ones(2))),
+        (TypeError, "weights: ", lambda: summed([0.5, 0.5])),
+        (ValueError, "n: ", lambda: Stream.of(torch.ones(1, 2, 3)).cut(-1)),
+        (TypeError, "n: ", lambda: Stream.of(torch.ones(1, 2, 3)).padded(2.0)),
+        (
+            TypeError,
+            "other: se esperaba un Stream",
+            lambda: make("cross").crossed_a[0](Stream.of(torch.ones(1, 2, 3)), 2),
+        ),
+        (
+            ValueError,
+            "b: .*d_model",
+            lambda: make("cross")(torch.ones(2, 3, 8), torch.ones(2, 3, 4)),
+        ),
+        (
+            TypeError,
+            "config: ",
+            lambda: TwoSenses(3, VitConfig(4, 2, d_model=D, n_heads=2), 5, 4, 2),
+        ),
+        (ValueError, "image: .*anchura 8", lambda: senses_of(d_model=4)),
+        (ValueError, "classes: ", lambda: senses_of(classes=0)),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    config("bottleneck", fuse_from=0)
+    config("bottleneck", fuse_from=2)
+    first, rest = Stream.of(torch.ones(1, 2, 3)).cut(0)
+    assert first.rows.shape == (1, 0, 3) and rest.rows.shape == (1, 2, 3)
+    x, text, _ = lights()
+    assert len(reader("cross")(x[:1], text[:1, :1].repeat(1, 4))) == 1

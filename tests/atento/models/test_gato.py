@@ -313,6 +313,14 @@ def test_acting_writes_numbers_one_by_one():
         close(found[row], chosen)
 
 
+LONG = {"values": torch.zeros(3)}  # con dos palabras y cuatro parches, uno de más
+
+
+def episodes(values=None, actions=None):
+    values = torch.ones(1, 3, 2) if values is None else values
+    return pack_episodes(values, torch.ones(1, 3, 1) if actions is None else actions, config())
+
+
 @pytest.mark.parametrize(
     ("error", "message", "call"),
     [
@@ -334,7 +342,7 @@ def test_acting_writes_numbers_one_by_one():
         (ValueError, "values: ", lambda: pack([[Step(values=torch.ones(1, 2))]], config())),
         (TypeError, "action: ", lambda: pack([[Step(action=words(1))]], config())),
         (TypeError, "packed: se esperaba un Packed", lambda: Gato(config())(3)),
-        (TypeError, "packed: ", lambda: gato_loss(Gato(config()), 3)),
+        (TypeError, "packed: ", lambda: gato_loss(lambda packed: torch.ones(1, 2, 3), 3)),
         (TypeError, "packed: ", lambda: unpack(1, config())),
         (ValueError, "length: ", lambda: Gato(config()).write([[full_step()]], 0)),
         (
@@ -347,8 +355,50 @@ def test_acting_writes_numbers_one_by_one():
             "actions: .*un paso menos",
             lambda: Gato(config()).act(torch.ones(1, 3, 2), torch.ones(1, 3, 1)),
         ),
+        (ValueError, "limit: ", lambda: config(limit=0.0)),
+        (ValueError, "dropout: ", lambda: config(dropout=1.0)),
+        (TypeError, "x: ", lambda: mu_law(words(1))),
+        (ValueError, "limit: ", lambda: mu_law(torch.ones(1), limit=0.0)),
+        (ValueError, "bins: ", lambda: to_bins(torch.ones(1), 0)),
+        (TypeError, "ids: ", lambda: from_bins(torch.ones(1), 4)),
+        (ValueError, "bins: ", lambda: from_bins(words(0), 0)),
+        (ValueError, "ids: .*llegaron de -1", lambda: from_bins(words(-1), 4)),
+        (TypeError, "config: ", lambda: pack([[full_step()]], 3)),
+        (ValueError, "sequences: .*al menos", lambda: pack("ab", config())),
+        (ValueError, "sequences: .*al menos", lambda: pack({1}, config())),
+        (TypeError, "sequences: .*listas.*llegó str", lambda: pack(["ab"], config())),
+        (TypeError, "sequences: .*listas.*llegó int", lambda: pack([3], config())),
+        (TypeError, "text: ", lambda: pack([[Step(torch.ones(1))]], config())),
+        (ValueError, r"text: .*\(n,\)", lambda: pack([[Step(words([1]))]], config())),
+        (TypeError, "values: ", lambda: pack([[Step(values=words(1))]], config())),
+        (TypeError, "image: ", lambda: pack([[Step(image=torch.ones(1, 4, 4).int())]], config())),
+        (ValueError, "step: .*hay 9", lambda: pack([[full_step()._replace(**LONG)]], config())),
+        (TypeError, "config: ", lambda: pack_episodes(torch.ones(1, 3, 2), torch.ones(1, 3, 1), 3)),
+        (TypeError, "values: ", lambda: episodes(torch.ones(1, 3, 2).int())),
+        (TypeError, "actions: ", lambda: episodes(actions=torch.ones(1, 3, 1).int())),
+        (ValueError, "values: .*batch, step", lambda: episodes(torch.ones(3, 2))),
+        (ValueError, "actions: .*batch, step", lambda: episodes(actions=torch.ones(3, 1))),
+        (ValueError, "actions: .*«batch»", lambda: episodes(actions=torch.ones(2, 3, 1))),
+        (ValueError, "actions: ", lambda: episodes(*torch.ones(2, 1, 0, 2))),
+        (ValueError, "values: .*8 sitios; hay 9", lambda: episodes(torch.ones(1, 3, 9))),
+        (TypeError, "config: ", lambda: unpack(pack([[full_step()]], config()), 1)),
+        (TypeError, "model: se esperaba un Gato", lambda: gato_loss(3, 3)),
+        (ValueError, "sequences: ", lambda: Gato(config()).write("ab", 1)),
+        (TypeError, "values: ", lambda: Gato(config()).act([1.0], torch.ones(1, 2, 1))),
+        (
+            ValueError,
+            "actions: .*un paso menos",
+            lambda: Gato(config()).act(torch.ones(1, 3, 2), torch.ones(1, 2, 0)),
+        ),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert from_bins(words(0, 3), 4).shape == (2,)
+    assert episodes(torch.ones(1, 3, 8)).ids.shape[0] == 1
+    assert episodes(torch.ones(1, 1, 2), torch.ones(1, 0, 1)).ids.shape[0] == 1
+    assert pack([[Step(words(0, 9))]], config()).ids.shape[0] == 1

@@ -10,8 +10,9 @@ from torch import nn
 
 from atento import rng
 from atento.decoding import beam_search, by_length, sample
+from atento.models.bert import BertConfig
 from atento.models.gpt import Gpt, GptConfig, GptEmbedding
-from atento.models.language import next_token_loss
+from atento.models.language import LanguageConfig, next_token_loss
 from atento.models.weights import from_gpt2
 
 VOCAB = 11
@@ -221,8 +222,16 @@ def test_it_learns_to_continue():
         ),
         (ValueError, "state: .* GPT", lambda: from_gpt2({"h.0.attn.q": torch.ones(1)})),
         (TypeError, "state: se esperaba", lambda: from_gpt2([1])),
+        (TypeError, "config: se esperaba una GptConfig", lambda: Gpt(BertConfig(11))),
+        (TypeError, "config: se esperaba una GptConfig", lambda: Gpt(LanguageConfig(11))),
+        (ValueError, "pad_id: .*mayor o igual", lambda: config(pad_id=-1)),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert config(pad_id=10).pad_id == 10
+    assert Gpt(config(pad_id=None))(IDS).shape == (2, 5, VOCAB)

@@ -9,6 +9,7 @@ from torch import nn
 
 from atento import rng
 from atento.decoding import beam_search, by_length, greedy
+from atento.models.gpt import GptConfig
 from atento.models.language import LanguageConfig, LanguageModel, next_token_loss
 from atento.models.positioning import NAMES
 from atento.models.weights import from_pytorch
@@ -198,8 +199,20 @@ def test_loss_and_extra_mask():
         ),
         (ValueError, "ids: .* alguna columna nueva", lambda: model().step(IDS[:, :0])),
         (ValueError, r"masks\[1\]: su forma", lambda: model()(IDS, torch.ones(3, 3).bool())),
+        (TypeError, "config: se esperaba una LanguageConfig", lambda: LanguageModel(GptConfig(11))),
+        (ValueError, "d_model: se esperaba un múltiplo", lambda: config(n_heads=3)),
+        (ValueError, "dropout: ", lambda: config(dropout=1.0)),
+        (ValueError, "pad_id: .*mayor o igual", lambda: config(pad_id=-1)),
+        (TypeError, "ids: se esperaba un tensor", lambda: model()([[3, 4]])),
+        (TypeError, "ids: se esperaba un tensor", lambda: model().step([[3, 4]])),
     ],
 )
 def test_bad_input_is_named(error, message, call):
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert LanguageModel(config(pad_id=10))(IDS[:1]).shape == (1, 5, VOCAB)
+    assert next_token_loss(model(), IDS[:, :2]).isfinite()
+    assert model().step(IDS[:, :1])[0].shape == (2, VOCAB)

@@ -407,6 +407,10 @@ def test_it_learns_the_pixels_of_a_square():
 SEEN, THERE = drawn()
 
 
+def far(**fields):
+    return SEEN._replace(**fields)
+
+
 @pytest.mark.parametrize(
     ("error", "message", "call"),
     [
@@ -456,8 +460,56 @@ SEEN, THERE = drawn()
         (TypeError, "rest: ", lambda: panoptic(SEEN, rest=None)),
         (ValueError, "least: ", lambda: panoptic(SEEN, rest=0, least=2.0)),
         (ValueError, "overlap: ", lambda: panoptic(SEEN, rest=0, overlap=-1.0)),
+        (TypeError, "alpha: se esperaba un número", lambda: config(alpha="1")),
+        (TypeError, "logits: ", lambda: focal_costs(torch.ones(2).int())),
+        (TypeError, "gamma: se esperaba un número", lambda: focal_costs(torch.ones(2), gamma="2")),
+        (ValueError, "alpha: ", lambda: focal_costs(torch.ones(2), alpha=2.0)),
+        (TypeError, "logits: ", lambda: dice_loss(torch.ones(3).int(), torch.ones(3))),
+        (TypeError, "masks: .*flotante", lambda: dice_loss(torch.ones(3), torch.ones(3).int())),
+        (ValueError, "masks: .*un eje", lambda: dice_loss(*torch.ones(2))),
+        (TypeError, "segments: ", lambda: semantic(SEEN.detections)),
+        (TypeError, "segments: ", lambda: semantic(SimpleNamespace(masks=SEEN.masks))),
+        (TypeError, "segments.logits: ", lambda: semantic(far(logits=SEEN.logits.long()))),
+        (ValueError, "segments.logits: ", lambda: semantic(far(logits=SEEN.logits[0]))),
+        (ValueError, "segments.logits: ", lambda: semantic(far(logits=SEEN.logits[..., :0]))),
+        (ValueError, "segments.masks: ", lambda: semantic(far(masks=SEEN.masks[..., 0]))),
+        (TypeError, "config: .*MaskFormerConfig", lambda: segment_cost(SEEN, *THERE[0], None)),
+        (TypeError, "segments: ", lambda: segment_cost(3, *THERE[0], config())),
+        (TypeError, "labels: ", lambda: segment_cost(SEEN, [1], *THERE[0][1:], config())),
+        (
+            ValueError,
+            "masks: .*por trozo",
+            lambda: segment_cost(SEEN, *THERE[0][:2], THERE[1][2], config()),
+        ),
+        (TypeError, "segments: ", lambda: assign_segments(3, THERE, config())),
+        (TypeError, "targets: .*una lista", lambda: assign_segments(SEEN, "ab", config())),
+        (TypeError, r"targets\[0\]: .*máscaras", lambda: assign_segments(SEEN, [3, 4], config())),
+        (TypeError, "layers: ", lambda: segment_loss((SEEN,), THERE, config())),
+        (TypeError, "config: ", lambda: segment_loss([SEEN], THERE, None)),
+        (TypeError, r"layers\[1\]: ", lambda: segment_loss([SEEN, 3], THERE, config())),
+        (
+            ValueError,
+            r"layers\[1\].logits: .*\(2, 5, 4\)",
+            lambda: segment_loss([SEEN, Segments(*(x[:1] for x in SEEN))], THERE, config()),
+        ),
+        (
+            ValueError,
+            r"layers\[1\].masks: .*\(2, 5, 6, 6\)",
+            lambda: segment_loss([SEEN, far(masks=SEEN.masks[..., 1:])], THERE, config()),
+        ),
+        (TypeError, "segments: ", lambda: panoptic(3, rest=0)),
+        (ValueError, "rest: ", lambda: panoptic(SEEN, rest=-1)),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    config(alpha=0.0, focal_weight=0.0)
+    config(alpha=1.0)
+    assert focal_costs(torch.ones(2), gamma=0.0)[0].shape == (2,)
+    assert dice_loss(torch.ones(1), torch.ones(1)).ndim == 0
+    assert len(panoptic(SEEN, rest=0, least=0.0, overlap=1.0)) == 2
+    assert len(panoptic(SEEN, rest=0, least=1.0, overlap=0.0)) == 2

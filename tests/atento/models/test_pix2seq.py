@@ -287,6 +287,11 @@ def test_it_learns_to_write_where_a_square_is():
 # --- Las puertas ----------------------------------------------------------------------------------
 
 LABELS, BOXES = torch.tensor([1]), torch.tensor([[0.0, 0.0, 0.5, 0.5]])
+WRITTEN = {"logits": torch.ones(1, 2, 3), "labels": torch.ones(1, 2).long()}
+
+
+def lost(logits=WRITTEN["logits"], labels=WRITTEN["labels"], weights=None):
+    return sequence_loss(logits, labels, torch.ones(1, 2) if weights is None else weights)
 
 
 @pytest.mark.parametrize(
@@ -340,8 +345,35 @@ LABELS, BOXES = torch.tensor([1]), torch.tensor([[0.0, 0.0, 0.5, 0.5]])
         ),
         (TypeError, "strategy: ", lambda: Pix2Seq(config()).generate(images(), strategy=3)),
         (ValueError, "place: ", lambda: Pix2Seq(config()).legal(-1)),
+        (TypeError, "config: ", lambda: read(LABELS, 3)),
+        (ValueError, "words: .*llegaron de -1", lambda: read(-LABELS, config())),
+        (ValueError, "boxes: .*de 0 a 1", lambda: write(LABELS, BOXES - 0.5, config())),
+        (ValueError, "boxes: .*por etiqueta", lambda: write(LABELS.repeat(2), BOXES, config())),
+        (TypeError, "targets: ", lambda: pack("ab", config())),
+        (TypeError, "targets: ", lambda: pack({1}, config())),
+        (TypeError, r"targets\[0\]: ", lambda: pack([(LABELS, BOXES, BOXES)], config())),
+        (TypeError, r"targets\[0\]: ", lambda: pack([[LABELS, BOXES]], config())),
+        (ValueError, "labels: .*de 0 a 2", lambda: pack([(LABELS + 2, BOXES)], config())),
+        (TypeError, "config: ", lambda: pack([(LABELS, BOXES)], 3)),
+        (TypeError, "logits: ", lambda: lost(torch.ones(1, 2, 3).int())),
+        (ValueError, r"logits: .*\(batch, n, vocab\)", lambda: lost(torch.ones(2, 3))),
+        (TypeError, "labels: ", lambda: lost(labels=torch.ones(1, 2))),
+        (ValueError, "labels: .*uno por palabra", lambda: lost(labels=torch.ones(1, 1).long())),
+        (TypeError, "weights: ", lambda: lost(weights=torch.ones(1, 2).int())),
+        (TypeError, "images: se esperaba un tensor", lambda: Pix2Seq(config())(3, 3)),
+        (TypeError, "target: se esperaba un tensor", lambda: Pix2Seq(config())(images(1), [[3]])),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    config(bins=2)
+    whole = torch.tensor([[0.0, 0.0, 1.0, 1.0]])
+    assert len(write(LABELS.repeat(3), whole.repeat(3, 1), config())) == 3 * WORDS + 1
+    assert len(read(torch.tensor([0, 23]), config()).labels) == 0
+    assert lost(weights=torch.tensor([[0.0, 1.0]])).isfinite()
+    assert Pix2Seq(config()).double()(images(1), torch.full((1, 16), 3)).shape[1] == 16
+    assert Pix2Seq(config()).legal(0).any()

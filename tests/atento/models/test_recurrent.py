@@ -10,6 +10,7 @@ from torch import nn
 
 from atento import shapes, similarity
 from atento.models import recurrent as rec
+from atento.models.seq2seq import Seq2SeqConfig
 
 F64 = torch.float64
 VARIANTS = [(cell, attention) for cell in rec.CELLS for attention in (True, False)]
@@ -246,6 +247,19 @@ BAD_MODEL = [
     ),
     (lambda net: config(dropout=1.0), ValueError, r"dropout: .*\[0, 1\)"),
     (lambda net: config(eos_id=13), ValueError, "eos_id: .*menor que el vocabulario, 13; llegó 13"),
+    (lambda net: config(pad_id=-1), ValueError, "pad_id: .*mayor o igual que 0"),
+    (lambda net: net([[3, 4]], IDS), TypeError, "source: se esperaba un tensor"),
+    (
+        lambda net: rec.translation_loss(net, (IDS, torch.tensor([[1, 13]]))),  # el último no entra
+        ValueError,
+        "target: .*llegó 13",
+    ),
+    (lambda net: rec.translation_loss(net, (IDS, IDS, IDS)), TypeError, "batch: se esperaba"),
+    (
+        lambda net: rec.RecurrentSeq2Seq(Seq2SeqConfig(9)),
+        TypeError,
+        "config: se esperaba la configuración .*llegó Seq2SeqConfig",
+    ),
 ]
 
 
@@ -276,3 +290,10 @@ def test_a_sentence_of_padding_only_has_no_weights():
     assert (context[1] == 0).all() and (weights[1] == 0).all()
     (context.sum() + weights.square().sum()).backward()
     assert all(p.grad.isfinite().all() for p in attention.parameters())
+
+
+def test_the_edges_are_allowed():
+    config(pad_id=0, bos_id=11, eos_id=12)
+    net = model()
+    assert rec.translation_loss(net, (IDS[:, :1], torch.tensor([[0, 12]]))).isfinite()
+    assert net.encode(torch.tensor([[10, 3]])).memory.states.shape[1] == 2

@@ -355,6 +355,33 @@ def test_it_learns_to_tell_a_low_tone_from_a_high_one():
             r"batch\[1\]: ",
             lambda: sepformer_loss(None, (noise(1, 9), noise(1, 9))),
         ),
+        (ValueError, "chunk: .*mayor o igual que 2", lambda: config(chunk=0)),
+        (TypeError, "x: ", lambda: segment(noise(1, 3, 4).int(), 2)),
+        (ValueError, "x: .*ejes vacíos", lambda: segment(noise(1, 0, 4), 2)),
+        (ValueError, r"pieces: .*\(batch, chunk", lambda: join(noise(4, 4, 2), 6)),
+        (ValueError, "size: .*par", lambda: join(noise(1, 4, 5, 2), 6)),
+        (ValueError, "n: ", lambda: join(noise(1, 1, 4, 2), 0)),
+        (ValueError, "d_model: ", lambda: GlobalNorm(0)),
+        (ValueError, "d_model: ", lambda: DualPath(nn.Identity(), nn.Identity(), 0)),
+        (TypeError, "across: ", lambda: DualPath(nn.Identity(), 3, 8)),
+        (TypeError, "x: ", lambda: GlobalNorm(8)(noise(2, 3, 8).int())),
+        (ValueError, r"x: .*\(batch, …, 8\)", lambda: GlobalNorm(8)(noise(8))),
+        (ValueError, r"x: .*vacíos", lambda: GlobalNorm(8)(noise(2, 0, 8))),
+        (TypeError, "x: .*un tensor", lambda: PlacedEncoder(config())([1.0])),
+        (ValueError, r"x: .*\(…, n, 8\)", lambda: PlacedEncoder(config())(noise(2, 8).float())),
+        (ValueError, "x: .*vacíos", lambda: PlacedEncoder(config())(noise(1, 0, 8).float())),
+        (TypeError, "mixture: .*flotante", lambda: SepFormer(config())(noise(1, 9).int())),
+        (ValueError, "rows: ", lambda: SepFormer(config()).decode(noise(1, 2, 10).float(), 5)),
+        (
+            ValueError,
+            "samples: ",
+            lambda: SepFormer(config()).decode(noise(1, 2, 2, 10).float(), 0),
+        ),
+        (
+            ValueError,
+            r"batch\[0\]: ",
+            lambda: sepformer_loss(None, (noise(9), noise(1, 2, 9))),
+        ),
     ],
 )
 def test_bad_input_is_named(error, message, call):
@@ -365,3 +392,10 @@ def test_bad_input_is_named(error, message, call):
 def test_the_stacks_are_those_of_the_book():
     stack = PlacedEncoder(config())
     assert isinstance(stack.encoder, Encoder) and len(stack.encoder.blocks) == 2
+
+
+def test_the_edges_are_allowed():
+    config(stride=6, chunk=2)
+    assert SepFormer(config()).decode(noise(1, 2, 2, 10).float(), 9).shape == (1, 2, 9)
+    assert GlobalNorm(8)(noise(2, 8).float()).shape == (2, 8)
+    assert PlacedEncoder(config())(noise(1, 1, 8).float()).shape == (1, 1, 8)

@@ -14,7 +14,7 @@ from torch import nn
 from atento import positions, rng, shapes, training
 from atento.decoding import beam_search, by_length, greedy
 from atento.models.positioning import NAMES, RELATIVE, Positions, attention_options
-from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, seq2seq_loss
+from atento.models.seq2seq import Seq2Seq, Seq2SeqConfig, named_positions, seq2seq_loss
 from atento.models.weights import from_pytorch
 
 F64 = torch.float64
@@ -89,10 +89,11 @@ def test_config_is_frozen_and_plain():
         (ValueError, "bos_id: se esperaba menor que target_vocab", {"bos_id": 11}),
         (ValueError, "eos_id: se esperaba distinto de pad_id", {"eos_id": 0}),
         (ValueError, "max_len", {"max_len": 0}),
+        (ValueError, "pad_id: .*mayor o igual", {"pad_id": -1}),
     ],
 )
 def test_bad_fields_are_named(error, message, changes):
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match="^" + message):
         replace(config(), **changes)
 
 
@@ -488,6 +489,11 @@ def test_named_schemes():
         (TypeError, "config: se esperaba una Seq2SeqConfig; llegó dict", lambda n: Seq2Seq({})),
         (
             TypeError,
+            "config: se esperaba una Seq2SeqConfig",
+            lambda n: Seq2Seq({}, positions=named_positions(config())),
+        ),
+        (
+            TypeError,
             "positions: se esperaba Positions",
             lambda n: Seq2Seq(config(), positions="rotary"),
         ),
@@ -540,13 +546,35 @@ def test_named_schemes():
             "positions: se esperaban enteros entre 0 y 3",
             lambda n: Seq2Seq(config(positions="learned", max_len=4))(SOURCE, TARGET),
         ),
+        (TypeError, "source: se esperaba un tensor", lambda n: n([[3]], TARGET)),
+        (TypeError, "target: se esperaba un tensor", lambda n: n(SOURCE, [[3]])),
+        (ValueError, "source: se esperaban números", lambda n: n.encode(SOURCE + 4)),
+        (ValueError, "target: ", lambda n: n.decode(TARGET + 4, n.encode(SOURCE))),
+        (ValueError, "target: el eje", lambda n: n.decode(TARGET[:1], n.encode(SOURCE))),
+        (TypeError, "ids: .*un tensor", lambda n: n.step([[1]], n.start(n.encode(SOURCE)))),
+        (TypeError, "batch: ", lambda n: seq2seq_loss(n, (SOURCE, TARGET, TARGET))),
+        (TypeError, "batch: ", lambda n: seq2seq_loss(n, "ab")),
+        (
+            ValueError,
+            "target: .*llegó 11",
+            lambda n: seq2seq_loss(n, (SOURCE[:1], torch.tensor([[1, 11]]))),  # el último no se lee
+        ),
     ],
 )
 def test_bad_input_is_named(error, message, call):
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match="^" + message):
         call(model())
 
 
 def test_shapes_are_checked_when_on():
     with shapes.checked():
         assert model()(SOURCE, TARGET).shape == (2, 4, VOCAB)
+
+
+def test_the_edges_are_allowed():
+    config(pad_id=10, bos_id=9, eos_id=8)
+    config(pad_id=3, bos_id=10, eos_id=0)
+    assert seq2seq_loss(model(), (SOURCE, TARGET[:, :2])).isfinite()
+    assert model().decode(TARGET[:, :1], model().encode(SOURCE[:, :1])).shape == (2, 1, VOCAB)
+    with pytest.raises(ValueError, match="^source: se esperaba el relleno"):
+        model().encode(torch.tensor([[0, 3]]))

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from atento import rng
 from atento.models.setr import Doubled, Setr, SetrConfig
-from atento.models.vit import Vit
+from atento.models.vit import Vit, VitConfig
 
 F64 = torch.float64
 SIZES = {"classes": 3, "d_model": 16, "n_heads": 4, "d_ff": 24, "n_layers": 2, "decoder_width": 8}
@@ -146,6 +146,13 @@ def test_it_learns_the_pixels_of_a_square():
             lambda: Setr(config()).loss(images(), torch.full((2, 16, 16), 3)),
         ),
         (TypeError, "classes: ", lambda: Setr(config()).loss(images(), torch.ones(2, 16, 16))),
+        (TypeError, "config: se esperaba una SetrConfig", lambda: Setr(VitConfig(8, 4))),
+        (TypeError, "images: .*un tensor", lambda: Setr(config()).loss([1.0], 3)),
+        (
+            ValueError,
+            "classes: .*llegaron de -1",
+            lambda: Setr(config()).loss(images(), torch.full((2, 16, 16), -1)),
+        ),
     ],
 )
 def test_bad_input_is_named(error, message, call):
@@ -156,3 +163,8 @@ def test_bad_input_is_named(error, message, call):
 def test_naive_takes_any_patch():
     net = Setr(SetrConfig(9, 3, decoder="naive", **SIZES))
     assert net(torch.ones(1, 1, 9, 9)).shape == (1, 3, 9, 9)
+
+
+def test_the_edges_are_allowed():
+    assert SetrConfig(8, 2).patch_size == 2
+    assert Setr(config()).double().loss(images(1), torch.full((1, 16, 16), 2)).isfinite()

@@ -13,6 +13,7 @@ from atento import rng
 from atento.models.swin import (
     PatchMerging,
     RelativeBias2d,
+    Stage,
     Swin,
     SwinBlock,
     SwinConfig,
@@ -280,8 +281,44 @@ def test_it_learns_where_the_light_is():
         (ValueError, "grid: .*144", lambda: SwinBlock(config(), 0, 1)(torch.ones(1, 3, 3, 8))),
         (ValueError, "state: .* Swin", lambda: from_swin({"swin.layernorm2.w": torch.ones(1)})),
         (TypeError, "state: se esperaba", lambda: from_swin([1])),
+        (ValueError, "classes: ", lambda: config(classes=0)),
+        (ValueError, "dropout: ", lambda: config(dropout=1.0)),
+        (ValueError, "heads: ", lambda: config(depths=(), heads=())),
+        (ValueError, "stage: .*mayor o igual", lambda: config().side(-1)),
+        (TypeError, "config: ", lambda: Stage(3, 0)),
+        (ValueError, "stage: .*de 0 a 1; llegó 2", lambda: Stage(config(), 2)),
+        (TypeError, "config: ", lambda: SwinBlock(3, 0)),
+        (ValueError, "stage: .*de 0 a 1; llegó 2", lambda: SwinBlock(config(), 2)),
+        (ValueError, "shift: .*mayor o igual", lambda: SwinBlock(config(), 0, -1)),
+        (TypeError, "grid: ", lambda: partition(torch.ones(1, 4, 4, 1).int(), 2)),
+        (ValueError, "grid: .*ejes vacíos", lambda: partition(torch.ones(0, 4, 4, 1), 2)),
+        (ValueError, "window: ", lambda: partition(torch.ones(1, 4, 4, 1), 0)),
+        (TypeError, "windows: ", lambda: unpartition(torch.ones(1, 4, 4, 1).int(), 4)),
+        (ValueError, "windows: .*batch, window", lambda: unpartition(torch.ones(4, 4, 4), 4)),
+        (ValueError, "columns: .*mayor", lambda: unpartition(torch.ones(1, 4, 4, 1), 0)),
+        (ValueError, "columns: .*3 ventanas", lambda: unpartition(torch.ones(1, 3, 4, 1), 4)),
+        (ValueError, "side: .*mayor", lambda: who_looks(0, 2)),
+        (ValueError, "window: ", lambda: who_looks(4, 0)),
+        (ValueError, "shift: ", lambda: who_looks(4, 2, 2)),
+        (ValueError, "n_heads: ", lambda: RelativeBias2d(0, 3)),
+        (ValueError, "window: ", lambda: RelativeBias2d(1, 0)),
+        (TypeError, "query: ", lambda: RelativeBias2d(1, 3)([0], torch.tensor([0]))),
+        (ValueError, "query: ", lambda: RelativeBias2d(1, 3)(*torch.tensor([[-1], [0]]))),
+        (ValueError, "query: .*un solo eje", lambda: RelativeBias2d(1, 3)(*torch.zeros(2, 1, 1))),
+        (ValueError, "grid: se esperaba la forma", lambda: SwinBlock(config(), 0)(torch.ones(3))),
+        (ValueError, "grid: .*column", lambda: SwinBlock(config(), 0)(torch.ones(1, 3, 4, 8))),
+        (ValueError, "d_model: .*llegó -1", lambda: PatchMerging(-1)),
+        (ValueError, "grid: se esperaba la forma", lambda: PatchMerging(1)(torch.ones(4, 4, 1))),
+        (ValueError, "grid: el eje", lambda: PatchMerging(1)(torch.ones(1, 4, 4, 2))),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert SwinBlock(config(), 0, 2).shift == 2
+    assert unpartition(torch.ones(1, 1, 4, 1), 2).shape == (1, 2, 2, 1)
+    assert RelativeBias2d(1, 3)(*torch.tensor([[0, 8], [8, 0]])).shape == (1, 2, 2)
+    assert who_looks(1, 1).shape[-1] == 1

@@ -177,6 +177,8 @@ def test_weights_are_drawn_as_in_t5():
         ),
         (ValueError, "state: .* falta ", lambda: from_t5({"a.b": torch.ones(1)})),
         (TypeError, "state: se esperaba", lambda: from_t5([1])),
+        (ValueError, "pad_id: .*mayor o igual", lambda: config(pad_id=-1)),
+        (ValueError, "d_head: ", lambda: WideAttention(16, 4, 0)),
     ],
 )
 def test_bad_input_is_named(error, message, call):
@@ -195,3 +197,9 @@ def least_state():
     bias = "block.0.layer.0.SelfAttention.relative_attention_bias.weight"
     names = ["shared.weight", f"encoder.{bias}", f"decoder.{bias}"]
     return {name: torch.ones(2, 2) for name in names}
+
+
+def test_the_edges_are_allowed():
+    config(pad_id=12, bos_id=11, eos_id=0)
+    config(pad_id=0, bos_id=12, eos_id=11)
+    config(eos_id=12)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atento import rng
+from atento.models.swin import SwinConfig
 from atento.models.vit import PatchEmbedding, Vit, VitConfig, patchify, unpatchify
 from atento.models.weights import from_vit
 
@@ -221,8 +222,27 @@ def test_it_learns_where_the_light_is():
         (TypeError, "mask: ", lambda: Vit(config()).states(images(1).float(), torch.ones(5, 5))),
         (ValueError, "state: .* ViT", lambda: from_vit({"vit.layers.0.x.weight": torch.ones(1)})),
         (TypeError, "state: se esperaba", lambda: from_vit([1])),
+        (TypeError, "config: se esperaba una VitConfig", lambda: Vit(SwinConfig.tiny())),
+        (ValueError, "dropout: ", lambda: config(dropout=1.0)),
+        (ValueError, "images: .*vacíos", lambda: Vit(config())(torch.ones(0, 2, 8, 8))),
+        (ValueError, "images: .*height, width", lambda: patchify(torch.ones(4, 4), 2)),
+        (TypeError, "images: ", lambda: patchify(torch.ones(1, 1, 4, 4).int(), 2)),
+        (ValueError, "patch_size: ", lambda: patchify(torch.ones(1, 1, 4, 4), 0)),
+        (TypeError, "patches: ", lambda: unpatchify(torch.ones(1, 4, 4).int(), 2)),
+        (ValueError, r"patches: .*\(batch, n, 4\)", lambda: unpatchify(torch.ones(4, 4), 2)),
+        (ValueError, "patch_size: ", lambda: unpatchify(torch.ones(1, 4, 4), 0)),
+        (ValueError, "channels: ", lambda: unpatchify(torch.ones(1, 4, 4), 2, 0)),
+        (ValueError, "images: .*2, 8, 8", lambda: Vit(config()).states(torch.ones(1, 2, 8, 4))),
+        (TypeError, "images: .*un tensor", lambda: Vit(config()).states([1.0])),
+        (TypeError, "mask: .*un tensor", lambda: Vit(config()).states(images(1).float(), [True])),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert patchify(torch.ones(1, 1, 1, 1), 1).shape == (1, 1, 1)
+    assert unpatchify(torch.ones(1, 1, 1), 1).shape == (1, 1, 1, 1)
+    assert Vit(config())(images(1).float()).shape == (1, 5)

@@ -356,6 +356,23 @@ def bits(*rows):
     return torch.tensor(rows, dtype=torch.bool)
 
 
+def conv(channels=1, shape=(4, 3, 2), norm=None, bias=True):
+    return ConvLayer(channels, shape, norm=norm, bias=bias)
+
+
+def understood(features, masked=None):
+    return Wav2Vec2(config()).context(features, masked)
+
+
+def guessed(wave, masked):
+    return Wav2Vec2Pretraining(config())(wave, masked)
+
+
+def spans(allowed=None, share=0.5, span=2):
+    allowed = bits([1, 1]) if allowed is None else allowed
+    return draw_spans(allowed, share, span, rng.generator(0))
+
+
 def compared(**changes):
     given = {"context": torch.ones(1, 3, 2), "targets": torch.ones(1, 3, 2)}
     given |= {"masked": bits([1, 1, 0]), "negatives": torch.zeros(1, 3, 4, dtype=torch.long)}
@@ -450,8 +467,72 @@ def compared(**changes):
         (ValueError, "batch: .*llegaron 2", lambda: pretraining_loss(None, (1, 2))),
         (ValueError, "state: .* wav2vec 2.0", lambda: from_wav2vec2({"encoder.x": torch.ones(1)})),
         (TypeError, "state: se esperaba", lambda: from_wav2vec2([1])),
+        (TypeError, "conv_bias: ", lambda: config(conv_bias=1)),
+        (ValueError, "d_ff: ", lambda: config(d_ff=0)),
+        (ValueError, "codebooks: ", lambda: config(codebooks=-1)),
+        (TypeError, "diversity: se esperaba un número", lambda: config(diversity="0.1")),
+        (ValueError, "dropout: ", lambda: config(dropout=1.0)),
+        (TypeError, r"convs\[0\]: ", lambda: config(convs=([8, 4, 3],))),
+        (ValueError, r"convs\[0\]: .*entero", lambda: config(convs=((8, 4, 0),))),
+        (TypeError, "samples: ", lambda: WaveEncoder(config()).frames(16.0)),
+        (TypeError, "config: ", lambda: Quantizer(3)),
+        (ValueError, "channels: ", lambda: conv(channels=0)),
+        (ValueError, "shape: ", lambda: conv(shape=(4, 3))),
+        (ValueError, "norm: se esperaba una de group", lambda: conv(norm="batch")),
+        (TypeError, "bias: ", lambda: conv(bias=1)),
+        (TypeError, "x: .*coma flotante", lambda: conv()(torch.ones(1, 1, 9).int())),
+        (ValueError, r"x: .*\(batch, 1, n\)", lambda: conv()(torch.ones(0, 1, 9))),
+        (TypeError, "wave: .*coma flotante", lambda: Wav2Vec2(config())(torch.ones(1, 28).int())),
+        (TypeError, "wave: ", lambda: Wav2Vec2(config()).features([1.0])),
+        (TypeError, "x: .*coma flotante", lambda: ConvPositions(config())(torch.ones(1, 2).int())),
+        (TypeError, "features: .*flotante", lambda: understood(torch.ones(1, 2, 6).int())),
+        (
+            TypeError,
+            "masked: .*booleana",
+            lambda: understood(torch.ones(1, 2, 6), torch.ones(1, 2)),
+        ),
+        (ValueError, r"wave: .*\(batch, samples\)", lambda: guessed(torch.ones(28), bits([1, 1]))),
+        (TypeError, "masked: ", lambda: guessed(torch.ones(1, 28), [True, True])),
+        (TypeError, "features: ", lambda: Quantizer(config())(torch.ones(1, 2, 6).int())),
+        (TypeError, "allowed: .*booleana", lambda: spans(torch.ones(1, 2))),
+        (ValueError, r"allowed: .*\(batch, frame\)", lambda: spans(bits([1, 1])[0])),
+        (ValueError, "share: ", lambda: spans(share=0.0)),
+        (ValueError, "span: ", lambda: spans(span=0)),
+        (TypeError, "rng: ", lambda: draw_negatives(bits([1, 1]), 2, 3)),
+        (TypeError, "masked: .*booleana", lambda: draw_negatives(torch.ones(1, 2), 2, 3)),
+        (TypeError, "context: ", lambda: compared(context=torch.ones(1, 3, 2).int())),
+        (ValueError, r"context: .*\(batch, frame", lambda: compared(context=torch.ones(3, 2))),
+        (TypeError, "targets: .*flotante", lambda: compared(targets=torch.ones(1, 3, 2).int())),
+        (TypeError, "targets: .*context", lambda: compared(targets=torch.ones(1, 3, 2).double())),
+        (ValueError, r"masked: .*\(1, 3\)", lambda: compared(masked=bits([1, 1]))),
+        (ValueError, "masked: se esperaba alguna", lambda: compared(masked=bits([0, 0, 0]))),
+        (
+            ValueError,
+            r"negatives: .*\(1, 3, count\)",
+            lambda: compared(negatives=torch.zeros(1, 3).long()),
+        ),
+        (
+            ValueError,
+            "negatives: .*llegaron de -1",
+            lambda: compared(negatives=torch.full((1, 3, 4), -1)),
+        ),
+        (TypeError, "perplexity: ", lambda: diversity_loss(3, 4)),
+        (ValueError, "x: se esperaban 3", lambda: conv(channels=3)(torch.ones(1, 3, 2))),
+        (
+            ValueError,
+            "masked: se esperaba alguna",
+            lambda: Wav2Vec2Pretraining(config(codebooks=0))(torch.ones(1, 28), bits([0, 0])),
+        ),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert config(diversity=0.0).diversity == 0
+    assert WaveEncoder(config()).frames(16) == 1
+    assert conv()(torch.ones(1, 1, 3)).shape == (1, 4, 1)
+    assert spans(share=1.0).all()
+    assert compared(negatives=torch.full((1, 3, 4), 2)).isfinite()

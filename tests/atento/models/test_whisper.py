@@ -230,6 +230,10 @@ def test_it_learns_which_row_is_loud():
     assert (net.generate(x, max_length=4) == target[:, 1:]).all(-1).float().mean() > 0.9
 
 
+def begun(start):
+    return Whisper(config()).generate(sounds().float(), start=start, max_length=3)
+
+
 @pytest.mark.parametrize(
     ("error", "message", "call"),
     [
@@ -268,8 +272,35 @@ def test_it_learns_which_row_is_loud():
         (ValueError, "task: se esperaba una de transcribe", lambda: prompt(task="resume")),
         (ValueError, "state: .* Whisper", lambda: from_whisper({"encoder.x": torch.ones(1)})),
         (TypeError, "state: se esperaba", lambda: from_whisper([1])),
+        (ValueError, "dropout: ", lambda: config(dropout=1.0)),
+        (ValueError, "pad_id: .*mayor o igual", lambda: config(pad_id=-1)),
+        (ValueError, "d_model: .*mayor o igual que 4", lambda: config(d_model=2, n_heads=1)),
+        (ValueError, "n: ", lambda: halved_sinusoids(0, 8)),
+        (ValueError, "d_model: .*par", lambda: halved_sinusoids(3, 5)),
+        (ValueError, "languages: .*entero", lambda: special_tokens(0)),
+        (TypeError, "times: ", lambda: prompt(times=1)),
+        (TypeError, "features: .*flotante", lambda: Whisper(config()).encode(sounds().long())),
+        (
+            ValueError,
+            "features: .*ejes vacíos",
+            lambda: Whisper(config()).encode(sounds(1, 0).float()),
+        ),
+        (ValueError, "features: .*frame", lambda: Whisper(config()).encode(sounds()[0].float())),
+        (TypeError, "features: se esperaba un tensor", lambda: Whisper(config())([1], TARGET)),
+        (TypeError, "target: se esperaba un tensor", lambda: Whisper(config())(sounds(), [[1]])),
+        (TypeError, "start: .*una lista", lambda: begun(3)),
+        (ValueError, "start: .*mayor o igual", lambda: begun([-1])),
+        (ValueError, "start: .*menores", lambda: begun([])),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    config(d_model=4, n_heads=1, pad_id=12)
+    config(eos_id=12, pad_id=11, bos_id=0)
+    assert halved_sinusoids(1, 4).shape == (1, 4)
+    assert special_tokens(100)
+    assert begun([12, 0]).shape[0] == 3

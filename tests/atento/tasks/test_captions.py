@@ -130,8 +130,25 @@ def test_scores():
             r"model: .*\(1, 100\)",
             lambda: task.score(lambda i, t: torch.ones(1), task.generate(1, 0)),
         ),
+        (ValueError, "number: .*mayor o igual", lambda: task.spelled(-1)),
+        (ValueError, "numbers: ", lambda: task.generate(1, 0, numbers="all")),
+        (ValueError, "n: .*20", lambda: task.generate(21, 0, numbers="unseen", distinct=True)),
+        (ValueError, "n: .*100", lambda: task.generate(101, 0, numbers="any", distinct=True)),
+        (TypeError, "numbers: .*lista", lambda: task.texts("ab")),
+        (TypeError, "numbers: .*lista", lambda: task.texts({1})),
+        (ValueError, "numbers: .*de 0 a 99", lambda: task.texts([100])),
+        (TypeError, "examples: ", lambda: task.score(knows, [1])),
+        (ValueError, "among: .*una de", lambda: task.score(knows, task.generate(1, 0), among="x")),
+        (ValueError, "device: ", lambda: task.score(knows, task.generate(1, 0), device="x")),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert task.generate(0, 0) == []
+    for numbers, n in (("seen", 80), ("unseen", 20), ("any", 100)):
+        assert len(task.generate(n, 0, numbers=numbers, distinct=True)) == n
+    assert len(task.texts([0, 99])) == 2 and task.spelled(0) != task.spelled(99)

@@ -145,8 +145,23 @@ def test_a_policy_sees_what_happened():
             r"policy: .*\(2,\)",
             lambda: task.score(lambda s, a: torch.ones(2, 1), 2, 0),
         ),
+        (TypeError, "states: ", lambda: task.advance(torch.ones(2, 4).int(), torch.ones(2))),
+        (ValueError, "states: ", lambda: task.expert(torch.tensor(1.0))),
+        (TypeError, "actions: ", lambda: task.advance(torch.ones(2, 4), torch.ones(2).int())),
+        (TypeError, "noise: se esperaba un número", lambda: task.generate(1, 0, noise="1")),
+        (ValueError, "n: ", lambda: task.score(len, 0, 0)),
+        (TypeError, "rng: ", lambda: task.score(len, 1, True)),
+        (ValueError, "steps: ", lambda: task.score(len, 1, 0, steps=0)),
+        (TypeError, "policy: .*tensor", lambda: task.score(lambda s, a: [0.0], 1, 0)),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert task.expert(torch.ones(4)).shape == ()
+    assert len(task.generate(0, 0, steps=1).states) == 0
+    assert task.generate(1, 0, steps=1, noise=0.0).actions.shape == (1, 1)
+    assert task.score(lambda s, a: s[:, 0, 0], 1, 0, steps=1)["each"].shape == (1,)

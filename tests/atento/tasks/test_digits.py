@@ -180,8 +180,38 @@ def test_pixels_are_not_enough_but_say_a_lot():
         (TypeError, "model: ", lambda: score(3, load())),
         (ValueError, "model: .*class", lambda: score(lambda x: x, load())),
         (ValueError, "digits: ", lambda: score(len, load().chosen(torch.ones(0).long()))),
+        (TypeError, "labels: ", lambda: Digits(torch.ones(1, 8, 8), torch.ones(1))),
+        (ValueError, "images: ", lambda: Digits(torch.ones(8, 8), torch.ones(8).long())),
+        (ValueError, "labels: .*de -1", lambda: Digits(torch.ones(1, 8, 8), torch.tensor([-1]))),
+        (
+            TypeError,
+            "background: ",
+            lambda: Digits(torch.ones(1, 8, 8), torch.ones(1).long(), None),
+        ),
+        (ValueError, "places: ", lambda: load().chosen(torch.tensor([[1]]))),
+        (ValueError, "places: ", lambda: load().chosen(torch.tensor([-1]))),
+        (ValueError, "per_class: .*mayor", lambda: load().few(0, 0)),
+        (TypeError, "rng: ", lambda: load().few(1, True)),
+        (TypeError, "seed: ", lambda: split(True)),
+        (ValueError, "test: se esperaba una probabilidad", lambda: split(test=1.5)),
+        (TypeError, "seed: ", lambda: digits.places("train", "x")),
+        (TypeError, "images: ", lambda: shift(torch.ones(3, 3).int(), 1, 1)),
+        (TypeError, "right: ", lambda: load().shifted(1, 0.5)),
+        (ValueError, "n: ", lambda: digits.batches(load(), 0, 1, 0)),
+        (TypeError, "rng: ", lambda: digits.batches(load(), 1, 1, "x")),
+        (ValueError, "batch_size: ", lambda: score(len, load(), batch_size=0)),
+        (TypeError, "model: .*tensor", lambda: score(lambda x: [1], load())),
+        (ValueError, "model: .*batch=", lambda: score(lambda x: x[:1, 0], load())),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    ends = Digits(torch.ones(2, 8, 8), torch.tensor([0, 9]))
+    assert ends.chosen(torch.tensor([1, 0])).labels.tolist() == [9, 0]
+    assert len(load().few(174, 0)) == 1740
+    assert len(split(validation=0.5, test=0.49).train)
+    assert shift(torch.ones(1, 1), 0, 0).shape == (1, 1)

@@ -189,8 +189,27 @@ def test_scores():
             r"model: .*\(1, 21\)",
             lambda: task.score(lambda i, t: torch.ones(1, 10), task.generate(1, 0)),
         ),
+        (TypeError, "rng: ", lambda: task.generate(1, True)),
+        (TypeError, "questions: ", lambda: task.generate(1, 0, questions="qué")),
+        (TypeError, "questions: ", lambda: task.generate(1, 0, questions={"son iguales"})),
+        (ValueError, "seen: .*mayor o igual", lambda: task.is_held_out(-1, 0)),
+        (TypeError, "senses: ", lambda: task.ceiling({"seen"})),
+        (ValueError, "examples: ", lambda: task.batch("ab")),
+        (ValueError, "examples: ", lambda: task.batch({1})),
+        (TypeError, "examples: ", lambda: task.score(len, [1])),
+        (ValueError, "senses: ", lambda: task.score(len, task.generate(1, 0), senses=("image",))),
+        (ValueError, "batch_size: ", lambda: task.score(len, task.generate(1, 0), batch_size=0)),
+        (ValueError, "device: ", lambda: task.score(len, task.generate(1, 0), device="x")),
+        (TypeError, "model: .*tensor", lambda: task.score(lambda i, t: [1], task.generate(1, 0))),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert task.generate(0, 0) == []
+    assert len(task.batch(task.generate(1, 0), senses=()).answers) == 1
+    for seen, told in ((0, 9), (9, 0)):
+        assert task.is_held_out(seen, told) in (True, False)

@@ -108,8 +108,27 @@ def made(**changes):
         (ValueError, "ids: .*40", lambda: made(ids=torch.zeros(8, 8).long())),
         (ValueError, "boxes: .*por etiqueta", lambda: made(boxes=torch.zeros(2, 4))),
         (ValueError, "boxes: .*esquinas", lambda: made(boxes=torch.tensor([[1.0, 0, 0, 1]]))),
+        (TypeError, "rng: ", lambda: scenes.generate(1, True)),
+        (ValueError, "counts: ", lambda: scenes.generate(1, 0, counts=True)),
+        (ValueError, "counts: ", lambda: scenes.generate(1, 0, counts=[1, 0])),
+        (ValueError, "counts: ", lambda: scenes.generate(1, 0, counts=[1, 5])),
+        (ValueError, "counts: ", lambda: scenes.generate(1, 0, counts=[1, 2.0])),
+        (ValueError, "counts: .*'12'", lambda: scenes.generate(1, 0, counts="12")),
+        (ValueError, "counts: ", lambda: scenes.generate(1, 0, counts={1})),
+        (ValueError, "scenes: ", lambda: scenes.batch("ab")),
+        (ValueError, "scenes: ", lambda: scenes.batch({1})),
+        (TypeError, "labels: ", lambda: made(labels=torch.zeros(1))),
+        (TypeError, "boxes: ", lambda: made(boxes=torch.zeros(1, 4).int())),
+        (TypeError, "ids: ", lambda: made(ids=torch.zeros(SIDE, SIDE))),
+        (ValueError, "boxes: .*por etiqueta", lambda: made(labels=torch.tensor(1))),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    assert scenes.generate(0, 0) == []
+    for count in (1, 4):
+        assert len(scenes.generate(1, 0, counts=[count])[0].labels) == count

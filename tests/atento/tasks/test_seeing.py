@@ -240,6 +240,7 @@ def test_quality_equals_the_loop(seed, parts, images):
 
 ONE = [objects((0, box(0, 0, 1, 1)))]
 FLAT = torch.zeros(2, 2, dtype=torch.long)
+SEEN, TURNED = found((0, 0.5, box(0, 0, 1, 1))), -torch.arange(4.0)[None]
 
 
 @pytest.mark.parametrize(
@@ -271,8 +272,66 @@ FLAT = torch.zeros(2, 2, dtype=torch.long)
             r"found\[0\]: .*forma de truth",
             lambda: panoptic_quality([(FLAT[:1], FLAT[0])], [(FLAT, FLAT[0])]),
         ),
+        (TypeError, "threshold: ", lambda: average_precision([found()], ONE, threshold="x")),
+        (ValueError, "threshold: ", lambda: average_precision([found()], ONE, threshold=1.5)),
+        (ValueError, "threshold: ", lambda: hits(*torch.zeros(2, 1, 4), 0.0)),
+        (TypeError, "found: ", lambda: hits(FLAT, torch.ones(1, 4))),
+        (ValueError, "truth: .*esquinas", lambda: hits(torch.ones(1, 4), TURNED)),
+        (ValueError, "found: .*esquinas", lambda: hits(TURNED, torch.ones(1, 4))),
+        (TypeError, "truth: .*como found", lambda: hits(FLAT.new_zeros(1, 4).half(), TURNED.abs())),
+        (ValueError, "right: ", lambda: seeing.precision_area(torch.zeros(1, 2).bool(), 1)),
+        (ValueError, "total: .*mayor", lambda: seeing.precision_area(torch.zeros(2).bool(), 0)),
+        (ValueError, "found: .*y alguna", lambda: average_precision([], [])),
+        (TypeError, "truth: se esperaba una lista", lambda: panoptic_quality([FLAT], {1})),
+        (TypeError, r"truth\[0\]: .*boxes", lambda: average_precision([found()], [3])),
+        (
+            TypeError,
+            r"truth\[0\].labels: .*enteros",
+            lambda: average_precision([found()], [Objects(torch.ones(1), torch.zeros(1, 4))]),
+        ),
+        (
+            TypeError,
+            r"found\[0\].scores: se esperaba un tensor",
+            lambda: average_precision([SEEN._replace(scores=[0.5])], ONE),
+        ),
+        (
+            ValueError,
+            r"found\[0\]: .*mismo de largo",
+            lambda: average_precision([SEEN._replace(scores=torch.ones(2))], ONE),
+        ),
+        (
+            ValueError,
+            r"truth\[0\]: .*mismo de largo",
+            lambda: average_precision([SEEN], [Objects(torch.tensor(1), torch.tensor(1.0))]),
+        ),
+        (ValueError, "found: .*column", lambda: mean_iou(FLAT[0], FLAT[0])),
+        (ValueError, "found: .*column", lambda: mean_iou(FLAT[:0], FLAT[:0])),
+        (ValueError, "found: ", lambda: panoptic_quality([], [])),
+        (TypeError, r"found\[0\]: ", lambda: panoptic_quality([(FLAT,)], [FLAT])),
+        (TypeError, r"found\[0\].ids: ", lambda: panoptic_quality([(FLAT.float(), FLAT[0])], [1])),
+        (
+            TypeError,
+            r"found\[0\].classes: ",
+            lambda: panoptic_quality([(FLAT, torch.ones(1))], [1]),
+        ),
+        (ValueError, r"found\[0\]: .*formas", lambda: panoptic_quality([(FLAT[0], FLAT[0])], [1])),
+        (ValueError, r"found\[0\]: .*formas", lambda: panoptic_quality([(FLAT, FLAT)], [1])),
+        (ValueError, r"found\[0\]: .*formas", lambda: panoptic_quality([(FLAT[:0], FLAT[0])], [1])),
+        (
+            ValueError,
+            r"found\[0\]: .*llegaron de -1",
+            lambda: panoptic_quality([(FLAT - 1, FLAT[0])], [1]),
+        ),
     ],
 )
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
+
+
+def test_the_edges_are_allowed():
+    corners = torch.tensor([box(0, 0, 1, 1)])
+    assert hits(corners, corners, 1.0).all()
+    assert seeing.precision_area(torch.ones(1).bool(), 1) == 1
+    assert mean_iou(FLAT[:1, :1], FLAT[:1, :1])["miou"] == 1
+    assert panoptic_quality([(FLAT, FLAT[0, :1])], [(FLAT, FLAT[0, :1])])["pq"] == 1
