@@ -49,11 +49,7 @@ def forward(self: Any, ids: Tensor, mask: Tensor | None = None) -> None:
 
 def step(self: Any, ids: Tensor, state: Any | None = None) -> None:
     """Lanza si el modelo no es causal o ``ids`` no trae columnas nuevas."""
-    if not self.config.causal:
-        raise ValueError(
-            "causal: se esperaba un modelo con causal=True para generar; llegó uno que ve también "
-            "lo que falta por escribir."
-        )
+    _require_causal(self.config)
     require_ids(ids, self.config.vocab, name="ids")
     seen = 0 if state is None else len(state[0])
     if ids.shape[1] <= seen:
@@ -63,9 +59,22 @@ def step(self: Any, ids: Tensor, state: Any | None = None) -> None:
         )
 
 
+def _require_causal(config: Any) -> None:
+    if not config.causal:
+        raise ValueError(
+            "causal: se esperaba un modelo con causal=True para generar; llegó uno que ve también "
+            "lo que falta por escribir."
+        )
+
+
 def generate(self: Any, start: Tensor) -> None:
     """Lanza si un comienzo no tiene palabras o lleva relleno en medio."""
-    step(self, start)
+    _require_causal(self.config)
+    require_ids(start, self.config.vocab, name="start")
+    if not start.shape[1]:
+        raise ValueError(
+            f"start: se esperaba alguna palabra en cada comienzo; llegó {tuple(start.shape)}."
+        )
     if self.config.pad_id is None:
         return
     real = start != self.config.pad_id  # (batch, start)

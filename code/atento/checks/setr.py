@@ -36,14 +36,9 @@ def model(self: Any, config: Any) -> None:
         raise TypeError(f"config: se esperaba una SetrConfig; llegó {type(config).__name__}.")
 
 
-def images(self: Any, images: Tensor, mask: Tensor | None = None) -> None:
-    """Lanza si ``images`` no es de este modelo o ``mask`` no es booleana."""
-    vit.states(self, images, mask)
-
-
 def loss(self: Any, images: Tensor, classes: Tensor, mask: Tensor | None = None) -> None:
-    """Lanza si ``classes`` no es una clase por píxel de ``images``."""
-    vit.states(self, images, mask)
+    """Lanza si ``classes`` no es una clase por píxel de ``images``; ``mask``, la pila."""
+    vit.images(self, images)
     require_integer(classes, name="classes")
     wanted = (len(images), *images.shape[2:])
     if tuple(classes.shape) != wanted:

@@ -12,7 +12,7 @@ from atento.amounts import (
     require_size,
 )
 from atento.checks.layers import require_option
-from atento.shapes import require_boolean, require_floating
+from atento.shapes import require_floating, require_same_kind
 
 SIZES = ("image_size", "patch_size", "channels", "classes", "d_model", "n_heads", "d_ff")
 POOLINGS = ("cls", "mean")
@@ -75,21 +75,13 @@ def unpatchify(patches: Tensor, patch_size: int, channels: int = 1) -> None:
         )
 
 
-def _require_own(c: Any, images: Tensor) -> None:
+def images(self: Any, images: Tensor) -> None:
+    """Lanza si no es (batch, channels, image_size, image_size), del tipo de los pesos."""
+    c = self.config
     wanted = (c.channels, c.image_size, c.image_size)
     axes = f"(batch, {', '.join(map(str, wanted))})"
     _require_images(images, axes)
     if tuple(images.shape[1:]) != wanted:
         raise ValueError(f"images: se esperaba la forma {axes}; llegó {tuple(images.shape)}.")
-
-
-def images(self: Any, images: Tensor) -> None:
-    """Lanza si ``images`` no es (batch, channels, image_size, image_size) de coma flotante."""
-    _require_own(self.config, images)
-
-
-def states(self: Any, images: Tensor, mask: Tensor | None = None) -> None:
-    """Lanza si ``images`` no es de este modelo o ``mask`` no es booleana."""
-    _require_own(self.config, images)
-    if mask is not None:
-        require_boolean(mask, name="mask")
+    weight = next(self.parameters())
+    require_same_kind(images, weight, name="images", reference_name="los pesos")

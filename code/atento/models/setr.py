@@ -82,7 +82,7 @@ class Setr(nn.Module):
         self.upsample = nn.Sequential(*steps)
         self.classify = nn.Conv2d(width, c.classes, kernel_size=1)
 
-    @typed(validate=checks.images)
+    @typed
     def forward(
         self,
         images: Float[Tensor, "batch channel height width"],

@@ -239,7 +239,7 @@ class Vit(nn.Module):
         nn.init.normal_(self.embed.added, std=self.config.init_std)
         nn.init.normal_(self.embed.positions.table, std=self.config.position_std)
 
-    @typed(validate=checks.images)
+    @typed
     def forward(
         self, images: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch class"]:
@@ -251,7 +251,7 @@ class Vit(nn.Module):
         answers = self.answers(images)
         return answers.classes if self.imitate is None else (answers.classes + answers.teacher) / 2
 
-    @typed(validate=checks.images)
+    @typed
     def answers(self, images: Float[Tensor, "batch channel height width"]) -> Answers:
         """Las puntuaciones de la cabeza de las clases y de la que imita; sin ella, la misma.
 
@@ -263,7 +263,7 @@ class Vit(nn.Module):
             return Answers(classes, classes)
         return Answers(classes, self.imitate(states[:, self.config.n_added - 1]))
 
-    @typed(validate=checks.states)
+    @typed
     def states(
         self,
         images: Float[Tensor, "batch channel height width"],

@@ -205,6 +205,10 @@ def test_loss_and_extra_mask():
         (ValueError, "pad_id: .*mayor o igual", lambda: config(pad_id=-1)),
         (TypeError, "ids: se esperaba un tensor", lambda: model()([[3, 4]])),
         (TypeError, "ids: se esperaba un tensor", lambda: model().step([[3, 4]])),
+        (ValueError, "causal: ", lambda: model(causal=False).generate([[3]], eos_id=2)),
+        (TypeError, "start: se esperaba un tensor", lambda: model().generate([[3]], eos_id=2)),
+        (ValueError, "start: .*entre 0 y 10", lambda: model().generate(IDS + 9, eos_id=2)),
+        (ValueError, r"start: .*llegó \(2, 0\)", lambda: model().generate(IDS[:, :0], eos_id=2)),
     ],
 )
 def test_bad_input_is_named(error, message, call):

@@ -134,24 +134,28 @@ def test_it_learns_the_pixels_of_a_square():
         (ValueError, "pooling: .*distilled=True", lambda: config(distilled=True)),
         (ValueError, "image_size: ", lambda: SetrConfig(18, 4)),
         (ValueError, "images: ", lambda: Setr(config())(torch.ones(1, 1, 8, 8))),
-        (TypeError, "mask: ", lambda: Setr(config())(images(), torch.ones(16, 16))),
+        (TypeError, "mask: ", lambda: Setr(config()).double()(images(), torch.ones(16, 16))),
         (
             ValueError,
             r"classes: se esperaba una clase por píxel, \(2, 16, 16\)",
-            lambda: Setr(config()).loss(images(), torch.zeros(2, 8, 8, dtype=torch.long)),
+            lambda: Setr(config()).double().loss(images(), torch.zeros(2, 8, 8, dtype=torch.long)),
         ),
         (
             ValueError,
             "classes: se esperaban de 0 a 2; llegaron de 3 a 3",
-            lambda: Setr(config()).loss(images(), torch.full((2, 16, 16), 3)),
+            lambda: Setr(config()).double().loss(images(), torch.full((2, 16, 16), 3)),
         ),
-        (TypeError, "classes: ", lambda: Setr(config()).loss(images(), torch.ones(2, 16, 16))),
+        (
+            TypeError,
+            "classes: ",
+            lambda: Setr(config()).double().loss(images(), torch.ones(2, 16, 16)),
+        ),
         (TypeError, "config: se esperaba una SetrConfig", lambda: Setr(VitConfig(8, 4))),
         (TypeError, "images: .*un tensor", lambda: Setr(config()).loss([1.0], 3)),
         (
             ValueError,
             "classes: .*llegaron de -1",
-            lambda: Setr(config()).loss(images(), torch.full((2, 16, 16), -1)),
+            lambda: Setr(config()).double().loss(images(), torch.full((2, 16, 16), -1)),
         ),
     ],
 )

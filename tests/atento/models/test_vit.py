@@ -235,6 +235,11 @@ def test_it_learns_where_the_light_is():
         (ValueError, "images: .*2, 8, 8", lambda: Vit(config()).states(torch.ones(1, 2, 8, 4))),
         (TypeError, "images: .*un tensor", lambda: Vit(config()).states([1.0])),
         (TypeError, "mask: .*un tensor", lambda: Vit(config()).states(images(1).float(), [True])),
+        (
+            TypeError,
+            "images: se esperaba float32, como los pesos",
+            lambda: Vit(config())(images(1)),
+        ),
     ],
 )
 def test_bad_input_is_named(error, message, call):

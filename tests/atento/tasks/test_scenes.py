@@ -119,6 +119,7 @@ def made(**changes):
         (ValueError, "scenes: ", lambda: scenes.batch({1})),
         (TypeError, "labels: ", lambda: made(labels=torch.zeros(1))),
         (TypeError, "boxes: ", lambda: made(boxes=torch.zeros(1, 4).int())),
+        (TypeError, "boxes: ", lambda: made(boxes=[[0.0, 0, 1, 1]])),
         (TypeError, "ids: ", lambda: made(ids=torch.zeros(SIDE, SIDE))),
         (ValueError, "boxes: .*por etiqueta", lambda: made(labels=torch.tensor(1))),
     ],
