@@ -367,7 +367,6 @@ def undo_log_mel(
     rate: int = 16_000,
     *,
     size: int = 400,
-    hop: int = 160,
     scale: str = "slaney",
 ) -> Float[Tensor, "*batch frame bin"]:
     """La magnitud de cada frecuencia que mejor explica un :func:`log_mel`, para volver a oírlo.

@@ -293,13 +293,11 @@ def undo_log_mel(
     rate: int = 16_000,
     *,
     size: int = 400,
-    hop: int = 160,
     scale: str = "slaney",
 ) -> None:
     """Lanza si ``features`` no es (…, frame, mel) de coma flotante."""
     require_floating(features, name="features")
     _require_grid(features, name="features", axes="frame, mel")
-    require_size(hop, name="hop")
     mel_filters(features.shape[-1], size, rate, scale=scale)
 
 

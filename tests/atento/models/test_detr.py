@@ -192,6 +192,8 @@ def test_a_query_with_a_point_moves_with_its_box():
     first, second, _ = positions_of(moves)
     assert not torch.allclose(first, second)
     close(first[0], sine_positions(moves.starts[:, :2].sigmoid(), 16))
+    sides = moves.starts[:, 2:].sigmoid()
+    close(sides, torch.full_like(sides, 1 / 3))
     boxes = moves.every_layer(images())[0].boxes
     close(second, sine_positions(boxes[..., :2], 16))
 

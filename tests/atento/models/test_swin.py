@@ -140,7 +140,7 @@ def test_looking_by_windows_is_looking_at_all_with_a_mask(shift):
     (slope,) = torch.autograd.grad(by_windows.square().sum(), grid)
     whole, inner = grid.flatten(1, 2), block.attention.score_bias
     block.attention.score_bias = WholeBias(inner, 12)
-    mask = who_looks(12, 3, shift)
+    mask = who_looks(12, 3, shift) if shift else who_looks(12, 3)
     seen = block.add_attention(whole, lambda y: block.attention(y, mask=mask)[0])
     with_mask = block.add_feed_forward(seen, block.feed_forward).unflatten(1, (12, 12))
     close(by_windows, with_mask)
