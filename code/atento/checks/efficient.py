@@ -258,7 +258,7 @@ def buckets(x: Tensor, rotations: Tensor) -> None:
     require_floating(rotations, name="rotations")
     if rotations.ndim != 3 or len(rotations) == 0:
         raise ValueError(
-            "rotations: se esperaba la forma (round, d_head, half), con alguna ronda; llegó "
+            "rotations: se esperaban tres ejes, con alguna ronda y d_head en medio; llegó "
             f"{tuple(rotations.shape)}."
         )
     require_axis(rotations, 1, x.shape[-1], name="rotations", label="d_head", like="x")

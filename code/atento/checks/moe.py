@@ -31,8 +31,7 @@ def balance(routing: Any) -> None:
     """Lanza ``TypeError`` si no llega un reparto."""
     if not hasattr(routing, "probabilities"):
         raise TypeError(
-            "routing: se esperaba el Routing de route o de la mezcla; llegó "
-            f"{type(routing).__name__}."
+            f"routing: se esperaba el reparto que da la mezcla; llegó {type(routing).__name__}."
         )
 
 
