@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.signal
 import torch
+from _gates import same_defaults
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -300,6 +301,8 @@ def test_the_limits_are_allowed():
     assert audio.decibels(torch.zeros(1)).item() == pytest.approx(-100)
     assert audio.log_mel(torch.ones(10), size=8, hop=10, n_mels=1).shape == (1, 1)
     audio.griffin_lim(torch.ones(3, 5), 8, 4, rng.generator(0), steps=0)
+    assert audio.undo_log_mel(torch.ones(0, 3, 8), size=64).shape == (0, 3, 33)
+    assert audio.mel_filters(1, 64, 16_000, low=7_000).shape == (1, 33)
 
 
 @pytest.mark.parametrize(
@@ -338,7 +341,7 @@ def test_the_limits_are_allowed():
         (ValueError, "scale: ", lambda: audio.to_hertz(torch.ones(1), scale="bark")),
         (ValueError, "low: .*high = 9000", lambda: audio.mel_filters(8, 64, 16_000, high=9_000)),
         (ValueError, "n_mels: .* caen entre dos", lambda: audio.mel_filters(80, 64, 16_000)),
-        (ValueError, "signal: .*muestras", lambda: audio.log_mel(torch.ones(100))),
+        (ValueError, "signal: .*al menos 201 muestras", lambda: audio.log_mel(torch.ones(200))),
         (
             TypeError,
             "rng: ",
@@ -417,7 +420,7 @@ def test_the_limits_are_allowed():
         (TypeError, "features: ", lambda: audio.undo_log_mel(torch.ones(3, 80).long())),
         (ValueError, "features: .*ejes vacíos", lambda: audio.undo_log_mel(torch.ones(0, 80))),
         (ValueError, "scale: ", lambda: audio.undo_log_mel(torch.ones(3, 80), scale="bark")),
-        (TypeError, "estimate: ", lambda: audio.si_snr(torch.ones(3).long(), torch.ones(3))),
+        (TypeError, "estimate: .*coma", lambda: audio.si_snr(torch.ones(3).long(), torch.ones(3))),
         (TypeError, "target: ", lambda: audio.si_snr(torch.ones(3), torch.ones(3).long())),
         (TypeError, "estimate: .*target", lambda: audio.si_snr(torch.ones(3), noise(3))),
         (
@@ -447,3 +450,7 @@ def test_shapes_are_checked(dtype, shape_checks):
     assert audio.undo_log_mel(audio.log_mel(signal)).shape == (2, 3, 5, 201)
     assert audio.separation(signal, signal).order.tolist() == [[0, 1, 2]] * 2
     assert audio.dft(np.pi * signal[0, 0, :5]).shape == (5,)
+
+
+def test_the_gates_have_the_same_defaults():
+    same_defaults("atento.audio")

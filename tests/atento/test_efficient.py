@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from _gates import same_defaults
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -332,6 +333,13 @@ def test_read_mask():
         ef.read_mask(past.T, 4, 4)
 
 
+def test_nobody_and_no_reach_are_sizes_too():
+    assert ef.past(0, 0).shape == (0, 0)
+    query, key, value = three(2, 2)
+    close(ef.window_attention(query, key, value, window=0), value)
+    assert ef.WindowAttention(8, 2, window=0, global_at=(0,)).global_at == (0,)
+
+
 def test_the_block_decides_nothing():
     assert [*ef.blocks(7, 3)] == [slice(0, 3), slice(3, 6), slice(6, 7)]
     assert [*ef.blocks(0, 3)] == []
@@ -472,3 +480,7 @@ def test_bad_input_is_named(error, message, call):
 def test_the_base_has_no_way_of_its_own():
     with pytest.raises(NotImplementedError):
         ef.EfficientAttention(8, 2)(torch.ones(1, 2, 8))
+
+
+def test_the_gates_have_the_same_defaults():
+    same_defaults("atento.efficient")

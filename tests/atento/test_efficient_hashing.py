@@ -158,7 +158,7 @@ def test_redraw():
         (ValueError, "d_head: .* mayor o igual que 1", lambda: ef.draw_rotations(1, 0, 2)),
         (ValueError, "buckets: .* mayor o igual que 1", lambda: ef.draw_rotations(1, 4, 0)),
         (ValueError, "x: .* forma", lambda: ef.lsh_buckets(draw(4), turns(1, 4, 4))),
-        (TypeError, "rotations: ", lambda: ef.lsh_buckets(draw(2, 4), draw(1, 4, 2).long())),
+        (TypeError, "rotations: .* coma", lambda: ef.lsh_buckets(draw(2, 4), draw(1, 4, 2).long())),
         (ValueError, "rotations: .* alguna ronda", lambda: ef.lsh_buckets(
             draw(2, 4), draw(0, 4, 2))),
         (ValueError, "n_queries: ", lambda: ef.lsh_mask(draw(3, 4), draw(2, 4), turns(1, 4, 4))),

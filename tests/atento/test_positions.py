@@ -9,6 +9,7 @@ import mpmath
 import pytest
 import torch
 import torch.nn.functional as F
+from _gates import same_defaults
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -535,6 +536,7 @@ BAD = [
     (lambda: Sinusoidal(4)(X, N[:, None]), ValueError, "positions: .*una posición por fila"),
     (lambda: Sinusoidal(4)(X, N > 1), TypeError, "positions: .*enteras o reales; llegó bool"),
     (lambda: Sinusoidal(4)(X, N.to("meta")), ValueError, "positions: .*está en meta"),
+    (lambda: Sinusoidal(4, base=1.0), ValueError, "base: .*mayor que 1"),
     (lambda: RawIndex(-1.0), ValueError, "scale: .*mayor que 0"),
     (lambda: NoPE()(X, N[:1]), ValueError, "positions: "),
     (lambda: Learned(0, 4), ValueError, "max_len: .*mayor o igual que 1"),
@@ -662,3 +664,7 @@ def test_the_limits_are_allowed(shape_checks):
 def test_all_is_what_the_package_offers():
     assert sorted(positions.__all__) == positions.__all__
     assert all(hasattr(positions, name) for name in positions.__all__)
+
+
+def test_the_gates_have_the_same_defaults():
+    same_defaults("atento.positions")

@@ -284,8 +284,7 @@ def griffin_lim(
     _require_plain(magnitude, name="magnitude")
     _require_inverse(magnitude, size, hop, name="magnitude", center=center)
     require_kind(rng, torch.Generator, name="rng", wanted="un torch.Generator")
-    require_size(steps, name="steps", least=0)
-    require_option(weights, WINDOWS, name="weights")
+    require_size(steps, name="steps", least=0)  # weights lo mira istft
 
 
 def undo_log_mel(

@@ -116,6 +116,10 @@ def window(window: int, global_at: Sequence[int]) -> None:
 
 def chunk(chunk: int | None) -> None:
     """Lanza si ``chunk`` no es un entero positivo ni ``None``."""
+    _require_chunk(chunk)
+
+
+def _require_chunk(chunk: int | None) -> None:
     if chunk is not None:
         require_size(chunk, name="chunk")
 
@@ -129,9 +133,8 @@ def pooling(n: int, rank: int) -> None:
 
 
 def short(self: Any, max_len: int, rank: int) -> None:
-    """Lanza si los tamaños de Linformer no casan o se pide causal."""
+    """Lanza si ``max_len`` no es positivo o se pide causal; ``rank`` lo mira ``mean_pooling``."""
     require_size(max_len, name="max_len")
-    pooling(max_len, rank)
     if self.causal:
         _not_causal("True")
 
@@ -195,8 +198,7 @@ def online(
 ) -> None:
     """Lanza si los argumentos de ``online_attention`` no casan."""
     _three(query, key, value, causal, scale, mask)
-    _require_bias(bias, query, key)
-    require_size(block, name="block")
+    _require_bias(bias, query, key)  # block lo mira blocks
 
 
 def window_mask(
@@ -278,19 +280,14 @@ def hashed(
 ) -> None:
     """Lanza si los argumentos de ``lsh_attention`` no casan."""
     _three(query, key, value, True, scale)
-    _require_rounds(query, rotations, chunk)
+    _require_chunk(chunk)  # los giros los mira lsh_buckets
     _require_keys(keys, key)
 
 
 def hashed_mask(query: Tensor, key: Tensor, rotations: Tensor, *, chunk: int | None = None) -> None:
     """Lanza si los argumentos de ``lsh_mask`` no casan."""
     _three(query, key, key, True)
-    _require_rounds(query, rotations, chunk)
-
-
-def _require_rounds(query: Tensor, rotations: Tensor, size: int | None) -> None:
-    buckets(query, rotations)
-    chunk(size)
+    _require_chunk(chunk)
 
 
 def features(x: Tensor) -> None:
