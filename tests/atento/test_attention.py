@@ -649,6 +649,10 @@ def test_bad_memories(shape_checks, call, kind, message):
     module = MultiHeadAttention(8, 2)
     memory = module.remember(X)
     assert torch.equal(module(X, memory)[0], module(X, X)[0])
+    assert torch.equal(module(X[0], module.remember(X[0]))[0], module(X[0], X[0])[0])
+    each = torch.arange(5).expand(2, 5)
+    assert torch.equal(module.remember(X, key_positions=each).key, memory.key)
+    assert torch.equal(module(X, positions=each, key_positions=each)[0], module(X)[0])
     with pytest.raises(kind, match="^" + message):
         call(module, memory)
 

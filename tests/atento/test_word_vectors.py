@@ -465,7 +465,7 @@ def test_vector_errors(toy):
     with pytest.raises(ValueError, match=r"^vectors: .*\(vocab=2, d_model\); llegó \(3, 3\)"):
         wv.WordVectors(["a", "b"], torch.eye(3))
     with pytest.raises(ValueError, match="^words: .*se repite 'a'"):
-        wv.WordVectors(["a", "b", "a"], torch.eye(3))
+        wv.WordVectors(["b", "a", "a"], torch.eye(3))
     with pytest.raises(ValueError, match="^vectors: .*el de 'b' es 0"):
         wv.WordVectors(["a", "b"], torch.tensor([[1.0], [0.0]]))
     with pytest.raises(TypeError, match="^words: se esperaba una lista de palabras"):
@@ -535,6 +535,10 @@ BAD = [
     (TypeError, r"pairs: .* llegó \(1, 2\)", lambda: wv.questions_from([(1, 2)])),
 ]
 RNG = rng.generator(0)
+
+
+def test_as_many_axes_as_words():
+    assert wv.svd_vectors(EYE, 2).shape == (2, 2)
 
 
 @pytest.mark.parametrize(("error", "message", "call"), BAD)
