@@ -454,6 +454,11 @@ def tapped(ids=IDS, **changes):
         (TypeError, "bert: ", lambda: TokenClassifier(nn.Linear(2, 2), 2)),
         (ValueError, "bert: ", lambda: SentenceClassifier(Bert(config(pooler=False)), 2)),
         (ValueError, "n_classes: ", lambda: SentenceClassifier(BERT, 0)),
+        (
+            ValueError,
+            "ids: se esperaban como mucho",
+            lambda: Bert(config(first_position=2))(torch.ones(1, SIZES["max_len"] - 1).long()),
+        ),
         (TypeError, "start: ", lambda: best_spans(IDS, torch.ones(3, 7))),
         (ValueError, r"start: .*\(batch, n\)", lambda: best_spans(torch.ones(2), torch.ones(2))),
         (ValueError, "end: .*alguna", lambda: best_spans(torch.ones(1, 1), torch.ones(1, 0))),
@@ -487,6 +492,8 @@ def test_bad_input_is_named(error, message, call):
 
 def test_the_edges_are_allowed():
     config(first_position=8, pad_id=12, n_segments=0)
+    shifted = Bert(config(first_position=2))
+    assert shifted(torch.ones(1, SIZES["max_len"] - 2).long()).shape[1] == SIZES["max_len"] - 2
     assert Bert(config(pad_id=None))(torch.ones(1, 9).long()).shape == (1, 9, 16)
     assert BERT.summary(torch.ones(1, 1, 16)).shape == (1, 16)
     assert best_spans(*torch.ones(2, 1, 1), max_length=1).tolist() == [[0, 0]]

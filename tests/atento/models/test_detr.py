@@ -608,6 +608,7 @@ def test_bad_input_is_named(error, message, call):
 
 
 def test_the_edges_are_allowed():
+    config(d_model=12, n_heads=3, reference_points=True)
     config(l1_weight=0.0, n_convs=0, n_encoder_layers=0)
     full = [(label.repeat(5)[:5], box.repeat(5, 1)[:5]) for label, box in THERE]
     assert [len(pair.rows) for pair in assign(SEEN, full, config())] == [5, 5]

@@ -398,6 +398,7 @@ def test_bad_input_is_named(error, message, call):
 
 
 def test_the_edges_are_allowed():
+    config(d_model=6, n_heads=3)
     assert from_bins(words(0, 3), 4).shape == (2,)
     assert episodes(torch.ones(1, 3, 8)).ids.shape[0] == 1
     assert episodes(torch.ones(1, 1, 2), torch.ones(1, 0, 1)).ids.shape[0] == 1
