@@ -3,7 +3,6 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from _gates import same_defaults
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -749,7 +748,3 @@ def test_arguments_are_validated_once_a_call(monkeypatch, form, masked):
         calls.clear()
         module(X, mask=mask, need_weights=need_weights)
         assert sorted(calls) == ["_alike"] + ["_require_mask"] * masked
-
-
-def test_the_gates_have_the_same_defaults():
-    same_defaults("atento.attention")

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import scipy.signal
 import torch
-from _gates import same_defaults
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -450,7 +449,3 @@ def test_shapes_are_checked(dtype, shape_checks):
     assert audio.undo_log_mel(audio.log_mel(signal)).shape == (2, 3, 5, 201)
     assert audio.separation(signal, signal).order.tolist() == [[0, 1, 2]] * 2
     assert audio.dft(np.pi * signal[0, 0, :5]).shape == (5,)
-
-
-def test_the_gates_have_the_same_defaults():
-    same_defaults("atento.audio")

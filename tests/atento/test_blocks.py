@@ -3,7 +3,6 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from _gates import same_defaults
 from torch import nn
 
 from atento import positions
@@ -424,7 +423,3 @@ def test_dropout_only_in_training():
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
-
-
-def test_the_gates_have_the_same_defaults():
-    same_defaults("atento.blocks")

@@ -4,7 +4,6 @@ from itertools import permutations
 
 import pytest
 import torch
-from _gates import same_defaults
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -130,7 +129,3 @@ def test_the_nearest_for_each_is_not_the_best_for_all():
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
-
-
-def test_the_gates_have_the_same_defaults():
-    same_defaults("atento.boxes")

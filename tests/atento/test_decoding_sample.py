@@ -5,7 +5,6 @@ import math
 
 import pytest
 import torch
-from _gates import same_defaults
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
@@ -464,7 +463,3 @@ def test_bad_dice_and_wrappers():
     for wrap in (penalize_repetition, block_repeated):
         with pytest.raises(TypeError, match="^step: se esperaba una función; llegó int"):
             wrap(3, 2)
-
-
-def test_the_gates_have_the_same_defaults():
-    same_defaults("atento.decoding")

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from _gates import same_defaults
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -480,7 +479,3 @@ def test_bad_input_is_named(error, message, call):
 def test_the_base_has_no_way_of_its_own():
     with pytest.raises(NotImplementedError):
         ef.EfficientAttention(8, 2)(torch.ones(1, 2, 8))
-
-
-def test_the_gates_have_the_same_defaults():
-    same_defaults("atento.efficient")

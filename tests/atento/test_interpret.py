@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from _gates import same_defaults
 from torch import nn
 
 from atento import interpret as it
@@ -596,7 +595,3 @@ def test_without_a_way_to_read():
         pile.encoder = Pile()
         pile.forward = lambda x: pile.encoder(x)
         it.logit_lens(pile, torch.zeros(1, 2, WIDTH))
-
-
-def test_the_gates_have_the_same_defaults():
-    same_defaults("atento.interpret")

@@ -3,7 +3,6 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from _gates import same_defaults
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -286,7 +285,3 @@ def test_bad_input_is_named(error, message, call):
 
 def _embed(ids):
     return TokenEmbedding(9, 4)(torch.tensor(ids))
-
-
-def test_the_gates_have_the_same_defaults():
-    same_defaults("atento.layers")

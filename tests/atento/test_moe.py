@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from _gates import same_defaults
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -124,7 +123,3 @@ def test_inside_a_block():
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
-
-
-def test_the_gates_have_the_same_defaults():
-    same_defaults("atento.moe")

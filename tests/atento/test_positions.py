@@ -9,7 +9,6 @@ import mpmath
 import pytest
 import torch
 import torch.nn.functional as F
-from _gates import same_defaults
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -664,7 +663,3 @@ def test_the_limits_are_allowed(shape_checks):
 def test_all_is_what_the_package_offers():
     assert sorted(positions.__all__) == positions.__all__
     assert all(hasattr(positions, name) for name in positions.__all__)
-
-
-def test_the_gates_have_the_same_defaults():
-    same_defaults("atento.positions")

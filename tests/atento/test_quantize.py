@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from _gates import same_defaults
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -105,7 +104,3 @@ def test_a_single_layer_and_no_layers():
 def test_bad_input_is_named(error, message, call):
     with pytest.raises(error, match="^" + message):
         call()
-
-
-def test_the_gates_have_the_same_defaults():
-    same_defaults("atento.quantize")

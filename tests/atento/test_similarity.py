@@ -3,7 +3,6 @@ import math
 
 import pytest
 import torch
-from _gates import same_defaults
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -202,7 +201,3 @@ def test_bad_pairs(shape_checks, name, query, key, kind, message):
 def test_bad_parameters(shape_checks, call, kind, message):
     with pytest.raises(kind, match="^" + message):
         call()
-
-
-def test_the_gates_have_the_same_defaults():
-    same_defaults("atento.similarity")

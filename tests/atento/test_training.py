@@ -10,7 +10,6 @@ import _two_processes as pair
 import numpy as np
 import pytest
 import torch
-from _gates import same_defaults
 from torch import nn
 from torch.utils.data import DataLoader, DistributedSampler, RandomSampler
 
@@ -983,7 +982,3 @@ def test_two_processes_resume(two_processes):
     assert first == second  # la pérdida anotada es la de todos
     whole, half, resumed = first
     assert half == whole[:3] and resumed == whole
-
-
-def test_the_gates_have_the_same_defaults():
-    same_defaults("atento.training")

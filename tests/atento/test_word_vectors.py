@@ -6,7 +6,6 @@ import random
 import numpy as np
 import pytest
 import torch
-from _gates import same_defaults
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -555,7 +554,3 @@ def test_everything_holds_with_shape_checks(shape_checks, corpus):
     assert wv.glove_loss(wv.GloVe(len(corpus), 4), cells).isfinite()
     vectors = wv.WordVectors(corpus.words, wv.svd_vectors(wv.ppmi(counts), 4))
     assert vectors.analogy("x0a", "x0b", "x1a", 1) and vectors.neighbours("x0a", 1)
-
-
-def test_the_gates_have_the_same_defaults():
-    same_defaults("atento.word_vectors")

@@ -1,11 +1,11 @@
 """Los sellos de lo propio de cada explorador (``exploradores/test_<explorador>.py``).
 
 Un fichero que pasó y de cuyas fuentes no ha cambiado nada se aparta, salvo los que tocan
-(``vistas.py``). Sus fuentes son él, lo común de las pruebas, la biblioteca y, de los exploradores,
-lo que comparten todos y lo del suyo: sus ficheros, los guiones que pide y lo que importa. Si una
-prueba abre algo que no está entre ellas, falla. ``test_comunes.py``, que los abre todos, no se
-sella. Lo que se nombra en la orden se ejecuta siempre; con ``--apunta`` quien nombra es la orden
-de las pruebas, y manda el sello.
+(``vistas.py``). Sus fuentes son él, lo común de las pruebas, la biblioteca sin sus puertas y, de
+los exploradores, lo que comparten todos y lo del suyo: sus ficheros, los guiones que pide y lo que
+importa. Si una prueba abre algo que no está entre ellas, falla. ``test_comunes.py``, que los abre
+todos, no se sella. Lo que se nombra en la orden se ejecuta siempre; con ``--apunta`` quien nombra
+es la orden de las pruebas, y manda el sello.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ DE_PRUEBAS = (
     f"{SUYAS}/conftest.py",
 )
 CARPETAS = ("code/atento", "code/figuras/plots", f"{EXPLORERS}/pieces")
+PUERTAS = "code/atento/checks"  # solo lanzan: de ellas no sale ningún número
 DE_TODOS = ("__init__.py", "base.py", "base.js", "base.css", "live.py")
 VERSIONES = ("torch", "numpy", "playwright", "axe-playwright-python", "pypdf")
 PARTE = re.compile(r'data-atento-part="([\w/-]+)-\w{8}"')
@@ -66,11 +67,12 @@ def comunes(raiz: Path = RAIZ) -> list[Path]:
     """Las fuentes de todos."""
     sueltas = (*DE_PRUEBAS, *(f"{EXPLORERS}/{x}" for x in DE_TODOS))
     dentro = (p for x in CARPETAS for p in sorted((raiz / x).rglob("*")))
-    return [*(raiz / x for x in sueltas), *(p for p in dentro if _cuenta(p))]
+    puertas = raiz / PUERTAS
+    return [*(raiz / x for x in sueltas), *(p for p in dentro if _cuenta(p, puertas))]
 
 
-def _cuenta(ruta: Path) -> bool:
-    return ruta.is_file() and ruta.suffix != ".pyc"
+def _cuenta(ruta: Path, puertas: Path) -> bool:
+    return ruta.is_file() and ruta.suffix != ".pyc" and puertas not in ruta.parents
 
 
 def propias(fichero: str, raiz: Path = RAIZ) -> list[Path]:

@@ -33,8 +33,13 @@ def corners(boxes: Tensor) -> None:
     _require_corners(boxes, "boxes")
 
 
-def pairs(a: Tensor, b: Tensor, *, names: tuple[str, str] = ("a", "b")) -> None:
+def pairs(a: Tensor, b: Tensor) -> None:
     """Lanza si ``a``, (n, 4), y ``b``, (m, 4), no son esquinas del mismo tipo."""
+    require_pairs(a, b, names=("a", "b"))
+
+
+def require_pairs(a: Tensor, b: Tensor, *, names: tuple[str, str]) -> None:
+    """Lo mismo, con los nombres que les da quien los recibe."""
     _require_corners(a, names[0], flat=True)
     _require_corners(b, names[1], flat=True)
     require_same_kind(b, a, name=names[1], reference_name=names[0])

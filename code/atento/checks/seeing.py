@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from atento.amounts import require_number, require_size
-from atento.checks.boxes import pairs
+from atento.checks.boxes import require_pairs
 from atento.shapes import require_boolean, require_integer, require_tensor
 
 
@@ -19,7 +19,7 @@ def _require_threshold(threshold: float) -> None:
 def hits(found: Tensor, truth: Tensor, threshold: float = 0.5) -> None:
     """Lanza si ``found`` y ``truth`` no son esquinas o ``threshold`` no es un IoU."""
     _require_threshold(threshold)
-    pairs(found, truth, names=("found", "truth"))
+    require_pairs(found, truth, names=("found", "truth"))
 
 
 def precision_area(right: Tensor, total: int) -> None:
