@@ -113,7 +113,7 @@ class Setr(nn.Module):
         Errores: los de :meth:`forward`, y ``TypeError`` o ``ValueError`` si ``classes`` no son
         clases, una por píxel.
         """
-        return F.cross_entropy(self.forward.unchecked(self, images, mask), classes)
+        return F.cross_entropy(self(images, mask), classes)
 
     @torch.no_grad()
     def segment(
