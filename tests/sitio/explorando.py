@@ -55,3 +55,19 @@ def igual(obtenido, esperado: torch.Tensor) -> None:
     assert (
         (obtenido - esperado)[finitos].abs().max().item() <= TOLERANCIA if finitos.any() else True
     )
+
+
+def quita_los_pesos(pagina) -> str:
+    """Deja la página como si su primer fichero de pesos no llegara; devuelve lo que traía."""
+    return pagina.evaluate(
+        """() => {
+          const uno = document.querySelector("[data-atento-file]"), texto = uno.textContent;
+          uno.textContent = ""; uno.dataset.url = "data:text/javascript,"; return texto; }"""
+    )
+
+
+def devuelve_los_pesos(pagina, guardado: str) -> None:
+    """Deshace lo anterior: al volver a pedirlos, llegan."""
+    pagina.evaluate(
+        "texto => (document.querySelector('[data-atento-file]').textContent = texto)", guardado
+    )

@@ -6,7 +6,7 @@ import re
 
 import pytest
 import torch
-from explorando import leer
+from explorando import devuelve_los_pesos, leer, quita_los_pesos
 from muestras import REPARTO, book_claims
 
 from atento.models.detr import assign, matching_cost
@@ -245,16 +245,10 @@ def test_los_pesos_del_reparto_se_piden_al_mover_y_una_vez(sumador):
 
 def test_si_los_pesos_del_reparto_no_llegan_se_dice_y_se_puede_repetir(abrir):
     pagina = abrir(REPARTO)
-    guardado = pagina.evaluate(
-        """() => {
-          const uno = document.querySelector("[data-atento-file]"), texto = uno.textContent;
-          uno.textContent = ""; uno.dataset.url = "data:text/javascript,"; return texto; }"""
-    )
+    guardado = quita_los_pesos(pagina)
     _empuja(pagina, 0, "ArrowRight")
     pagina.get_by_text("Comprueba la red").first.wait_for()
     assert not leer(pagina, REPARTO).get("values") and not pagina.locator(".cla-costs").is_visible()
-    pagina.evaluate(
-        "texto => (document.querySelector('[data-atento-file]').textContent = texto)", guardado
-    )
+    devuelve_los_pesos(pagina, guardado)
     _empuja(pagina, 0, "ArrowRight")
     assert _reparto(pagina)["state"]["objects"][0][1] == min(40, REPARTO.start[0].x + 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from explorando import leer
+from explorando import devuelve_los_pesos, leer, quita_los_pesos
 from muestras import HUECO, book_cloze
 
 from atento.tasks import agreement
@@ -182,17 +182,11 @@ def test_los_pesos_se_piden_al_tapar_y_una_vez(sumador):
 
 def test_si_los_pesos_no_llegan_se_dice_y_se_puede_repetir(abrir):
     pagina = abrir(HUECO)
-    guardado = pagina.evaluate(
-        """() => {
-          const uno = document.querySelector("[data-atento-file]"), texto = uno.textContent;
-          uno.textContent = ""; uno.dataset.url = "data:text/javascript,"; return texto; }"""
-    )
+    guardado = quita_los_pesos(pagina)
     _pon(pagina, 0, "▢")
     pagina.get_by_text("Comprueba la red").first.wait_for()
     assert not leer(pagina, HUECO)["values"] and leer(pagina, HUECO)["state"]["hidden"][0]
-    pagina.evaluate(
-        "texto => (document.querySelector('[data-atento-file]').textContent = texto)", guardado
-    )
+    devuelve_los_pesos(pagina, guardado)
     _pon(pagina, 0, "▢")
     _dicho(pagina, [0])
 

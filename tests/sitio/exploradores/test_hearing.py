@@ -6,7 +6,7 @@ import re
 
 import pytest
 import torch
-from explorando import contestado, leer
+from explorando import contestado, devuelve_los_pesos, leer, quita_los_pesos
 from muestras import OIDO, book_hearing
 
 from atento.tasks import vowels
@@ -260,17 +260,11 @@ def test_los_pesos_de_las_vocales_se_piden_al_tocar_y_una_vez(sumador):
 
 def test_si_los_pesos_de_las_vocales_no_llegan_se_dice_y_se_puede_repetir(abrir):
     pagina = abrir(OIDO)
-    guardado = pagina.evaluate(
-        """() => {
-          const uno = document.querySelector("[data-atento-file]"), texto = uno.textContent;
-          uno.textContent = ""; uno.dataset.url = "data:text/javascript,"; return texto; }"""
-    )
+    guardado = quita_los_pesos(pagina)
     _flechas(pagina, "ArrowUp", 1)
     pagina.get_by_text("Comprueba la red").first.wait_for()
     assert not leer(pagina, OIDO)["values"]
-    pagina.evaluate(
-        "texto => (document.querySelector('[data-atento-file]').textContent = texto)", guardado
-    )
+    devuelve_los_pesos(pagina, guardado)
     _flechas(pagina, "ArrowUp", 1)
     assert contestado(pagina)["state"]["spots"][1][1] == 0.44
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 import torch
-from explorando import contestado, leer
+from explorando import contestado, devuelve_los_pesos, leer, quita_los_pesos
 from muestras import HOJA, book_sketch
 
 from atento.watching import watching
@@ -204,17 +204,11 @@ def test_los_pesos_del_digito_se_piden_al_tocar_y_una_vez(sumador):
 
 def test_si_los_pesos_del_digito_no_llegan_se_dice_y_se_puede_repetir(abrir):
     pagina = abrir(HOJA)
-    guardado = pagina.evaluate(
-        """() => {
-          const uno = document.querySelector("[data-atento-file]"), texto = uno.textContent;
-          uno.textContent = ""; uno.dataset.url = "data:text/javascript,"; return texto; }"""
-    )
+    guardado = quita_los_pesos(pagina)
     _corre(pagina, derecha=1)
     pagina.get_by_text("Comprueba la red").first.wait_for()
     assert not leer(pagina, HOJA)["values"] and leer(pagina, HOJA)["state"]["right"] == 1
-    pagina.evaluate(
-        "texto => (document.querySelector('[data-atento-file]').textContent = texto)", guardado
-    )
+    devuelve_los_pesos(pagina, guardado)
     _corre(pagina, derecha=1)
     assert contestado(pagina)["state"]["right"] == 2
 
