@@ -14,10 +14,10 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from textwrap import dedent, indent
 from typing import Any
 
+from calificador.recorte import arbol_de, lo_suyo, nombra
 from calificador.vetos import Veto
 
 TIPOS = ("escribir", "completar", "depurar", "predecir", "lapiz", "ordenar", "medir")
@@ -49,15 +49,6 @@ class Caso:
         return not self.args and not self.kwargs and self.init is None
 
 
-@lru_cache(maxsize=64)
-def arbol_de(texto: str) -> ast.Module:
-    """El árbol de un código, que solo se lee: los mutantes de una solución comparten el suyo.
-
-    Errores: ``SyntaxError``, como ``ast.parse``.
-    """
-    return ast.parse(texto)
-
-
 class MutanteRoto(ValueError):
     """Un mutante que no se puede hacer a partir de la solución."""
 
@@ -81,24 +72,49 @@ class Mutante:
         """La entrega equivocada, entera. Errores: ``MutanteRoto`` si un cambio no está justo una
         vez.
         """
-        arbol = arbol_de(solucion)
         if self.codigo:
-            cabecera = [
-                ast.unparse(n) for n in arbol.body if isinstance(n, (ast.Import, ast.ImportFrom))
-            ]
-            return "\n".join(cabecera) + "\n\n\n" + dedent(self.codigo).strip("\n") + "\n"
-        nodo = next((n for n in arbol.body if getattr(n, "name", None) == nombre), None)
-        if nodo is None:
-            raise MutanteRoto(f"{self.nombre}: la solución no define {nombre}")
-        lineas = solucion.splitlines()
-        if self.cuerpo:
-            primera = nodo.body[0].lineno - 1
-            nuevo = lineas[nodo.lineno - 1 : primera] + [
-                indent(dedent(self.cuerpo).strip("\n"), "    ")
-            ]
-        else:
-            nuevo = [self._cambiada("\n".join(lineas[nodo.lineno - 1 : nodo.end_lineno]))]
-        return "\n".join([*lineas[: nodo.lineno - 1], *nuevo, *lineas[nodo.end_lineno :]]) + "\n"
+            return self._con_importaciones(solucion)
+        nodo, lineas = self._funcion(solucion, nombre), solucion.splitlines()
+        nuevo = self._nueva(lineas, nodo)
+        return "\n".join([*lineas[: nodo.lineno - 1], nuevo, *lineas[nodo.end_lineno :]]) + "\n"
+
+    def recortado(self, solucion: str, nombre: str) -> str:
+        """Lo mismo sin lo que de la solución, que es la del capítulo entero, ni ella ni la buena
+        usan: se lee y se carga antes. Errores: los de :meth:`texto`.
+        """
+        if self.codigo:
+            return self._con_importaciones(solucion)
+        nodo, lineas = self._funcion(solucion, nombre), solucion.splitlines()
+        nuevo = self._nueva(lineas, nodo)
+        try:
+            usa = nombra(ast.parse(nuevo))
+        except SyntaxError:
+            return self.texto(solucion, nombre)
+        trozos = []
+        for otro in lo_suyo(solucion, {nombre, *usa}):
+            desde = min([otro.lineno, *(x.lineno for x in getattr(otro, "decorator_list", ()))])
+            hasta = nodo.lineno - 1 if otro is nodo else otro.end_lineno
+            trozos += lineas[desde - 1 : hasta] + [nuevo] * (otro is nodo)
+        return "\n".join(trozos) + "\n"
+
+    def _con_importaciones(self, solucion: str) -> str:
+        importa = (n for n in arbol_de(solucion).body if isinstance(n, ast.Import | ast.ImportFrom))
+        cabecera = "\n".join(map(ast.unparse, importa))
+        return f"{cabecera}\n\n\n" + dedent(self.codigo).strip("\n") + "\n"
+
+    def _funcion(self, solucion: str, nombre: str) -> Any:
+        """El nodo de lo que se cambia."""
+        for nodo in arbol_de(solucion).body:
+            if getattr(nodo, "name", None) == nombre:
+                return nodo
+        raise MutanteRoto(f"{self.nombre}: la solución no define {nombre}")
+
+    def _nueva(self, lineas: list[str], nodo: Any) -> str:
+        """Su texto, sin lo que la decora, ya equivocado."""
+        if not self.cuerpo:
+            return self._cambiada("\n".join(lineas[nodo.lineno - 1 : nodo.end_lineno]))
+        firma = lineas[nodo.lineno - 1 : nodo.body[0].lineno - 1]
+        return "\n".join([*firma, indent(dedent(self.cuerpo).strip("\n"), "    ")])
 
     def _cambiada(self, texto: str) -> str:
         for antes, despues in self.cambios:

@@ -16,12 +16,13 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 
 from libro.huella import normalizado
 from rotacion import entero, nuevas
 
+from calificador import recorte
 from calificador.carga import Curso, nombre_de_fichero
 from calificador.registro import Ejercicio
 
@@ -33,63 +34,19 @@ NUEVAS = 2  # las del día, cuando se prueba todo
 # --- La huella ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Modulo:
-    """Un código leído una vez: sus instrucciones, las que definen cada nombre, las que no definen
-    ninguno y los nombres que usa cada una.
-    """
-
-    cuerpo: list[ast.stmt]
-    definen: dict[str, list[int]]
-    sueltas: set[int]
-    usados: list[set[str]]
-
-
-@cache
-def _leido(codigo: str) -> Modulo:
-    cuerpo = ast.parse(codigo).body
-    definen: dict[str, list[int]] = {}
-    for i, nodo in enumerate(cuerpo):
-        for nombre in _define(nodo):
-            definen.setdefault(nombre, []).append(i)
-    sueltas = {i for i, nodo in enumerate(cuerpo) if not _define(nodo)}
-    usados = [{n.id for n in ast.walk(x) if isinstance(n, ast.Name)} for x in cuerpo]
-    return Modulo(cuerpo, definen, sueltas, usados)
-
-
 def lo_suyo(codigo: str, raices: Collection[str]) -> str:
-    """De un módulo, lo que usan los nombres de ``raices``, y lo que eso usa, y todo lo que no
-    define un nombre (las importaciones, lo que se ejecuta al cargarlo).
-    """
-    modulo = _leido(codigo)
-    pendientes = modulo.sueltas | {i for x in raices for i in modulo.definen.get(x, ())}
-    quedan: set[int] = set()
-    while pendientes:
-        una = pendientes.pop()
-        quedan.add(una)
-        pendientes |= {i for x in modulo.usados[una] for i in modulo.definen.get(x, ())} - quedan
-    return "\n".join(ast.unparse(modulo.cuerpo[i]) for i in sorted(quedan))
-
-
-def _define(nodo: ast.stmt) -> set[str]:
-    """Los nombres que define una instrucción; ninguno, si hace además otra cosa."""
-    if isinstance(nodo, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-        return {nodo.name}
-    if isinstance(nodo, ast.Assign) and all(isinstance(x, ast.Name) for x in nodo.targets):
-        return {x.id for x in nodo.targets}
-    if isinstance(nodo, ast.AnnAssign) and isinstance(nodo.target, ast.Name):
-        return {nodo.target.id}
-    return set()
+    """De un módulo, lo que usan los nombres de ``raices`` y lo que no define ninguno."""
+    return "\n".join(map(ast.unparse, recorte.lo_suyo(codigo, raices)))
 
 
 def _del_registro(codigo: str, id_: str) -> set[str]:
     """El nombre de la variable del ejercicio ``id_`` en su registro."""
     return {
         nombre
-        for nodo in _leido(codigo).cuerpo
+        for nodo in recorte.modulo_de(codigo).cuerpo
         if isinstance(nodo, ast.Assign) and isinstance(nodo.value, ast.Call)
         if any(x.arg == "id" and _constante(x.value) == id_ for x in nodo.value.keywords)
-        for nombre in _define(nodo)
+        for nombre in recorte.define(nodo)
     }
 
 

@@ -26,7 +26,8 @@ from calificador.correccion.oraculo import Corrector, Interrogatorio, problemas_
 from calificador.correccion.pistas import SEMILLAS_MENUDAS, examenes_menudos
 from calificador.correccion.semillas import VACIA, faltas
 from calificador.generadores import menudo
-from calificador.registro import Caso, arbol_de
+from calificador.recorte import arbol_de
+from calificador.registro import Caso, Mutante, cambia, cuerpo
 
 SEMILLAS = range(25)
 POCAS = range(3)
@@ -397,6 +398,50 @@ def test_hacer_los_mutantes_no_toca_el_arbol_que_comparten():
                 mutante.texto(solucion, ejercicio.nombre)
         assert arbol_de(solucion) is arbol, "se analiza otra vez lo mismo"
         assert ast.dump(arbol, include_attributes=True) == antes, f"capítulo {capitulo}"
+
+
+DOS = """from math import sqrt
+
+RAIZ = sqrt(2)
+OTRA = sqrt(3)
+
+
+def mitad(x):
+    return x / 2
+
+
+@staticmethod
+def pedida(x):
+    return mitad(x) + RAIZ
+
+
+def ajena(x):
+    return OTRA
+"""
+
+
+BUENA = ["RAIZ = sqrt(2)", "def mitad", "@staticmethod", "def pedida"]
+
+
+@pytest.mark.parametrize(
+    ("mutante", "quedan"),
+    [
+        (cambia("uno", "", "mitad(x)", "x"), BUENA),
+        (cambia("uno", "", "RAIZ", "OTRA"), [*BUENA, "OTRA = sqrt(3)"]),
+        (cuerpo("uno", "", "return ajena(x)"), [*BUENA, "OTRA = sqrt(3)", "def ajena"]),
+        (Mutante("uno", "def pedida(x):\n    return x"), ["def pedida"]),
+    ],
+)
+def test_un_mutante_se_recorta_a_lo_que_usan_la_buena_y_el(mutante, quedan):
+    recortado = mutante.recortado(DOS, "pedida")
+    todo = [*BUENA, "OTRA = sqrt(3)", "def ajena"]
+    assert [x for x in todo if recortado.count(x) == 1] == quedan
+    assert recortado.startswith("from math import sqrt\n") and ast.parse(recortado)
+
+
+def test_un_mutante_que_no_se_puede_leer_se_recorta_entero():
+    roto = cambia("uno", "", "mitad(x) +", "mitad(x) + +* ")
+    assert roto.recortado(DOS, "pedida") == roto.texto(DOS, "pedida")
 
 
 def test_el_aviso_de_un_mutante_no_llega_a_quien_estudia(recwarn, capfd):

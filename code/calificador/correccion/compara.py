@@ -15,7 +15,7 @@ from typing import Any
 
 from calificador.correccion.resultado import limpia
 from calificador.jaula.marcos import Otro
-from calificador.registro import arbol_de
+from calificador.recorte import arbol_de
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,8 @@ class Examen:
         cargar.
         """
         if mutante.nombre not in self._mutantes:
-            self._mutantes[mutante.nombre] = self.de_codigo(self.codigo(mutante))
+            codigo = mutante.recortado(self.solucion, self.ejercicio.nombre)
+            self._mutantes[mutante.nombre] = self.de_codigo(codigo)
         return self._mutantes[mutante.nombre]
 
     def codigo(self, mutante: Mutante) -> str:
@@ -181,7 +182,7 @@ class Examen:
         return dada
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def sesion_cargada(
     codigo: str, nombre: str, prohibido: tuple[Veto, ...]
 ) -> tuple[SesionLocal, str]:
