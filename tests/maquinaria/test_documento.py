@@ -97,6 +97,15 @@ def test_tambien_llegan_un_correo_y_el_enlace_a_una_pagina_entera(sitio):
     assert tomo.rotos() == [] and (dos.get("id"), dos.get("class")) == ("p-dos", "bd-article")
 
 
+def test_de_unas_paginas_solas_los_enlaces_a_las_otras_van_a_lo_publicado(sitio):
+    tomo = Tomo(sitio, "https://publicado.org/", ["a/uno.html"])
+    assert [p.titulo for p in tomo.paginas] == ["Portada", "Uno"] and tomo.rotos() == []
+    assert [a.get("href") for a in tomo.articulos[1][1].iter("a")][:2] == [
+        "https://publicado.org/dos.html#alli",
+        "#p-a-uno--aqui",
+    ]
+
+
 def test_de_un_sonido_queda_que_se_oye_y_donde(sitio):
     """Un WAV dentro del libro no es de los sonidos que un EPUB admite, y en papel no suena."""
     pagina = sitio / "a/uno.html"

@@ -1,5 +1,5 @@
-"""Qué ha mirado ya el navegador tal como está: páginas con axe, cuadernos y exploradores, por su
-contrato y por lo propio de cada uno (``comportamiento.py``).
+"""Qué ha mirado ya el navegador tal como está: páginas, con axe e impresas, cuadernos y
+exploradores, por su contrato y por lo propio de cada uno (``comportamiento.py``).
 
 Mirarlo todo son minutos, y casi todo es lo de la última vez. De lo que pasa se guarda una huella
 (``vistas*.json``, con ``--apunta``): lo que hay en ello, salvo las cifras y los trazos, que cambian
@@ -94,3 +94,4 @@ PAGINAS = Vistas(AQUI / "vistas.json")
 CUADERNOS = Vistas(AQUI / "vistas_cuadernos.json")
 EXPLORADORES = Vistas(AQUI / "vistas_exploradores.json")
 COMPORTAMIENTO = Vistas(AQUI / "vistas_comportamiento.json")
+IMPRESAS = Vistas(AQUI / "vistas_impresas.json")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -98,12 +98,17 @@ def _quita(arbol: HtmlElement, caminos: tuple[str, ...]) -> None:
 class Tomo:
     """Las páginas limpias y con los enlaces cambiados."""
 
-    def __init__(self, sitio: Path, publicado: str) -> None:
+    def __init__(
+        self, sitio: Path, publicado: str, elegidas: Collection[str] | None = None
+    ) -> None:
         """``sitio`` es la carpeta construida; ``publicado``, la dirección de lo que no entra (los
-        cuadernos y las fichas de la biblioteca).
+        cuadernos y las fichas de la biblioteca); ``elegidas``, las rutas de las páginas que entran,
+        con la portada, cuando no son todas: los enlaces a las otras van a lo publicado.
         """
         self.sitio, self.publicado = sitio, publicado.rstrip("/")
         self.paginas = paginas(sitio)
+        if elegidas is not None:
+            self.paginas = [p for p in self.paginas if p.ruta in {PORTADA, *elegidas}]
         self.prefijos = {p.ruta: p.prefijo for p in self.paginas}
 
     @cached_property
