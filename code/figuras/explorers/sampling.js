@@ -3,127 +3,119 @@ window.atentoExplorers.register("sampling", (stage, data, root) => {
   const {h, softmax, entropy, number, picker, slider, button, cycle, probe, ...lots} = window.atentoExplorers;
   const {lot, forbid, ordered, warmed, keepTopK, keepTopP, draw} = lots;
   const {words, contexts, dice} = data,
-    size = words.length;
-  const truth = data.truth?.map((pairs) => {
-    const row = new Array(size).fill(0);
-    for (const [i, p] of pairs) row[i] = p;
-    return row;
-  });
-  const REST = {temperature: 1, k: size, p: 1, m: 0};
-  const state = {context: 0, ...REST},
-    throws = [];
+    size = words.length,
+    most = Math.min(size, 50), // el último k del mando, que no filtra
+    REST = {temperature: 0, k: most, p: 1, m: 0}; // los mandos sin filtrar; el de la temperatura da su exponente
+  const state = {context: 0, throws: [], ...REST}; // throws: qué palabras salieron en cada sorteo
+  const truth = data.truth?.map((pairs) => Object.assign(Array(size).fill(0), Object.fromEntries(pairs))),
+    isOdd = (i) => truth?.[state.context][i] === 0;
 
-  // ---- Los filtros: de unas puntuaciones a otras ----------------------------------------------------------------------
+  // ---- Los filtros: de unas puntuaciones a otras --------------------------------------------------------------------
+  const sum = (values, chosen) => chosen.reduce((total, i) => total + values[i], 0);
+  const those = (isChosen) => [...words.keys()].filter(isChosen);
   function minP(logits) {
     const least = Math.max(...logits) + Math.log(state.m);
     return forbid(logits, (i) => logits[i] >= least);
   }
   function compute() {
-    const warm = warmed(data.logits[state.context], state.temperature),
-      before = softmax(warm),
-      logits = minP(keepTopP(keepTopK(warm, state.k), state.p)),
+    const {context, temperature, k, p} = state,
+      warm = warmed(data.logits[context], 10 ** temperature),
+      logits = minP(keepTopP(keepTopK(warm, k === most ? size : k), p)),
       probs = softmax(logits);
-    const stays = logits.map((value) => value > -Infinity);
-    const sum = (values, keep) => values.reduce((total, value, i) => total + (keep(i) ? value : 0), 0);
-    const found = {probs, kept: stays.filter(Boolean).length, mass: sum(before, (i) => stays[i]), entropy: entropy(probs)};
+    const stays = (i) => logits[i] > -Infinity,
+      kept = those(stays);
+    const now = {probs, kept: kept.length, mass: sum(softmax(warm), kept), entropy: entropy(probs)};
     if (truth) {
-      const real = truth[state.context];
-      found.wrong = sum(probs, (i) => real[i] === 0);
-      found.lost = sum(real, (i) => !stays[i]);
+      now.wrong = sum(probs, those(isOdd));
+      now.lost = sum(truth[context], those((i) => !stays(i)));
     }
-    return {...found, before, stays};
+    return {now, stays};
   }
 
   // ---- Las barras ---------------------------------------------------------------------------------------------------
   const list = h("div", {class: "lots"});
-  function bars(now) {
+  function bars(probs, stays) {
     const base = data.logits[state.context],
+      plain = softmax(base),
       order = ordered(base),
-      shown = order.slice(0, data.bars),
       rest = order.slice(data.bars);
-    const plain = softmax(base),
-      counts = words.map((_, i) => throws.filter((word) => word === i).length);
-    const add = (values, chosen) => chosen.reduce((total, i) => total + values[i], 0);
-    const line = (name, chosen, isRest) => {
-      const share = add(now.probs, chosen),
-        was = add(plain, chosen),
-        left = chosen.filter((i) => now.stays[i]).length,
-        times = add(counts, chosen);
-      const wrong = !isRest && truth && truth[state.context][chosen[0]] === 0;
-      const tip = `${name}: el modelo le da ${number(was, 4)}; tras los mandos, ${number(share, 4)}${wrong ? "; la gramática no la admite" : ""}${isRest ? `; quedan ${left} de ${chosen.length}` : ""}`;
+    const line = (name, chosen) => {
+      const share = sum(probs, chosen),
+        was = sum(plain, chosen),
+        left = chosen.filter(stays).length,
+        times = state.throws.flat().filter((i) => chosen.includes(i)).length,
+        wrong = chosen !== rest && isOdd(chosen[0]);
+      const tip = [`${name}: el modelo le da ${number(was, 4)}`, `tras los mandos, ${number(share, 4)}`];
+      if (wrong) tip.push("la gramática no la admite");
+      if (chosen === rest) tip.push(`quedan ${left} de ${rest.length}`);
       return lot({
         name: [name, wrong && h("sup", {class: "odd"}, " ✗")],
         share,
         was,
         left,
         text: number(share, 3),
-        tip,
+        tip: tip.join("; "),
         times: times ? `×${times}` : "",
       });
     };
     list.replaceChildren(
-      ...shown.map((i) => line(words[i], [i])),
-      ...(rest.length ? [line(rest.length === 1 ? "la otra" : `las otras ${rest.length}`, rest, true)] : []),
+      ...order.slice(0, data.bars).map((i) => line(words[i], [i])),
+      ...(rest.length ? [line(rest.length === 1 ? "la otra" : `las otras ${rest.length}`, rest)] : []),
     );
   }
 
   // ---- Mandos -----------------------------------------------------------------------------------------------------
   const start = picker({label: "Comienzo", value: 0, options: contexts, onchange: (context) => update({context})});
-  const off = (text, isOff) => (isOff ? "no filtra" : text);
-  const most = Math.min(size, 50);
+  const unless = (off, text) => (x) => (x === off ? "no filtra" : text(x));
+  const dial = (name, range) => slider({...range, value: REST[name], oninput: (x) => update({[name]: x})});
   const dials = {
-    temperature: slider({label: "Temperatura", min: -1, max: 1, step: 0.01, value: 0, text: (x) => number(10 ** x, 2), oninput: (x) => update({temperature: 10 ** x})}),
-    k: slider({label: "top-k", min: 1, max: most, step: 1, value: most, text: (x) => off(String(x), x === most), oninput: (x) => update({k: x === most ? size : x})}),
-    p: slider({label: "top-p", min: 0.05, max: 1, step: 0.05, value: 1, text: (x) => off(number(x), x === 1), oninput: (p) => update({p})}),
-    m: slider({label: "min-p", min: 0, max: 0.5, step: 0.01, value: 0, text: (x) => off(number(x), x === 0), oninput: (m) => update({m})}),
+    temperature: dial("temperature", {label: "Temperatura", min: -1, max: 1, step: 0.01, text: (x) => number(10 ** x)}),
+    k: dial("k", {label: "top-k", min: 1, max: most, step: 1, text: unless(REST.k, String)}),
+    p: dial("p", {label: "top-p", min: 0.05, max: 1, step: 0.05, text: unless(REST.p, number)}),
+    m: dial("m", {label: "min-p", min: 0, max: 0.5, step: 0.01, text: unless(REST.m, number)}),
   };
-  const REST_DIAL = {temperature: 0, k: most, p: 1, m: 0};
-  const facts = h("dl", {class: "facts"});
-  function clear() {
-    for (const [name, dial] of Object.entries(dials)) dial.set(REST_DIAL[name]);
-    update(REST);
-  }
+  const facts = h("dl", {class: "facts"}),
+    clear = button("Quitar los filtros", () => update(REST));
   function throwTen() {
-    const {probs} = compute(),
-      turn = (throws.length / 10) % dice.length;
-    throws.push(...dice[turn].map((die) => draw(probs, die)));
-    update({thrown: true});
+    const {throws} = state,
+      {probs} = compute().now;
+    update({throws: [...throws, dice[throws.length % dice.length].map((die) => draw(probs, die))]});
   }
 
   // ---- Decirlo ----------------------------------------------------------------------------------------------------
   const percent = (value) => `${number(100 * value, 1)}\u00a0%`;
-  const {node, update} = cycle(root, state, ({thrown}) => {
-    delete state.thrown;
-    if (!thrown) throws.length = 0;
-    const now = compute(),
-      spread = Math.exp(now.entropy),
-      last = throws.slice(-10).map((i) => words[i]);
-    bars(now);
+  const {node, update} = cycle(root, state, ({throws}) => {
+    if (!throws) state.throws = []; // otro ajuste, otra cuenta
+    for (const [name, {set}] of Object.entries(dials)) set(state[name]);
+    const {now, stays} = compute(),
+      drawn = (throws?.at(-1) ?? []).map((i) => words[i]);
+    bars(now.probs, stays);
     const told = [
       ["Quedan", `${now.kept} de ${size} palabras`],
       ["Masa guardada", percent(now.mass)],
-      ["Entropía", `${number(now.entropy)} nats, como ${number(spread, 1)} palabras iguales`],
+      ["Entropía", `${number(now.entropy)} nats, como ${number(Math.exp(now.entropy), 1)} palabras iguales`],
       truth && ["Imposibles", `${percent(now.wrong)} de lo que saldrá`],
       truth && ["Se pierde", `${percent(now.lost)} de lo posible`],
     ];
-    facts.replaceChildren(...told.filter(Boolean).map(([name, text]) => h("div", null, h("dt", null, name), h("dd", null, text))));
-    const tally = [...new Set(last)].map((word) => [word, last.filter((other) => other === word).length]);
+    const fact = ([name, text]) => h("div", null, h("dt", null, name), h("dd", null, text));
+    facts.replaceChildren(...told.filter(Boolean).map(fact));
+    const tally = [...new Set(drawn)].map((word) => [word, drawn.filter((other) => other === word).length]);
     const counted = tally.sort((a, b) => b[1] - a[1]).map(([word, times]) => (times > 1 ? `${word} ×${times}` : word));
     return {
-      say: thrown
+      say: throws
         ? `Salen: ${counted.join(", ")}.`
         : `Quedan ${now.kept} palabras, que juntaban el ${percent(now.mass)}; entropía, ${number(now.entropy)} nats.`,
-      values: {probs: now.probs, kept: now.kept, mass: now.mass, entropy: now.entropy, wrong: now.wrong, lost: now.lost, drawn: last},
+      values: {...now, drawn},
     };
   });
-  const key = `Barra: probabilidad tras los mandos. Raya: la que da el modelo.${truth ? " ✗: la gramática no la admite." : ""}`;
+  const key = "Barra: probabilidad tras los mandos. Raya: la que da el modelo.";
   stage.append(
     h("div", {class: "controls"}, start.row),
-    h("div", {class: "dials"}, Object.values(dials).map((dial) => dial.node)),
+    h("div", {class: "dials"}, Object.values(dials).map(({node}) => node)),
     facts,
-    h("p", {class: "hush"}, key),
+    h("p", {class: "hush"}, key, truth && " ✗: la gramática no la admite."),
     list,
-    h("div", {class: "controls"}, button("Sortear diez palabras", throwTen), button("Quitar los filtros", clear)),
+    h("div", {class: "controls"}, button("Sortear diez palabras", throwTen), clear),
     node,
     probe(stage, "Toca una barra para ver sus números."),
   );

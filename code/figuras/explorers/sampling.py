@@ -98,15 +98,9 @@ class SamplingExplorer(Explorer):
         return [self.words[place] for place in places.tolist()]
 
     def data(self) -> dict[str, Any]:
-        """Lo que recibe el JavaScript."""
-        return {
-            "logits": self.logits.tolist(),
-            "words": self.words,
-            "contexts": self.contexts,
-            "dice": self.dice.tolist(),
-            "truth": None if self.truth is None else [_sparse(row) for row in self.truth],
-            "bars": _BARS,
-        }
+        """Lo que recibe el JavaScript; de ``truth``, solo lo que no es 0."""
+        truth = None if self.truth is None else [_sparse(row) for row in self.truth]
+        return super().data() | {"truth": truth, "bars": _BARS}
 
     def static(self) -> str:
         """De cada comienzo, las palabras que deja cada ajuste, con su masa y su entropía."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -73,9 +74,9 @@ class ScheduleExplorer(Explorer):
 
     def data(self) -> dict[str, Any]:
         """Lo que recibe el JavaScript; las pérdidas, en centésimas."""
-        return {
+        return super().data() | {
             "axes": [
-                {"key": k, "label": _AXES[k], "values": v, "names": [_told(k, x) for x in v]}
+                {"key": k, "label": _AXES[k], "values": v, "names": [_told(x) for x in v]}
                 for k, v in self.axes.items()
             ],
             "start": [values.index(self.start[key]) for key, values in self.axes.items()],
@@ -83,35 +84,28 @@ class ScheduleExplorer(Explorer):
                 {"band": _cents(found["band"]), "scores": found["scores"].tolist()}
                 for found in self.runs.values()
             ],
-            "steps": self.steps,
-            "warmup": self.warmup,
             "falling": round(_DECAY * self.steps),
         }
 
     def static(self) -> str:
         """Una tabla por norma: calendarios por filas, tasas por columnas."""
-        rates = self.axes["rate"]
-        head = ["calendario", *(_told("rate", rate) for rate in rates)]
+        schedules, norms, rates = self.axes.values()
+        head = ["calendario", *map(_told, rates)]
         tables = []
-        for norm in self.axes["norm"]:
-            rows = [
-                [_SCHEDULES[each], *(self._cell(schedule=each, norm=norm, rate=x) for x in rates)]
-                for each in self.axes["schedule"]
-            ]
-            caption = f"Frases nuevas bien traducidas, {_NORMS[norm]}, por tasa máxima"
+        for norm in norms:
+            rows = [[_told(one), *(self._cell(one, norm, x) for x in rates)] for one in schedules]
+            caption = f"Frases nuevas bien traducidas, {_told(norm)}, por tasa máxima"
             tables.append(static_table(caption, head, rows))
         return "".join(tables)
 
-    def _cell(self, **choice: Any) -> str:
-        return f"{100 * float(self.compute(**choice)['scores'].mean()):.0f}\u00a0%"
+    def _cell(self, *combined: Any) -> str:
+        return f"{100 * float(self.runs[combined]['scores'].mean()):.0f}\u00a0%"
 
     def summary(self) -> str:
         """Una línea para la terminal."""
         seeds = len(self.compute()["scores"])
-        return (
-            f"Calendarios de la tasa: {len(self.runs)} combinaciones de {self.steps} pasos,"
-            f" {seeds} semillas cada una"
-        )
+        tried = f"{len(self.runs)} combinaciones de {self.steps} pasos"
+        return f"Calendarios de la tasa: {tried}, {seeds} semillas cada una"
 
 
 def _multiplier(name: str, steps: int, warmup: int) -> Any:
@@ -122,15 +116,13 @@ def _multiplier(name: str, steps: int, warmup: int) -> Any:
         return lambda step: curve(step) / curve(rise - 1)
     if name == "cosine":
         return warmup_cosine(steps, warmup=warmup)
-    if name == "stable":
-        return warmup_stable_decay(steps, warmup=warmup, decay=_DECAY)
-    return warmup_stable_decay(steps, warmup=warmup if name == "constant" else 0, decay=0.0)
+    decay = _DECAY if name == "stable" else 0.0
+    return warmup_stable_decay(steps, warmup=0 if name == "none" else warmup, decay=decay)
 
 
-def _told(key: str, value: Any) -> str:
-    if key == "rate":
-        return format(value, "f").rstrip("0").rstrip(".")
-    return (_SCHEDULES | _NORMS)[value]
+def _told(value: Any) -> str:
+    """Cómo se lee un valor de un mando: por su nombre o, una tasa, con sus cifras."""
+    return (_SCHEDULES | _NORMS).get(value) or format(value, "f").rstrip("0").rstrip(".")
 
 
 def _cents(band: Tensor) -> list[list[int | None]]:
@@ -156,7 +148,7 @@ def schedule(
     steps = check_count(recipe.get("steps"), "steps", 10, 100_000)
     window = check_count(recipe.get("window"), "window", 1, steps)
     warmup = check_count(recipe.get("warmup", 0), "warmup", 0, steps)
-    found = {tuple(_choice(run).values()): run for run in given}
+    found = dict(_read(run, steps // window) for run in given)
     columns = zip(_AXES, zip(*found, strict=True), strict=True)
     axes = {key: tuple(dict.fromkeys(values)) for key, values in columns}
     keys = list(itertools.product(*axes.values()))
@@ -166,13 +158,12 @@ def schedule(
             f"runs: se esperaban las {len(keys)} combinaciones, una vez cada una; llegaron"
             f" {len(given)}, y faltan {missing[:2]}"
         )
-    first = {key: values[0] for key, values in axes.items()}
-    start = first | dict(start or {})
-    if start.keys() != first.keys() or any(start[key] not in axes[key] for key in axes):
-        raise ValueError(f"start: llegó {dict(start)}; se esperaban valores de {axes}")
+    start = {key: values[0] for key, values in axes.items()} | dict(start or {})
+    if start.keys() != axes.keys() or any(start[key] not in axes[key] for key in axes):
+        raise ValueError(f"start: llegó {start}; se esperaban valores de {axes}")
     return ScheduleExplorer(
         axes=axes,
-        runs={key: _measured(found[key], steps // window) for key in keys},
+        runs={key: found[key] for key in keys},
         steps=steps,
         warmup=warmup,
         start=start,
@@ -192,40 +183,30 @@ def _checked(stored: Any) -> tuple[Mapping[str, Any], Sequence[Mapping[str, Any]
     return parts
 
 
-def _choice(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Lo que se eligió en una ejecución."""
-    choice = {key: run.get(key) for key in _AXES}
-    check_option(choice["schedule"], "schedule", _SCHEDULES)
-    check_option(choice["norm"], "norm", _NORMS)
-    if not isinstance(choice["rate"], float) or not 0 < choice["rate"] < 100:
-        raise ValueError(f"rate: llegó {choice['rate']!r}; se esperaba un número positivo")
-    return choice
-
-
-def _measured(run: Mapping[str, Any], windows: int) -> dict[str, Tensor]:
-    """La banda y las medidas de una ejecución: NumPy pone NaN donde hay ``None``."""
-    try:
-        curves, scores = (
-            torch.from_numpy(np.array(run[key], dtype=float)) for key in ("curves", "exact")
-        )
+def _read(run: Mapping[str, Any], windows: int) -> tuple[tuple[Any, ...], dict[str, Tensor]]:
+    """Lo que se eligió en una ejecución, y la banda y las medidas que dejó."""
+    name, norm, rate = choice = tuple(run.get(axis) for axis in _AXES)
+    check_option(name, "schedule", _SCHEDULES)
+    check_option(norm, "norm", _NORMS)
+    if not isinstance(rate, float) or not 0 < rate < 100:
+        raise ValueError(f"rate: llegó {rate!r}; se esperaba un número positivo")
+    try:  # NumPy pone NaN donde hay None
+        curves, scores = (np.array(run[key], dtype=float) for key in ("curves", "exact"))
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(
             f"curves: se esperaba una lista de números por semilla ({error})"
         ) from None
     if scores.ndim != 1 or curves.shape != (len(scores), windows):
         raise ValueError(
-            f"curves: llegó la forma {tuple(curves.shape)} y {tuple(scores.shape)} al final; se"
-            f" esperaban {windows} puntos por semilla y una medida de cada una"
+            f"curves: llegó la forma {curves.shape} y {scores.shape} al final; se esperaban"
+            f" {windows} puntos por semilla y una medida de cada una"
         )
-    return {"band": _band(curves), "scores": scores}
+    return choice, {"band": _band(torch.from_numpy(curves)), "scores": torch.from_numpy(scores)}
 
 
 def _band(curves: Tensor) -> Tensor:
-    """La menor, la media y la mayor de las semillas, ``(3, windows)``, con dos decimales; NaN desde
-    que divergen todas.
+    """La menor, la media y la mayor de las semillas que siguen, ``(3, windows)``, con dos
+    decimales; NaN desde que divergen todas.
     """
-    lost = curves.isnan()
-    low = curves.masked_fill(lost, math.inf).amin(dim=0)
-    high = curves.masked_fill(lost, -math.inf).amax(dim=0)
-    band = torch.stack([low, curves.nanmean(dim=0), high])
-    return (100 * band.masked_fill(lost.all(dim=0), math.nan)).round() / 100
+    low, high = (functools.reduce(pick, curves) for pick in (torch.fmin, torch.fmax))
+    return (100 * torch.stack([low, curves.nanmean(dim=0), high])).round() / 100
