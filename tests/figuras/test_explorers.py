@@ -167,7 +167,8 @@ def test_a_page_with_several_keeps_one_copy_of_what_is_shared():
     )
     lean = explorers.deduplicate(page)
     parts = re.findall(r'data-atento-part="([a-z/]+)-', lean)
-    pieces = [f"pieces/{name}" for name in ("kit", "field", "beside", "table", "chart", "cells")]
+    names = ("kit", "drag", "field", "beside", "table", "chart", "cells")
+    pieces = [f"pieces/{name}" for name in names]
     assert sorted(parts) == sorted(2 * ["base", "stepper", "plane", "softmax", "mask", *pieces])
     assert lean.count(" data-atento-explorer=") == 5 and explorers.deduplicate(lean) == lean
 

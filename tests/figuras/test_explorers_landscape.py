@@ -61,7 +61,7 @@ def test_everything_fits_in_the_square():
     ({"patterns": torch.zeros(7, 2), "words": list("abcdefg")}, "patterns: llegó la forma (7, 2)"),
     ({"patterns": torch.zeros(3, 3)}, "patterns: llegó la forma (3, 3)"),
     ({"patterns": torch.zeros(3)}, "patterns: llegó la forma (3,)"),
-    ({"start": [1.0]}, "start: llegaron 1 componentes"),
+    ({"start": [1.0]}, "start: llegó la forma (1,)"),
     ({"start": [1.0, float("nan")]}, "start: hay valores"),
     ({"words": ["una"]}, "words: llegaron 1 rótulos"),
     ({"beta": 0.1}, "beta: llegó 0.1"),

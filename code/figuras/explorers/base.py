@@ -302,12 +302,14 @@ def static_table(caption: str, head: Iterable[str], rows: Iterable[Sequence[str]
 # --- La puerta: qué se acepta ---------------------------------------------------------------------
 
 
-def check_table(value: Any, name: str, axes: str, ndim: tuple[int, ...]) -> Tensor:
+def check_table(
+    value: Any, name: str, axes: str, ndim: tuple[int, ...], last: int | None = None
+) -> Tensor:
     """Devuelve ``value`` en float64, en la CPU y redondeado a seis decimales, como lo recibe la
     página.
 
-    ``axes`` dice la forma que se esperaba, por ejemplo ``(key, d)``, y ``ndim`` cuántos ejes se
-    admiten.
+    ``axes`` dice la forma que se esperaba, por ejemplo ``(key, d)``, ``ndim`` cuántos ejes se
+    admiten y ``last`` cuánto mide el último, si ha de medir algo.
 
     Errores: ``ValueError`` si no es una tabla de números finitos con esos ejes.
     """
@@ -317,7 +319,7 @@ def check_table(value: Any, name: str, axes: str, ndim: tuple[int, ...]) -> Tens
         raise ValueError(
             f"{name}: llegó {type(value).__name__}; se esperaban números con la forma {axes}"
         ) from error
-    if table.ndim not in ndim or table.numel() == 0:
+    if table.ndim not in ndim or table.numel() == 0 or last not in (None, table.shape[-1]):
         raise ValueError(f"{name}: llegó la forma {tuple(table.shape)}; se esperaba {axes}")
     if not bool(torch.isfinite(table).all()):
         raise ValueError(

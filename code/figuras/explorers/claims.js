@@ -1,7 +1,7 @@
 /* Un lienzo con dígitos que se mueven, y DETR: qué contesta cada consulta, cuánto cuesta darle cada dígito y el reparto
    que menos cuesta. La red es la de detr.js, y sus números se piden al primer cambio. Su gemelo está en claims.py. */
 window.atentoExplorers.register("claims", (stage, data, root) => {
-  const {h, svg, button, disable, picker, cycle, number, opener} = window.atentoExplorers,
+  const {h, svg, button, disable, picker, cycle, number, opener, drag} = window.atentoExplorers,
     {toCorners, toCenter, giou, match} = window.atentoBoxes;
   const SIDE = 40, // píxeles de lado
     UNIT = 10, // unidades del dibujo en un píxel
@@ -160,7 +160,15 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
       node.classList.toggle("cla-chosen", i === state.chosen);
       node.setAttribute("aria-label", `${nameOf(i)}, en la columna ${one.x + 1} y la fila ${one.y + 1}`);
     }
-    return {node, place};
+    const center = () => toCenter(cornersOf(state.objects[i])).map((at) => at / SIDE);
+    /* Se coge por donde se toca, y así se lleva. */
+    function take(x, y) {
+      const one = state.objects[i],
+        [byX, byY] = [one.x - SIDE * x, one.y - SIDE * y];
+      move(i, one.x, one.y);
+      return (toX, toY) => move(i, SIDE * toX + byX, SIDE * toY + byY);
+    }
+    return {node, place, center, take};
   });
   function move(i, x, y) {
     const one = state.objects[i],
@@ -171,33 +179,7 @@ window.atentoExplorers.register("claims", (stage, data, root) => {
     Object.assign(one, {x: toX, y: toY});
     update({chosen: i, pair: i === state.chosen ? state.pair : null, touched: state.touched || !isStill});
   }
-  let grabbed = null; // qué dígito, y por dónde se ha cogido
-  const under = ({clientX, clientY}) => {
-    const box = drawing.getBoundingClientRect();
-    return [(SIDE * (clientX - box.left)) / box.width, (SIDE * (clientY - box.top)) / box.height];
-  };
-  handles.addEventListener("pointerdown", (event) => {
-    if (event.button || !event.isPrimary) return;
-    event.preventDefault();
-    const [x, y] = under(event);
-    const far = (one) => {
-      const [toX, toY] = toCenter(cornersOf(one));
-      return Math.hypot(toX - x, toY - y);
-    };
-    const i = state.objects.reduce((near, one, k) => (far(one) < far(state.objects[near]) ? k : near), 0);
-    grabbed = {i, x: x - state.objects[i].x, y: y - state.objects[i].y};
-    drawing.setPointerCapture(event.pointerId);
-    grips[i].node.focus({preventScroll: true});
-    move(i, state.objects[i].x, state.objects[i].y);
-  });
-  /* Con un dedo sobre un dígito, la página no se mueve; dentro de un SVG, a Chromium no le basta touch-action. */
-  handles.addEventListener("touchstart", (event) => event.touches.length > 1 || event.preventDefault(), {passive: false});
-  drawing.addEventListener("pointermove", (event) => {
-    if (!grabbed) return;
-    const [x, y] = under(event);
-    move(grabbed.i, x - grabbed.x, y - grabbed.y);
-  });
-  for (const type of ["pointerup", "pointercancel", "lostpointercapture"]) drawing.addEventListener(type, () => (grabbed = null));
+  drag(drawing, handles, grips);
 
   // ---- La tabla de costes: se recorre con las flechas, y una casilla se elige -------------------------------------------
   const table = h("table", {class: "cla-costs bare", role: "grid", "aria-label": "Lo que cuesta dar cada dígito a cada consulta"}),

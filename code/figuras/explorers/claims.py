@@ -42,7 +42,7 @@ class ClaimsExplorer(LiveExplorer):
     """El lienzo de los dígitos que se mueven. Se construye con :func:`claims`."""
 
     kind: ClassVar[str] = "claims"
-    pieces: ClassVar[tuple[str, ...]] = ("kit", "file")
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "drag", "file")
     scripts: ClassVar[tuple[str, ...]] = ("transformer", "detr", "boxes")
     model: Detr
     stamps: tuple[Stamp, ...]

@@ -23,7 +23,7 @@ GAP = 0.06  # el silencio delante de cada vocal, en segundos
 MOST = 9  # cuántos símbolos escribe, con el fin
 LIMITS = (2.4, 0.8, 0.72, 0.23)  # del plano, en kHz: F2 a los lados, y F1 abajo y arriba
 SCALES = ((80, 400), (0.1, 0.2), (-10, 30))  # tono, lo que dura una vocal y ruido
-_PIECES = ("kit", "field", "lots", "file", "group", "listen", "spectrum")
+_PIECES = ("kit", "drag", "field", "lots", "file", "group", "listen", "spectrum")
 _SHAPE = {"n_mels": vowels.N_MELS, "audio_len": 80, "vocab": len(VOCABULARY)}
 _CHANGES: dict[str, dict[str, Any]] = {
     "al abrirlo": {},

@@ -36,7 +36,7 @@ class LandscapeExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "landscape"
-    pieces: ClassVar[tuple[str, ...]] = ("kit", "field", "beside")
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "drag", "field", "beside")
     words: tuple[str, ...]
     patterns: Tensor
     start: Tensor
@@ -119,14 +119,12 @@ def landscape(
     Errores: ``ValueError`` si los números no tienen esas formas, hay menos de dos recuerdos o más
     de seis, o ``beta`` no está entre las de ``betas``, positivas y distintas.
     """
-    patterns = check_table(patterns, "patterns", "(m, 2)", (2,))
-    start = check_table(start, "start", "(2,)", (1,))
-    if patterns.shape[1] != 2 or not 2 <= len(patterns) <= 6:
+    patterns = check_table(patterns, "patterns", "(m, 2)", (2,), last=2)
+    start = check_table(start, "start", "(2,)", (1,), last=2)
+    if not 2 <= len(patterns) <= 6:
         raise ValueError(
             f"patterns: llegó la forma {tuple(patterns.shape)}; se esperaba (m, 2), con m de 2 a 6"
         )
-    if len(start) != 2:
-        raise ValueError(f"start: llegaron {len(start)} componentes; se esperaban 2")
     least, most = betas
     if not 0 < least < most <= 64 or not math.isfinite(beta) or not least <= beta <= most:
         raise ValueError(

@@ -15,6 +15,7 @@ from torch import Tensor
 from figuras.explorers.base import (
     Explorer,
     Texts,
+    check_count,
     check_labels,
     check_some,
     check_table,
@@ -35,7 +36,7 @@ class PlaneExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "plane"
-    pieces: ClassVar[tuple[str, ...]] = ("kit", "field", "beside")
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "drag", "field", "beside")
     words: tuple[str, ...]
     query_word: str
     query: Tensor
@@ -120,9 +121,12 @@ def plane(
     Errores: ``ValueError`` si las formas o los rótulos no casan, si hay números no finitos o fuera
     de ``limits``.
     """
-    query = _pairs(query, "query", "(2,)", 1)
-    key = _pairs(key, "key", "(key, 2)", 2)
-    _check_self(self_index, query, key)
+    query = check_table(query, "query", "(2,)", (1,), last=2)
+    key = check_table(key, "key", "(key, 2)", (2,), last=2)
+    if self_index is not None:
+        check_count(self_index, "self_index", 0, len(key) - 1)
+        if not torch.equal(query, key[self_index]):
+            raise ValueError("self_index: la clave de esa palabra debe ser igual que query")
     if isinstance(axes, str) or len(axes) != 2 or not all(isinstance(axis, str) for axis in axes):
         raise ValueError(f"axes: llegó {axes!r}; se esperaban dos textos")
     return PlaneExplorer(
@@ -139,24 +143,6 @@ def plane(
     )
 
 
-def _pairs(value: Any, name: str, axes: str, ndim: int) -> Tensor:
-    table = check_table(value, name, axes, (ndim,))
-    if table.shape[-1] != 2:
-        raise ValueError(f"{name}: llegó la forma {tuple(table.shape)}; se esperaba {axes}")
-    return table
-
-
-def _check_self(self_index: int | None, query: Tensor, key: Tensor) -> None:
-    if self_index is None:
-        return
-    if not 0 <= self_index < len(key):
-        raise ValueError(
-            f"self_index: llegó {self_index}; se esperaba una palabra de 0 a {len(key) - 1}"
-        )
-    if not torch.equal(query, key[self_index]):
-        raise ValueError("self_index: la clave de esa palabra debe ser igual que query")
-
-
 def _limits(limits: Any, points: Tensor) -> tuple[float, float, float, float]:
     """Un cuadrado con todos los puntos y el origen dentro."""
     if limits is None:
@@ -164,15 +150,12 @@ def _limits(limits: Any, points: Tensor) -> tuple[float, float, float, float]:
         margin = 0.25 * (high - low) or 1.0
         low, high = low - (margin if low < 0 else 0.12 * (high - low)), high + margin
         return low, high, low, high
-    if (
-        len(limits) != 4
-        or not math.isclose(limits[1] - limits[0], limits[3] - limits[2])
-        or limits[1] <= limits[0]
-    ):
+    sides = [high - low for low, high in zip(limits[::2], limits[1::2], strict=False)]
+    if len(limits) != 4 or not math.isclose(*sides) or sides[0] <= 0:
         raise ValueError(
             f"limits: llegó {limits!r}; se esperaba un cuadrado, (x_min, x_max, y_min, y_max)"
         )
-    x, y = points[:, 0], points[:, 1]
-    if x.min() < limits[0] or x.max() > limits[1] or y.min() < limits[2] or y.max() > limits[3]:
+    corners = torch.tensor(limits, dtype=torch.float64).view(2, 2)  # (x e y, menor y mayor)
+    if (points < corners[:, 0]).any() or (points > corners[:, 1]).any():
         raise ValueError(f"limits: {limits!r} deja fuera algún vector")
     return tuple(map(float, limits))
