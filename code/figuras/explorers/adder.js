@@ -166,7 +166,7 @@ window.atentoExplorers.register("adder", (stage, data, root) => {
   const typing = {autocomplete: "off", spellcheck: "false", enterkeyhint: "go", oninput: () => forget("")},
     field = h("input", {type: "text", class: "ask add-field", value: data.start, "aria-label": "Suma", ...typing});
   const {node: problem, complain} = warning(root, field),
-    open = opener(() => window.atentoTransformer.load(data.file), "pulsar «Sumar»", complain, (loaded) => loaded);
+    open = opener(() => window.atentoTransformer.load(data.file), "pulsar «Sumar»", complain);
 
   async function solve() {
     const {numbers, line} = readSum();

@@ -32,6 +32,7 @@ __all__ = [
     "Explorer",
     "Texts",
     "check_count",
+    "check_kind",
     "check_labels",
     "check_name",
     "check_option",
@@ -343,6 +344,15 @@ def check_labels(labels: Sequence[str], name: str, count: int, what: str) -> tup
             f"{name}: llegaron {len(labels)} rótulos; se esperaban {count}, uno por {what}"
         )
     return tuple(labels)
+
+
+def check_kind(value: Any, name: str, kind: type) -> None:
+    """Comprueba que lo que llega es de su clase.
+
+    Errores: ``TypeError`` si no es un ``kind``.
+    """
+    if not isinstance(value, kind):
+        raise TypeError(f"{name}: se esperaba un {kind.__name__}; llegó {type(value).__name__}.")
 
 
 def check_count(value: Any, name: str, least: int, most: int) -> int:

@@ -12,7 +12,7 @@ from torch import Tensor
 from atento.models.bert import MaskedWords
 from atento.tasks import agreement
 from atento.tasks.agreement import Sentence
-from figuras.explorers.base import Texts, number, static_table
+from figuras.explorers.base import Texts, check_kind, number, static_table
 from figuras.explorers.live import LiveExplorer
 
 __all__ = ["TRAITS", "ClozeExplorer", "cloze"]
@@ -109,8 +109,7 @@ def cloze(
     Errores: ``TypeError`` si ``model`` no es un ``MaskedWords``; ``ValueError`` si la página no
     sabe ejecutarlo, no es de ese vocabulario o no hay de 1 a 12 frases que le quepan.
     """
-    if not isinstance(model, MaskedWords):
-        raise TypeError(f"model: se esperaba un MaskedWords; llegó {type(model).__name__}.")
+    check_kind(model, "model", MaskedWords)
     config = model.config
     if config.vocab != agreement.VOCAB_SIZE:
         raise ValueError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Unpack
 
 import torch
@@ -14,7 +14,7 @@ from atento.decoding import keep_top_k, keep_top_p, sample, with_temperature
 from atento.models.language import LanguageConfig, LanguageModel
 from atento.tokenizers import BPE, visible
 from atento.tokenizers.bpe import BYTES
-from figuras.explorers.base import Texts, check_count, number, static_table
+from figuras.explorers.base import Texts, check_count, check_kind, number, static_table
 from figuras.explorers.live import LiveExplorer
 
 __all__ = ["LONGEST", "CompletionExplorer", "complaint", "completion"]
@@ -49,7 +49,7 @@ class CompletionExplorer(LiveExplorer):
     """
 
     kind: ClassVar[str] = "completion"
-    pieces: ClassVar[tuple[str, ...]] = ("kit", "lots", "ask", "file", "bpe", "dice")
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "lots", "ballot", "ask", "file", "bpe", "dice")
     scripts: ClassVar[tuple[str, ...]] = ("transformer",)
     model: LanguageModel
     tokenizer: BPE
@@ -113,10 +113,9 @@ class CompletionExplorer(LiveExplorer):
         """Lo que puede seguir al comienzo y cómo sigue con tres temperaturas, calculado aquí."""
         by_heat = [self.compute(temperature=heat)["probs"] for heat in _TEMPERATURES]
         best = by_heat[1].argsort(descending=True, stable=True)[:_ROWS].tolist()
-        names = [visible(self.tokenizer.decode([i])) for i in best]
         rows = [
-            [name, *(number(probs[i], 3) for probs in by_heat)]
-            for i, name in zip(best, names, strict=True)
+            [visible(self.tokenizer.decode([i])), *(number(probs[i], 3) for probs in by_heat)]
+            for i in best
         ]
         head = ["token", *(f"τ = {heat}" for heat in _TEMPERATURES)]
         told = static_table(f"Lo que puede seguir a «{self.start}», según τ", head, rows)
@@ -190,24 +189,17 @@ def complaint(text: str) -> str:
 
 
 def _check_model(model: Any) -> None:
-    if not isinstance(model, LanguageModel):
-        raise TypeError(f"model: se esperaba un LanguageModel; llegó {type(model).__name__}.")
-    if not isinstance(model.config, LanguageConfig):
-        raise ValueError(
-            "model: la página solo ejecuta los de LanguageConfig; llegó uno de"
-            f" {type(model.config).__name__}."
-        )
-    config = asdict(model.config)
+    check_kind(model, "model", LanguageModel)
+    config, only = model.config, "model: la página solo ejecuta los de"
+    if not isinstance(config, LanguageConfig):
+        raise ValueError(f"{only} LanguageConfig; llegó uno de {type(config).__name__}.")
     for field, known in _KNOWN.items():
-        if config[field] != known:
-            raise ValueError(
-                f"model: la página solo ejecuta los de {field}={known!r}; llegó {config[field]!r}."
-            )
+        if (found := getattr(config, field)) != known:
+            raise ValueError(f"{only} {field}={known!r}; llegó {found!r}.")
 
 
 def _check_tokenizer(tokenizer: Any, vocab: int) -> None:
-    if not isinstance(tokenizer, BPE):
-        raise TypeError(f"tokenizer: se esperaba un BPE; llegó {type(tokenizer).__name__}.")
+    check_kind(tokenizer, "tokenizer", BPE)
     alphabet = tuple(sorted(BYTES.values()))
     plain = tokenizer.byte_level and tokenizer.vocabulary[: len(alphabet)] == alphabet
     if not plain or tokenizer.normalization != "NFC":

@@ -79,3 +79,15 @@ def test_un_comienzo_que_no_sirve_se_dice_como_en_python(sumador):
     campo.fill("<img src=x onerror=alert(1)>")
     _continuado(pagina, "Siguiente", 1)
     assert pagina.locator(".com-text img").count() == 0
+
+
+def test_al_escribir_otro_comienzo_se_para_la_tirada(sumador):
+    pagina = sumador(CONTINUACION, reduced_motion="no-preference")
+    pagina.get_by_role("button", name="Continuar").click()
+    escritos = "document.querySelector('.atento-exp').atento.values?.written.length"
+    pagina.wait_for_function(f"() => {escritos} > 2")
+    pagina.get_by_label("Comienzo", exact=True).fill("la niña")
+    assert pagina.evaluate(escritos) == 0
+    pagina.wait_for_timeout(300)  # cinco tokens, si la tirada siguiese
+    assert pagina.evaluate(escritos) == 0
+    assert pagina.get_by_role("button", name="Continuar").is_visible()

@@ -8,8 +8,8 @@ window.atentoExplorers.add(({h}) => ({
     if (!read()) await new Promise(ask);
     return read();
   },
-  /* Los números de un modelo, que load() promete y se piden una sola vez. Da la función que los pide: promete lo que
-     haga use con el modelo. Si no llegan, fail lo dice, y se vuelven a pedir con el gesto que dice again. */
+  /* Los números de un modelo, que load() promete y se piden una sola vez. Da la función que los pide: promete el
+     modelo o, con use, lo que use haga con él. Si no llegan, fail lo dice, y se vuelven a pedir con el gesto que dice again. */
   opener(load, again, fail, use) {
     let asked;
     const lost = () => {
