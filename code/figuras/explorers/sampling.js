@@ -1,11 +1,10 @@
 /* El sorteo de la palabra siguiente: temperatura y filtros. Las cuentas son las de atento.decoding, por sampling.py. */
 window.atentoExplorers.register("sampling", (stage, data, root) => {
   const {h, softmax, entropy, number, picker, slider, button, cycle, probe, ...lots} = window.atentoExplorers;
-  const {lot, forbid, ordered, warmed, keepTopK, keepTopP, draw} = lots;
+  const {forbid, warmed, keepTopK, keepTopP, draw, filters, ballot} = lots;
   const {words, contexts, dice} = data,
     size = words.length,
-    most = Math.min(size, 50), // el último k del mando, que no filtra
-    REST = {temperature: 0, k: most, p: 1, m: 0}; // los mandos sin filtrar; el de la temperatura da su exponente
+    REST = {temperature: 0, k: size, p: 1, m: 0}; // los mandos sin filtrar; el de la temperatura da su exponente
   const state = {context: 0, throws: [], ...REST}; // throws: qué palabras salieron en cada sorteo
   const truth = data.truth?.map((pairs) => Object.assign(Array(size).fill(0), Object.fromEntries(pairs))),
     isOdd = (i) => truth?.[state.context][i] === 0;
@@ -20,7 +19,7 @@ window.atentoExplorers.register("sampling", (stage, data, root) => {
   function compute() {
     const {context, temperature, k, p} = state,
       warm = warmed(data.logits[context], 10 ** temperature),
-      logits = minP(keepTopP(keepTopK(warm, k === most ? size : k), p)),
+      logits = minP(keepTopP(keepTopK(warm, k), p)),
       probs = softmax(logits);
     const stays = (i) => logits[i] > -Infinity,
       kept = those(stays);
@@ -33,46 +32,29 @@ window.atentoExplorers.register("sampling", (stage, data, root) => {
   }
 
   // ---- Las barras ---------------------------------------------------------------------------------------------------
-  const list = h("div", {class: "lots"});
-  function bars(probs, stays) {
-    const base = data.logits[state.context],
-      plain = softmax(base),
-      order = ordered(base),
-      rest = order.slice(data.bars);
-    const line = (name, chosen) => {
-      const share = sum(probs, chosen),
-        was = sum(plain, chosen),
-        left = chosen.filter(stays).length,
-        times = state.throws.flat().filter((i) => chosen.includes(i)).length,
-        wrong = chosen !== rest && isOdd(chosen[0]);
-      const tip = [`${name}: el modelo le da ${number(was, 4)}`, `tras los mandos, ${number(share, 4)}`];
-      if (wrong) tip.push("la gramática no la admite");
-      if (chosen === rest) tip.push(`quedan ${left} de ${rest.length}`);
-      return lot({
-        name: [name, wrong && h("sup", {class: "odd"}, " ✗")],
-        share,
-        was,
-        left,
-        text: number(share, 3),
-        tip: tip.join("; "),
-        times: times ? `×${times}` : "",
-      });
+  /* Lo que se añade a una papeleta: si la gramática no la admite y cuántas veces ha salido. */
+  function more(chosen, isRest) {
+    const times = state.throws.flat().filter((i) => chosen.includes(i)).length,
+      isWrong = !isRest && isOdd(chosen[0]);
+    return {
+      mark: isWrong && h("sup", {class: "odd"}, " ✗"),
+      tip: isWrong ? "; la gramática no la admite" : "",
+      times: times ? `×${times}` : "",
     };
-    list.replaceChildren(
-      ...order.slice(0, data.bars).map((i) => line(words[i], [i])),
-      ...(rest.length ? [line(rest.length === 1 ? "la otra" : `las otras ${rest.length}`, rest)] : []),
-    );
   }
+  const others = (count) => (count === 1 ? "la otra" : `las otras ${count}`),
+    bars = ballot({names: words, bars: data.bars, others, more});
+  if (truth) bars.key.append(" ✗: la gramática no la admite.");
 
   // ---- Mandos -----------------------------------------------------------------------------------------------------
   const start = picker({label: "Comienzo", value: 0, options: contexts, onchange: (context) => update({context})});
-  const unless = (off, text) => (x) => (x === off ? "no filtra" : text(x));
   const dial = (name, range) => slider({...range, value: REST[name], oninput: (x) => update({[name]: x})});
+  const [k, p] = filters(size, (change) => update(change));
   const dials = {
     temperature: dial("temperature", {label: "Temperatura", min: -1, max: 1, step: 0.01, text: (x) => number(10 ** x)}),
-    k: dial("k", {label: "top-k", min: 1, max: most, step: 1, text: unless(REST.k, String)}),
-    p: dial("p", {label: "top-p", min: 0.05, max: 1, step: 0.05, text: unless(REST.p, number)}),
-    m: dial("m", {label: "min-p", min: 0, max: 0.5, step: 0.01, text: unless(REST.m, number)}),
+    k,
+    p,
+    m: dial("m", {label: "min-p", min: 0, max: 0.5, step: 0.01, text: (x) => (x ? number(x) : "no filtra")}),
   };
   const facts = h("dl", {class: "facts"}),
     clear = button("Quitar los filtros", () => update(REST));
@@ -89,7 +71,7 @@ window.atentoExplorers.register("sampling", (stage, data, root) => {
     for (const [name, {set}] of Object.entries(dials)) set(state[name]);
     const {now, stays} = compute(),
       drawn = (throws?.at(-1) ?? []).map((i) => words[i]);
-    bars(now.probs, stays);
+    bars.draw(data.logits[state.context], now.probs, stays);
     const told = [
       ["Quedan", `${now.kept} de ${size} palabras`],
       ["Masa guardada", percent(now.mass)],
@@ -108,13 +90,12 @@ window.atentoExplorers.register("sampling", (stage, data, root) => {
       values: {...now, drawn},
     };
   });
-  const key = "Barra: probabilidad tras los mandos. Raya: la que da el modelo.";
   stage.append(
     h("div", {class: "controls"}, start.row),
     h("div", {class: "dials"}, Object.values(dials).map(({node}) => node)),
     facts,
-    h("p", {class: "hush"}, key, truth && " ✗: la gramática no la admite."),
-    list,
+    bars.key,
+    bars.node,
     h("div", {class: "controls"}, button("Sortear diez palabras", throwTen), clear),
     node,
     probe(stage, "Toca una barra para ver sus números."),

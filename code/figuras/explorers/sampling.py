@@ -43,7 +43,7 @@ class SamplingExplorer(Explorer):
     """
 
     kind: ClassVar[str] = "sampling"
-    pieces: ClassVar[tuple[str, ...]] = ("kit", "lots")
+    pieces: ClassVar[tuple[str, ...]] = ("kit", "lots", "ballot")
     logits: Tensor
     words: tuple[str, ...]
     contexts: tuple[str, ...]
