@@ -30,7 +30,9 @@ window.atentoExplorers.register("completion", (stage, data, root) => {
     {class: "ask com-field", rows: 2, "aria-label": "Comienzo", spellcheck: "false", oninput: typed},
     data.start,
   );
-  const {node: problem, complain} = warning(root, field);
+  const range = {min: 0, max: LAST_SEED, value: data.seed},
+    seed = h("input", {type: "number", class: "ask com-seed", ...range, oninput: sow});
+  const {node: problem, complain} = warning(root, field, seed);
   const load = opener(() => window.atentoTransformer.load(data.file), "pulsar el botón", complain);
   const complaint = (text) => (!text ? wrong[0] : [...text].length > longest ? wrong[1] : "");
   /* Lee el comienzo y puntúa lo que sigue, si sirve y ya está el modelo. */
@@ -99,12 +101,9 @@ window.atentoExplorers.register("completion", (stage, data, root) => {
     warm = (temperature) => update({temperature}),
     heat = slider({label: "Temperatura", min: 0.1, max: 2, step: 0.1, value: 1, text: degrees, oninput: warm}),
     dials = [heat, ...filters(names.length, (change) => update(change))].map((dial) => dial.node);
-  const range = {min: 0, max: LAST_SEED, value: data.seed},
-    seed = h("input", {type: "number", class: "ask com-seed", ...range, oninput: sow});
   function sow() {
     const isGood = Number.isInteger(seed.valueAsNumber) && seed.validity.valid;
-    seed.ariaInvalid = !isGood;
-    complain(isGood ? "" : `La semilla es un entero de 0 a ${LAST_SEED}.`);
+    complain(isGood ? "" : `La semilla es un entero de 0 a ${LAST_SEED}.`, seed);
     if (isGood) update({seed: seed.valueAsNumber});
   }
 

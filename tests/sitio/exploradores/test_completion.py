@@ -81,6 +81,23 @@ def test_un_comienzo_que_no_sirve_se_dice_como_en_python(sumador):
     assert pagina.locator(".com-text img").count() == 0
 
 
+def test_una_semilla_que_no_sirve_se_dice_de_ella_y_no_del_comienzo(sumador):
+    pagina = sumador(CONTINUACION)
+    campos = [pagina.get_by_label(x, exact=True) for x in ("Comienzo", "Semilla")]
+    for semilla, sirve in (
+        ("-1", False),
+        ("1.5", False),
+        ("", False),
+        (str(2**32), False),
+        ("7", True),
+    ):
+        campos[1].fill(semilla)
+        marcas = [campo.get_attribute("aria-invalid") or "false" for campo in campos]
+        assert marcas == ["false", "false" if sirve else "true"], semilla
+        assert pagina.get_by_text("La semilla es un entero de 0 a").is_visible() != sirve
+    assert leer(pagina, CONTINUACION)["state"]["seed"] == 7
+
+
 def test_al_escribir_otro_comienzo_se_para_la_tirada(sumador):
     pagina = sumador(CONTINUACION, reduced_motion="no-preference")
     pagina.get_by_role("button", name="Continuar").click()

@@ -104,3 +104,20 @@ def test_la_pregunta_del_sorteo_se_contesta_mirando(abrir):
         pagina.get_by_role("radio", name=rotulo).click()
         quedan = pagina.locator(".facts dd").first.inner_text().split()[0]
         assert f"ras «{rotulo}», {quedan}" in SORTEO.answer
+
+
+# Como en el libro: lo que es suyo y lo que trae el tema.
+LISTAS = """.bd-article dl:not(.glossary) dd { margin-left: 1.4rem; }
+dl[class]:not(.option-list, .field-list, .footnote, .glossary, .simple) { margin-bottom: 3rem; }"""
+
+
+def test_en_la_pagina_cada_numero_va_bajo_su_nombre(abrir):
+    """El libro sangra y separa las listas de definiciones: la de los números no cambia."""
+    pagina, donde = abrir(SORTEO), []
+    caja = "e => { const {x, y, height} = e.getBoundingClientRect(); return [x, y, height] }"
+    for _ in range(2):
+        sitios = [*pagina.locator(".facts, .facts dt, .facts dd, .facts ~ .hush").all()]
+        donde.append([sitio.evaluate(caja) for sitio in sitios])
+        pagina.add_style_tag(content=LISTAS)
+        pagina.evaluate("document.querySelector('main').className = 'bd-article'")
+    assert donde[0] == donde[1] and len(donde[0]) > 10

@@ -1,12 +1,13 @@
-/* El aviso de que lo escrito en un campo no puede ser: complain(frase) lo pone, y vacía, lo quita. */
+/* El aviso de que lo escrito en un campo no puede ser: complain(frase, en cuál) lo pone, y vacía, lo quita. Si no se
+   dice en cuál, es el primero. */
 window.atentoExplorers.add(({h}) => ({
-  warning(root, field) {
+  warning(root, ...fields) {
     const node = h("p", {class: "problem", role: "alert", id: `${root.id}-aviso`, hidden: true});
-    field.setAttribute("aria-describedby", node.id);
-    const complain = (text) => {
+    for (const one of fields) one.setAttribute("aria-describedby", node.id);
+    const complain = (text, at = fields[0]) => {
       node.textContent = text;
       node.hidden = !text;
-      field.ariaInvalid = Boolean(text);
+      at.ariaInvalid = Boolean(text);
     };
     return {node, complain};
   },
