@@ -15,13 +15,15 @@ import sys
 import tokenize
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from myst import LIBRO, RAIZ, analiza, limpia, paginas, relativa
 
 LISTA = Path(__file__).with_name("palabras.txt")
 CURA = "falta hunspell con es_ES: make sistema"
+CON_COMENTARIOS = ("exercises", "solutions")  # también se leen sus comentarios
 CAMPOS_DEL_REGISTRO = {"aprende", "pista", "pistas", "nombre_legible"}
 _PALABRA = re.compile(r"(?:(?![²³ªº])[^\W\d_])+")
 _CON_CIFRAS = re.compile(r"\S*[\d_ᵀ]\S*")
@@ -84,19 +86,30 @@ def _comentarios(texto: str) -> Iterator[tuple[int, str]]:
             yield pieza.start[0], pieza.string.lstrip("# ")
 
 
-def _identificadores(arbol: ast.AST) -> set[str]:
+@cache
+def _nombres(texto: str) -> frozenset[str]:
+    """Los nombres que un módulo usa."""
+    nombres: set[str] = set()
+    for x in ast.walk(ast.parse(texto)):
+        if isinstance(x, ast.arg | ast.keyword) and x.arg:
+            nombres.add(x.arg)
+        elif isinstance(x, ast.Name):
+            nombres.add(x.id)
+        elif isinstance(x, ast.Attribute):
+            nombres.add(x.attr)
+    return frozenset(nombres)
+
+
+def _identificadores(texto: str) -> set[str]:
     """Los nombres ingleses que el módulo usa: en sus docstrings y mensajes son código, no prosa."""
-    nombres = {x.arg for x in ast.walk(arbol) if isinstance(x, ast.arg | ast.keyword) and x.arg}
-    nombres |= {x.id for x in ast.walk(arbol) if isinstance(x, ast.Name)}
-    nombres |= {x.attr for x in ast.walk(arbol) if isinstance(x, ast.Attribute)}
-    return {n for n in nombres if len(n) > 2 and n in _desconocidas(tuple(sorted(nombres)))}
+    return {n for n in _desconocidas(_nombres(texto)) if len(n) > 2}
 
 
 def _de_python(texto: str, nombre: str, *, comentarios: bool) -> Iterator[Aparicion]:
     """Docstrings y mensajes de un módulo y, si se pide, sus comentarios."""
     arbol = ast.parse(texto)
     propios = re.compile(
-        rf"\b(?:{'|'.join(map(re.escape, sorted(_identificadores(arbol)))) or '(?!)'})\b"
+        rf"\b(?:{'|'.join(map(re.escape, sorted(_identificadores(texto)))) or '(?!)'})\b"
     )
     trozos = [*_docstrings(arbol), *_mensajes(arbol)]
     if comentarios:
@@ -115,10 +128,15 @@ def textos() -> Iterator[Aparicion]:
     for i, linea in enumerate(temario.read_text(encoding="utf-8").splitlines(), 1):
         for texto in re.findall(r'texto: "(.*?)", capitulo', linea):
             yield relativa(temario), i, limpia(texto)
-    for carpeta in ("code", "exercises", "solutions", "book/_ext", "tools"):
-        for ruta in sorted((RAIZ / carpeta).rglob("*.py")):
-            con = carpeta in {"exercises", "solutions"}
-            yield from _de_python(ruta.read_text(encoding="utf-8"), relativa(ruta), comentarios=con)
+    modulos = {
+        ruta: ruta.read_text(encoding="utf-8")
+        for carpeta in ("code", *CON_COMENTARIOS, "book/_ext", "tools")
+        for ruta in sorted((RAIZ / carpeta).rglob("*.py"))
+    }
+    _desconocidas(chain.from_iterable(map(_nombres, modulos.values())))  # todos de una vez
+    for ruta, texto in modulos.items():
+        con = ruta.relative_to(RAIZ).parts[0] in CON_COMENTARIOS
+        yield from _de_python(texto, relativa(ruta), comentarios=con)
 
 
 def palabras(apariciones: Iterable[Aparicion]) -> dict[str, tuple[str, int]]:
@@ -146,21 +164,26 @@ def hay_hunspell() -> bool:
     return prueba.returncode == 0 and not prueba.stderr.strip()
 
 
-@lru_cache(maxsize=32)
-def _desconocidas(lista: tuple[str, ...]) -> frozenset[str]:
+_JUZGADAS: dict[str, bool] = {}  # palabra → si hunspell no la admite: leer el diccionario cuesta
+
+
+def _desconocidas(lista: Iterable[str]) -> frozenset[str]:
     """Las palabras que hunspell no admite en español: las inglesas van en la lista o con el rol
     ``en``.
     """
-    orden = ["hunspell", "-d", "es_ES", "-i", "utf-8", "-l"]
-    hecho = subprocess.run(
-        orden,
-        input="\n".join(lista) + "\n",
-        text=True,
-        capture_output=True,
-        check=True,
-        timeout=120,
-    )
-    return frozenset(hecho.stdout.split("\n")) - {""}
+    todas = set(lista)
+    if nuevas := sorted(todas - _JUZGADAS.keys()):
+        hecho = subprocess.run(
+            ["hunspell", "-d", "es_ES", "-i", "utf-8", "-l"],
+            input="\n".join(nuevas) + "\n",
+            text=True,
+            capture_output=True,
+            check=True,
+            timeout=120,
+        )
+        malas = set(hecho.stdout.split("\n"))
+        _JUZGADAS.update((palabra, palabra in malas) for palabra in nuevas)
+    return frozenset(palabra for palabra in todas if _JUZGADAS[palabra])
 
 
 def _sin_tildes(palabra: str) -> str:
@@ -172,14 +195,10 @@ def desconocidas(todas: Iterable[str], propias: set[str]) -> set[str]:
     """Palabras que no están en el diccionario ni en la lista, tras probar a quitar los pronombres
     enclíticos.
     """
-    quedan = {
-        p
-        for p in _desconocidas(tuple(sorted(set(todas))))
-        if p not in propias and p.lower() not in propias
-    }
+    quedan = {p for p in _desconocidas(todas) if p not in propias and p.lower() not in propias}
     raices = {p: _ENCLITICOS.sub("", p) for p in quedan if _ENCLITICOS.search(p)}
     candidatas = {x for r in raices.values() if len(r) > 3 for x in (r, _sin_tildes(r))}
-    malas = _desconocidas(tuple(sorted(candidatas))) if candidatas else frozenset()
+    malas = _desconocidas(candidatas)
     buenas = {p for p, r in raices.items() if len(r) > 3 and ({r, _sin_tildes(r)} - malas)}
     return quedan - buenas
 

@@ -190,12 +190,17 @@ def complaint(text: str) -> str:
 
 def _check_model(model: Any) -> None:
     check_kind(model, "model", LanguageModel)
-    config, only = model.config, "model: la página solo ejecuta los de"
+    config = model.config
     if not isinstance(config, LanguageConfig):
-        raise ValueError(f"{only} LanguageConfig; llegó uno de {type(config).__name__}.")
+        raise ValueError(
+            "model: la página solo ejecuta los de LanguageConfig; llegó uno de"
+            f" {type(config).__name__}."
+        )
     for field, known in _KNOWN.items():
         if (found := getattr(config, field)) != known:
-            raise ValueError(f"{only} {field}={known!r}; llegó {found!r}.")
+            raise ValueError(
+                f"model: la página solo ejecuta los de {field}={known!r}; llegó {found!r}."
+            )
 
 
 def _check_tokenizer(tokenizer: Any, vocab: int) -> None:
