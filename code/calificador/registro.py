@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from textwrap import dedent, indent
 from typing import Any
@@ -151,56 +151,62 @@ def numeros(nombre: str, pista: str, ejercicio: str, **valores: Any) -> Mutante:
 class Ejercicio:
     """Un ejercicio con nota.
 
-    Atributos
-    ---------
+    Qué es
+    ------
     id: «capítulo.orden», por ejemplo ``"4.2"``.
     nombre: la función, la clase o la variable que se pide.
     tipo: uno de :data:`TIPOS`. En ``lapiz`` y en los ``predecir`` sin ``casos`` se entrega un valor
-    escrito a mano, y
-        en la solución hay una función sin argumentos que lo calcula.
-    puntos: entero; se reparte entre las ``propiedades``.
+        escrito a mano, y en la solución hay una función sin argumentos que lo calcula.
     dificultad: 1 (★), 2 (★★) o 3 (★★★).
     minutos: tiempo orientativo.
     aprende: una frase: qué se sabe hacer al terminar.
+
+    Qué vale y qué se dice
+    ----------------------
     propiedades: nombre → puntos, o nombre → (puntos, pista general), en el orden en que se
-    informan. Suman
-        ``puntos``. Ninguna se cumple con una respuesta constante. En ``lapiz``, los nombres son las
-        claves del diccionario que se entrega.
+        informan. Los puntos son enteros positivos, y el ejercicio vale su suma. Ninguna se cumple
+        con una respuesta constante. En ``lapiz``, los nombres son las claves del diccionario que se
+        entrega.
     pistas: pistas escalonadas, de la más vaga a la más explícita; ninguna da el código.
     mutantes: al menos cuatro; dos si se entrega un valor.
+
+    Qué se prueba
+    -------------
     casos: ``casos(rng, **variante)`` da la lista de :class:`Caso` a partir de un
-    ``torch.Generator`` sembrado;
-        los tamaños y los datos varían con la semilla y salen de ``calificador.generadores``.
+        ``torch.Generator`` sembrado; los tamaños y los datos varían con la semilla y salen de
+        ``calificador.generadores``.
     ejemplo: da un caso pequeño y fijo, que se muestra con su salida en la página y en el cuaderno.
-    tolerancia: error absoluto y relativo admitidos, en float64; ``tolerancias``: otra para una
-    propiedad. relativa: si es cierto, la tolerancia es solo relativa.
+    bordes: los extremos que trae todo examen, sea cual sea la semilla (0, 1, todos, empates…). Cada
+        uno es una condición sobre los argumentos, por su nombre, que cumple algún caso, o un
+        ``calificador.generadores.Borde``, que añade el suyo. Si no hay, una frase que dice por qué.
+
+    Cómo se compara
+    ---------------
+    tolerancia: error absoluto y relativo admitidos, en float64.
+    tolerancias: otra para una propiedad.
+    relativa: si es cierto, la tolerancia es solo relativa.
     comprueba: para respuestas que no son únicas: ``comprueba(caso, obtenido, esperado)`` devuelve
-    ``None`` si vale
-        o una frase que dice qué falla. ``None``: se compara con la referencia.
+        ``None`` si vale o una frase que dice qué falla. ``None``: se compara con la referencia.
     invariante: con ``comprueba``, lo que no cambia entre respuestas igual de buenas:
-    ``invariante(valor)`` es lo que
-        se compara para reconocer un error.
+        ``invariante(valor)`` es lo que se compara para reconocer un error.
     opciones: en ``predecir``, las respuestas entre las que se elige.
     prohibido: lo que la entrega no puede usar (:mod:`calificador.vetos`). El enunciado lo dice con
         las mismas palabras, y al ejecutarla no está.
+
+    Qué cambia en una clase
+    -----------------------
     variante: parámetros de clase que cambian la función pedida, con su valor por defecto; vacío si
-    no los hay.
-        Son valores por defecto de argumentos con nombre (de la función o de ``__init__``). La
-        referencia los recibe a través de los casos; si un caso lleva justo el valor de la clase, a
-        la entrega no se le pasa: lo tiene escrito por defecto, y por eso la solución pública no
-        vale en una clase con otros parámetros.
+        no los hay. Son valores por defecto de argumentos con nombre (de la función o de
+        ``__init__``). La referencia los recibe a través de los casos; si un caso lleva justo el
+        valor de la clase, a la entrega no se le pasa: lo tiene escrito por defecto, y por eso la
+        solución pública no vale en una clase con otros parámetros.
     alternativas: para cada parámetro de ``variante``, los valores entre los que elige una clase;
-    sin ellos, un
-        número cercano al público.
-    bordes: los extremos que trae todo examen, sea cual sea la semilla (0, 1, todos, empates…).
-    Cada uno es una condición sobre los argumentos, por su nombre, que cumple algún caso, o un
-        ``calificador.generadores.Borde``, que añade el suyo. Si no hay, una frase que dice por qué.
+        sin ellos, un número cercano al público.
     """
 
     id: str
     nombre: str
     tipo: str
-    puntos: int
     dificultad: int
     minutos: int
     aprende: str
@@ -227,49 +233,32 @@ class Ejercicio:
         object.__setattr__(
             self, "pistas_de", {n: pista for n, (_, pista) in pares.items() if pista}
         )
-        falta = next(filter(None, self._faltas()), None)
-        if falta:
+        if falta := next(self._faltas(), None):
             raise ValueError(f"{self.id}: {falta}")
 
-    def _faltas(self) -> tuple[str, ...]:
-        suma, minimo = sum(self.propiedades.values()), 2 if self.literal else 4
-        return (
-            (
-                ""
-                if re.fullmatch(r"(0|[1-9]\d?)\.[1-9]\d?", self.id)
-                else "se esperaba «capítulo.orden», como «4.2»"
-            ),
-            (
-                ""
-                if self.tipo in TIPOS
-                else f"tipo {self.tipo!r}; se esperaba uno de {', '.join(TIPOS)}"
-            ),
-            (
-                ""
-                if self.dificultad in (1, 2, 3)
-                else f"dificultad {self.dificultad!r}; se esperaba 1, 2 o 3"
-            ),
-            (
-                ""
-                if suma == self.puntos
-                else f"las propiedades suman {suma} puntos; se esperaban {self.puntos}"
-            ),
-            (
-                ""
-                if len(self.mutantes) >= minimo
-                else f"{len(self.mutantes)} mutantes; se esperaban al menos {minimo}"
-            ),
-            (
-                ""
-                if not self.literal or self.tipo in ("lapiz", "predecir")
-                else f"un ejercicio de {self.tipo} pide casos"
-            ),
-            (
-                "casos: un ejercicio de lápiz no los tiene"
-                if self.tipo == "lapiz" and self.casos
-                else ""
-            ),
-        )
+    def _faltas(self) -> Iterator[str]:
+        """Lo que no puede ser, una frase por falta."""
+        minimo = 2 if self.literal else 4
+        if not re.fullmatch(r"(0|[1-9]\d?)\.[1-9]\d?", self.id):
+            yield "se esperaba «capítulo.orden», como «4.2»"
+        if self.tipo not in TIPOS:
+            yield f"tipo {self.tipo!r}; se esperaba uno de {', '.join(TIPOS)}"
+        if self.dificultad not in (1, 2, 3):
+            yield f"dificultad {self.dificultad!r}; se esperaba 1, 2 o 3"
+        for nombre, puntos in self.propiedades.items():
+            if type(puntos) is not int or puntos < 1:
+                yield f"«{nombre}» vale {puntos!r}; se esperaba un entero positivo de puntos"
+        if len(self.mutantes) < minimo:
+            yield f"{len(self.mutantes)} mutantes; se esperaban al menos {minimo}"
+        if self.literal and self.tipo not in ("lapiz", "predecir"):
+            yield f"un ejercicio de {self.tipo} pide casos"
+        if self.tipo == "lapiz" and self.casos:
+            yield "casos: un ejercicio de lápiz no los tiene"
+
+    @property
+    def puntos(self) -> int:
+        """Lo que vale: lo que suman sus propiedades."""
+        return sum(self.propiedades.values())
 
     @property
     def literal(self) -> bool:

@@ -113,6 +113,28 @@ def test_un_borde_al_que_ningun_caso_llega_se_dice():
     assert len(faltas(LIBRO, rara, [0])) == 1
 
 
+@pytest.mark.parametrize(
+    ("id_", "cambio", "dicho"),
+    [
+        ("4.7", {"id": "4"}, "se esperaba «capítulo.orden»"),
+        ("4.7", {"id": "4.07"}, "se esperaba «capítulo.orden»"),
+        ("4.7", {"tipo": "copiar"}, "tipo 'copiar'; se esperaba uno de escribir"),
+        ("4.7", {"dificultad": 4}, "dificultad 4; se esperaba 1, 2 o 3"),
+        ("4.7", {"propiedades": {"una": 0}}, "«una» vale 0; se esperaba un entero positivo"),
+        ("4.7", {"propiedades": {"una": True}}, "«una» vale True; se esperaba un entero"),
+        ("4.7", {"mutantes": ()}, "0 mutantes; se esperaban al menos 4"),
+        ("12.2", {"mutantes": ()}, "0 mutantes; se esperaban al menos 2"),
+        ("4.7", {"casos": None}, "un ejercicio de escribir pide casos"),
+        ("12.2", {"casos": lambda rng: []}, "casos: un ejercicio de lápiz no los tiene"),
+    ],
+)
+def test_un_registro_que_no_puede_ser_se_dice(id_, cambio, dicho):
+    bueno = LIBRO.ejercicios[id_]
+    with pytest.raises(ValueError, match=f"^{re.escape(cambio.get('id', id_))}: {dicho}"):
+        replace(bueno, **cambio)
+    assert bueno.puntos == sum(bueno.propiedades.values()) > 0
+
+
 # lo que sale tiene ejes, y ninguno de ellos puede medir 1
 SIN_EJES_DE_UNO = "2.5 5.6 6.8 6.9 8.6 8.9 10.11 11.5 11.7 11.8 12.4 14.4 14.12 17.8 27.1".split()
 

@@ -17,7 +17,7 @@ from calificador.registro import Ejercicio, cambia, cuerpo, numeros
 
 EJERCICIOS = [
     Ejercicio(
-        id="94.1", nombre="two_weights", tipo="lapiz", puntos=3, dificultad=1, minutos=5,
+        id="94.1", nombre="two_weights", tipo="lapiz", dificultad=1, minutos=5,
         aprende="repartir",
         propiedades={"score": (1, "Es un producto escalar."), "weight": (2,
         "Suma las exponenciales.")},
@@ -29,7 +29,7 @@ EJERCICIOS = [
         ),
     ),
     Ejercicio(
-        id="94.2", nombre="what_grows", tipo="predecir", puntos=2, dificultad=1, minutos=2,
+        id="94.2", nombre="what_grows", tipo="predecir", dificultad=1, minutos=2,
         aprende="predecir",
         propiedades={"respuesta": 2}, opciones=("sube", "baja", "no cambia"),
         pistas=("¿Qué pasa con el máximo?",),
@@ -39,7 +39,7 @@ EJERCICIOS = [
         ),
     ),
     Ejercicio(
-        id="94.3", nombre="how_many", tipo="predecir", puntos=1, dificultad=1, minutos=2,
+        id="94.3", nombre="how_many", tipo="predecir", dificultad=1, minutos=2,
         aprende="contar",
         propiedades={"respuesta": 1}, pistas=("Cuenta filas por columnas.",),
         mutantes=(

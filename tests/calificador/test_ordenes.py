@@ -374,7 +374,7 @@ from calificador.registro import Ejercicio, cambia, cuerpo, numeros
 
 EJERCICIOS = [
     Ejercicio(
-        id="94.1", nombre="ej_94_1", tipo="lapiz", puntos=3, dificultad=1, minutos=5,
+        id="94.1", nombre="ej_94_1", tipo="lapiz", dificultad=1, minutos=5,
         aprende="repartir",
         propiedades={"score": (1, "Es un producto escalar."), "weight": (2,
         "Suma las exponenciales.")},

@@ -158,7 +158,6 @@ PRIMERO = Ejercicio(
     id="$n.1",
     nombre="first",
     tipo="escribir",
-    puntos=1,
     dificultad=1,
     minutos=5,
     aprende="PENDIENTE: qué se sabe hacer al terminar.",

@@ -8,7 +8,6 @@ _FORMAS = Ejercicio(
     id="0.1",
     nombre="broadcast_shapes",
     tipo="lapiz",
-    puntos=3,
     dificultad=1,
     minutos=4,
     aprende="decir qué forma sale de una difusión",
@@ -42,7 +41,6 @@ _FILA = Ejercicio(
     id="0.2",
     nombre="one_row",
     tipo="lapiz",
-    puntos=4,
     dificultad=1,
     minutos=5,
     aprende="leer un producto de matrices como productos escalares, y contarlos",
@@ -86,7 +84,6 @@ _JACOBIANA = Ejercicio(
     id="0.3",
     nombre="softmax_jacobian",
     tipo="lapiz",
-    puntos=4,
     dificultad=1,
     minutos=6,
     aprende="derivar una softmax a mano y ver que se satura",
@@ -124,7 +121,7 @@ _JACOBIANA = Ejercicio(
 )
 
 _ENTROPIA = Ejercicio(
-    id="0.4", nombre="entropy_by_hand", tipo="lapiz", puntos=3, dificultad=1, minutos=6,
+    id="0.4", nombre="entropy_by_hand", tipo="lapiz", dificultad=1, minutos=6,
     aprende="calcular una entropía y una divergencia con lápiz",
     propiedades={
         "entropy": (2, "La suma de cada probabilidad por el logaritmo de su inversa."),
@@ -145,7 +142,6 @@ _SALDO = Ejercicio(
     id="0.5",
     nombre="variance_rules",
     tipo="lapiz",
-    puntos=4,
     dificultad=1,
     minutos=5,
     aprende="sumar y multiplicar varianzas de cantidades independientes",
@@ -177,7 +173,6 @@ _RANGO = Ejercicio(
     id="0.6",
     nombre="rank_and_trace",
     tipo="lapiz",
-    puntos=3,
     dificultad=1,
     minutos=5,
     aprende="leer el rango, la traza y el mayor valor singular de una matriz sencilla",
@@ -222,7 +217,6 @@ _RECORTE = Ejercicio(
     id="0.7",
     nombre="clipped_gradient",
     tipo="lapiz",
-    puntos=4,
     dificultad=1,
     minutos=4,
     aprende="recortar un gradiente sin cambiar su dirección",
