@@ -3,25 +3,26 @@
 Con ``TESTIGOS_MIRA`` (ficheros, uno por línea) apunta en ``TESTIGOS_SALIDA`` las líneas de cada
 fichero por las que pasa cada prueba, lo que tarda y si lanza procesos. Con ``TESTIGOS_SOLO`` (un
 fichero con identificadores, uno por línea) ejecuta solo esas pruebas, en ese orden.
+
+Las líneas las sigue coverage, con un contexto por prueba. Se guían a mano y no con pytest-cov
+porque lo que se ejecuta al importar, sea cual sea la prueba que importa, sirve a todas.
 """
 
 from __future__ import annotations
 
-import inspect
+import ast
 import json
 import os
 import resource
 import sys
-import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
-from types import CodeType, FrameType
 from typing import Any
 
 import pytest
+from coverage import Coverage
 
 TODAS = ""  # lo que se ejecuta al importar o al preparar sirve a todas las pruebas
-VECES = 20  # de cada prueba se miran las primeras llamadas a cada función: mirar tarda
 MEMORIA = 8 << 30  # bytes: una falta puede pedirla sin fin
 PROCESOS = {"subprocess.Popen", "os.posix_spawn", "os.fork", "os.exec"}
 
@@ -30,67 +31,64 @@ class Testigos:
     """Apunta por dónde pasa cada prueba."""
 
     def __init__(self, mirados: list[str]) -> None:
-        self.mirados = {os.path.realpath(nombre): nombre for nombre in mirados}
-        self.lineas: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+        self.mirados = mirados
+        reales = [os.path.realpath(nombre) for nombre in mirados]
+        self.cobertura = Coverage(data_file=None, config_file=False, include=reales)
         self.segundos: dict[str, float] = {}
         self.lanzan: set[str] = set()
         self.ahora = TODAS
-        self.llamadas: Counter[tuple[str, CodeType]] = Counter()
-        self.conocidos: dict[CodeType, str | None] = {}
 
     def empieza(self) -> None:
         """Mira desde ahora: también lo que se ejecuta al importar."""
         sys.addaudithook(self._procesos)
-        threading.settrace(self._entra)
-        sys.settrace(self._entra)
+        self.cobertura.start()
 
     def _procesos(self, suceso: str, _: tuple[Any, ...]) -> None:
         if suceso in PROCESOS:
             self.lanzan.add(self.ahora)
 
-    def _entra(self, marco: FrameType, suceso: str, _: Any) -> Any:
-        codigo = marco.f_code
-        if codigo not in self.conocidos:
-            self.conocidos[codigo] = self.mirados.get(os.path.realpath(codigo.co_filename))
-        nombre = self.conocidos[codigo]
-        if nombre is None:
-            return None
-        quien = self.ahora if codigo.co_flags & inspect.CO_OPTIMIZED else TODAS
-        suyas = self.lineas[nombre][quien]
-        suyas.add(marco.f_lineno)
-        self.llamadas[quien, codigo] += 1
-        if self.llamadas[quien, codigo] > VECES:
-            return None
-
-        def linea(marco: FrameType, suceso: str, _: Any) -> Any:
-            suyas.add(marco.f_lineno)
-            return linea
-
-        return linea
+    def _desde_ahora(self, quien: str) -> None:
+        self.ahora = quien
+        if sys.gettrace() is None:  # una prueba que sigue líneas por su cuenta
+            self.cobertura.stop()
+            self.cobertura.start()
+        self.cobertura.switch_context(quien)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Any:
         """Mientras dura una prueba, lo que se ejecuta es suyo."""
-        self.ahora = item.nodeid
-        if sys.gettrace() is None:
-            sys.settrace(self._entra)
+        self._desde_ahora(item.nodeid)
         yield
-        self.ahora = TODAS
+        self._desde_ahora(TODAS)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Lo que tarda cada prueba."""
         self.segundos[report.nodeid] = self.segundos.get(report.nodeid, 0.0) + report.duration
 
+    def lineas(self, fichero: str) -> dict[str, list[int]]:
+        """Las de un fichero por las que pasa cada prueba; las que no son de ninguna función se
+        ejecutan al importar.
+        """
+        arbol, suyas = ast.parse(Path(fichero).read_bytes()), defaultdict(list)
+        de_funciones = {
+            linea
+            for nodo in ast.walk(arbol)
+            if isinstance(nodo, ast.FunctionDef | ast.AsyncFunctionDef)
+            for linea in range(nodo.body[0].lineno, nodo.end_lineno + 1)
+        }
+        vistas = self.cobertura.get_data().contexts_by_lineno(os.path.realpath(fichero))
+        for linea, quienes in sorted(vistas.items()):
+            for quien in quienes if linea in de_funciones else (TODAS,):
+                suyas[quien].append(linea)
+        return suyas
+
     def pytest_sessionfinish(self) -> None:
         """Guarda lo apuntado."""
-        sys.settrace(None)
+        self.cobertura.stop()
         datos = {
             "segundos": self.segundos,
             "lanzan": sorted(self.lanzan),
-            "lineas": {
-                fichero: {quien: sorted(lineas) for quien, lineas in suyas.items()}
-                for fichero, suyas in self.lineas.items()
-            },
+            "lineas": {fichero: self.lineas(fichero) for fichero in self.mirados},
         }
         Path(os.environ["TESTIGOS_SALIDA"]).write_text(json.dumps(datos), encoding="utf-8")
 
