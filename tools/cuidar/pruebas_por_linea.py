@@ -4,8 +4,9 @@ Con ``TESTIGOS_MIRA`` (ficheros, uno por línea) apunta en ``TESTIGOS_SALIDA`` l
 fichero por las que pasa cada prueba, lo que tarda y si lanza procesos. Con ``TESTIGOS_SOLO`` (un
 fichero con identificadores, uno por línea) ejecuta solo esas pruebas, en ese orden.
 
-Las líneas las sigue coverage, con un contexto por prueba. Se guían a mano y no con pytest-cov
-porque lo que se ejecuta al importar, sea cual sea la prueba que importa, sirve a todas.
+Las líneas las sigue ``coverage``, con un contexto por prueba. Se guía a mano, y no con
+``pytest-cov``, porque lo que se ejecuta al importar, sea cual sea la prueba que importa, sirve a
+todas.
 """
 
 from __future__ import annotations

@@ -158,6 +158,11 @@ def _casos_uniones(rng: Any) -> list[Caso]:
         palabras = [repetida * n for n in distintos(rng, 3, 9, 3)] + ["b" + repetida + "b"]
         return palabras, [2 + n for n in permutacion(rng, 4)]
 
+    def larga() -> tuple[list[str], list[int]]:
+        """Una palabra larga que sale poco y tres cortas que salen más."""
+        letras = "".join("abcdefghilmno"[i] for i in permutacion(rng, 13))
+        return [letras[:7], letras[7:9], letras[9:11], letras[11:]], [3, *distintos(rng, 4, 9, 3)]
+
     orden = "".join("abcdefgh"[i] for i in permutacion(rng, 8))
     iguales = [orden[:2], orden[2:4], orden[4:6], orden[6] + orden[0]]
     mezcladas = [sorted(iguales)[i] for i in (1, 3, 0, 2)]
@@ -172,6 +177,7 @@ def _casos_uniones(rng: Any) -> list[Caso]:
         _uniones(
             "se acaban", lambda: ([_palabra(rng, "xyz", 4), "xy"], distintos(rng, 1, 5, 2)), 50
         ),
+        _uniones("varias uniones", larga, 3),  # pesarla por sus letras la pone delante
     ]
 
 
