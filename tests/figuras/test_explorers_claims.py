@@ -15,6 +15,7 @@ from safetensors.torch import load
 from atento.models.detr import assign, matching_cost
 from atento.tasks import scenes
 from figuras.explorers import base
+from figuras.explorers.claims import _said
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,17 @@ MOVED = {
     "cuatro": [(0, 0, 0), (1, 30, 0), (5, 0, 26), (8, 30, 26)],
     "uno": [(4, 16, 14)],
 }
+
+
+@pytest.mark.parametrize(
+    ("digit", "probability", "told"),
+    [(9, 0.6, "9, con 0.60"), (0, 0.51, "0, con 0.51"), (9, 0.5, "nada"), (10, 0.9, "nada")],
+)
+def test_what_a_query_says_in_the_table(digit, probability, told):
+    """Los diez dígitos y, en la última casilla, nada."""
+    probs = torch.full((11,), (1 - probability) / 10, dtype=torch.float64)
+    probs[digit] = probability
+    assert _said(probs) == told
 
 
 # --- El gemelo ------------------------------------------------------------------------------------

@@ -97,7 +97,10 @@ def test_without_javascript_what_may_follow_and_three_samples_are_read():
     assert told.count("<tr>") == 9 and told.count("<p><strong>τ = ") == 3
     assert "la &lt;b&gt;casa&lt;/b&gt;" in told and "la <b>" not in told
     best = make_completion().compute()["probs"].max().item()
-    assert f"<td>{best:.3f}</td>" in make_completion().static()
+    told = make_completion().static()
+    assert f"<td>{best:.3f}</td>" in told
+    in_the_middle = re.findall(r"<td>([\d.]+)</td>", told)[1::3]  # los de τ = 1, de más a menos
+    assert in_the_middle == sorted(in_the_middle, reverse=True) and len(in_the_middle) == 8
 
 
 def test_a_start_that_cannot_be_is_told_in_one_line():

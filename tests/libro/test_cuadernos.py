@@ -515,6 +515,9 @@ def test_every_exercise_brings_its_two_cells(real, libro_real):
         exec(compile(fuente, numero, "exec"), espacio)
         assert ejercicio.nombre in espacio, f"{numero} no se define en su celda"
         assert "# noqa" not in fuente
+        _, prueba, comentado = fuente.partition("# Para probar el ejemplo, quita las almohadillas:")
+        assert bool(prueba) == bool(celdas.ejemplo_de(numero))
+        assert all(renglon.startswith("# ") for renglon in comentado.splitlines() if renglon)
 
 
 @pytest.mark.parametrize("ejercicio", sorted(curso().ejercicios))

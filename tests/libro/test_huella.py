@@ -244,3 +244,19 @@ def test_quien_importa_al_vuelo_usa_todo_su_paquete_y_ninguno_mas(raiz):
     suyos, _ = fuentes.importados(codigo, "atento.sub")
     assert suyos == {m for m in fuentes.modulos if m.partition(".")[0] == "atento"}
     assert suyos < set(fuentes.modulos) == fuentes.importados(codigo)[0]
+
+
+def test_la_huella_guardada_es_la_calculada_y_no_se_calcula_otra_vez(raiz, monkeypatch):
+    (raiz / "book" / "_build").mkdir(parents=True)
+    paginas = {"04-x": pagina("from atento import a"), "05-y": pagina("import atento.c")}
+    debidas = {n: MODULO.calcula(texto, n, raiz) for n, texto in paginas.items()}
+    assert {n: huella(texto, n, raiz) for n, texto in paginas.items()} == debidas
+
+    def no_hace_falta(*_):
+        pytest.fail("está guardada")
+
+    monkeypatch.setattr(MODULO, "calcula", no_hace_falta)
+    assert {n: huella(texto, n, raiz) for n, texto in paginas.items()} == debidas
+    monkeypatch.setattr(MODULO, "calcula", lambda *_: "otra")
+    assert huella(paginas["04-x"] + "x", "04-x", raiz) == "otra"
+    assert huella(paginas["05-y"], "05-y", raiz) == debidas["05-y"]

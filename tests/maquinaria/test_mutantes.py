@@ -196,6 +196,20 @@ def test_lo_que_nadie_ejecuta_no_lo_ve_nadie(proyecto, capsys):
     assert capsys.readouterr().out.count("NADIE") == len(faltas)
 
 
+def test_se_ve_lo_que_otra_prueba_dejo_en_memoria(proyecto, capsys):
+    """Solo pasa por la línea la primera que pide el valor, y quien lo mira es la otra."""
+    (proyecto / "tools/cosa.py").write_text(
+        "from functools import cache\n\n\n@cache\ndef h():\n    return 5\n"
+    )
+    (proyecto / "tests/maquinaria/test_cosa.py").write_text(
+        "from cosa import h\ndef test_pide():\n    h()\ndef test_mira():\n    assert h() == 5\n"
+    )
+    fuente = (proyecto / "tools/cosa.py").read_text()
+    faltas = [m for m in mutantes_de(fuente, Path("tools/cosa.py")) if m.antes == "5"]
+    assert faltas and mide(faltas, proyecto) == []
+    assert capsys.readouterr().out.count("vista") == len(faltas)
+
+
 def test_los_equivalentes_existen_se_explican_y_no_se_plantan(monkeypatch):
     sabidas = mutantes.equivalentes()
     por_fichero = {}

@@ -32,6 +32,8 @@ JUGUETE = {
     "tests/test_dos.py": "from atento.dos import dos\n\n\ndef test():\n    assert dos() == 2\n",
     "tests/test_lee_antes.py": "from atento import lee\n\n\ndef test():\n    assert lee.lee()\n",
     "tests/test_lee_despues.py": "from atento import lee\n\n\ndef test():\n    assert lee.lee()\n",
+    "tests/comun.py": "VALOR = 1\n",
+    "tests/test_comun.py": "from comun import VALOR\n\n\ndef test():\n    assert VALOR\n",
     "tests/test_nada.py": "def test():\n    assert True\n",
     "tests/test_dato.py": "from pathlib import Path\n\n\ndef test():\n"
     "    assert (Path(__file__).parents[1] / 'datos' / 'suelto.txt').read_text()\n",
@@ -113,6 +115,7 @@ def de(*nombres: str) -> set[str]:
         ("code/atento/dos.py", "def dos():\n    return 2\n", de("dos")),
         ("code/atento/nuevo.py", "", set()),
         ("tests/test_nada.py", "def test():\n    assert 1\n", de("nada")),
+        ("tests/comun.py", "VALOR = 2\n", de("comun")),
         ("tests/conftest.py", "", TODAS),
         ("datos/suelto.txt", "otra cosa", de("dato")),
         # Solo el primero lo lee del disco; el segundo lo encuentra guardado en memoria.
@@ -223,7 +226,12 @@ def test_la_orden_mira_con_las_variables_de_make_prueba(juguete, monkeypatch, ca
     with pytest.raises(SystemExit):
         rapida.main(juguete)
     assert os.environ["ATENTO_ESTRICTO"] == "1"
-    assert "Por correr: 0; sellados: 9" in capsys.readouterr().out
+    assert f"Por correr: 0; sellados: {len(TODAS)}" in capsys.readouterr().out
+
+
+def test_sin_git_no_se_sabe_que_hay_y_no_se_hace_como_que_no_hay_nada(tmp_path):
+    with pytest.raises(subprocess.CalledProcessError):
+        sellos.Foto(tmp_path)
 
 
 def test_un_capitulo_va_con_nbval_y_lo_demas_sin_el():

@@ -7,10 +7,11 @@ Cada falta (una comparación al revés, una constante que cambia, una instrucci�
 desaparece, un ``not`` de más o de menos) se planta en una copia del proyecto y se ejecutan las
 pruebas de ese fichero que pasan por esa línea, las más rápidas primero; por dónde pasa cada una se
 mira antes, con el código sano (:mod:`pruebas_por_linea`). Las que lanzan procesos se ejecutan
-siempre, al final. Lo que sobrevive pide una prueba o, si de verdad no cambia nada que importe, una
-línea con su razón en ``tools/cuidar/equivalentes.yml``: esas faltas no se plantan. Es propio porque
-las herramientas conocidas estropean el paquete instalado, y aquí la mitad del código son guiones y
-una extensión de Sphinx.
+siempre, al final, y si no la ve ninguna, también las demás de los mismos ficheros. Lo que sobrevive
+pide una prueba o, si de verdad no cambia nada que importe, una línea con su razón en
+``tools/cuidar/equivalentes.yml``: esas faltas no se plantan. Es propio porque las herramientas
+conocidas estropean el paquete instalado, y aquí la mitad del código son guiones y una extensión de
+Sphinx.
 """
 
 from __future__ import annotations
@@ -311,6 +312,15 @@ def pasan_por(mutante: Mutante, visto: dict[str, Any]) -> list[str]:
     return sorted(elegidas, key=lambda quien: (quien not in pasan, quien in lanzan, todas[quien]))
 
 
+def los_demas(testigos: list[str], visto: dict[str, Any]) -> list[str]:
+    """Las otras pruebas de los mismos ficheros: sin pasar por la línea, alguna mira lo que otra
+    dejó guardado en memoria.
+    """
+    ficheros, todas = {t.partition("::")[0] for t in testigos}, visto["segundos"]
+    otras = (x for x in todas if x.partition("::")[0] in ficheros and x not in testigos)
+    return sorted(otras, key=todas.__getitem__)
+
+
 def lo_ven(mutante: Mutante, copiado: Path, pruebas: list[str], testigos: list[str]) -> bool:
     """Si alguna de las pruebas que pasan por la falta la ve; el fichero queda después como
     estaba.
@@ -377,7 +387,8 @@ def mide(faltas: list[Mutante], copiado: Path) -> list[Mutante]:
         visto = mira(copiado, ficheros, list(pruebas)) if pruebas else {}
         for falta in suyas:
             testigos = pasan_por(falta, visto) if pruebas else []
-            vista = bool(testigos) and lo_ven(falta, copiado, list(pruebas), testigos)
+            tandas = (testigos, los_demas(testigos, visto)) if testigos else ()
+            vista = any(lo_ven(falta, copiado, list(pruebas), tanda) for tanda in tandas if tanda)
             hechas, dicho = hechas + 1, "vista" if vista else "VIVA " if testigos else "NADIE"
             print(f"{hechas:3d}/{len(faltas)} {dicho} {falta}", flush=True)
             vivos += [] if vista else [falta]
