@@ -85,6 +85,20 @@ def test_start_seeds_checks_shapes_and_forgets_keys():
         np.set_printoptions(edgeitems=3, precision=8, suppress=False, linewidth=75)
 
 
+def test_start_prints_tensors_as_the_book_does():
+    """Cuatro decimales y sin potencias de diez, también con números muy distintos."""
+    try:
+        torch.set_printoptions(profile="default")
+        assert "e-05" in str(torch.tensor([1e-5, 1e3]))
+        notebook.start(threads=1)
+        assert str(torch.tensor([1e-5, 1e3])) == "tensor([   0.0000, 1000.0000])"
+        assert str(np.array([1e-5, 1e3])) == "[   0. 1000.]"
+        assert max(map(len, str(torch.arange(40.0)).splitlines())) > 80
+    finally:
+        torch.set_printoptions(profile="default")
+        np.set_printoptions(edgeitems=3, precision=8, suppress=False, linewidth=75)
+
+
 @pytest.mark.parametrize(
     ("asked", "variable", "left"),
     [(None, None, 1), (3, None, 3), (None, "2", 5), (4, "2", 4)],
