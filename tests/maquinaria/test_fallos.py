@@ -289,3 +289,12 @@ def test_se_dice_la_frase_y_si_no_la_hay_la_comparacion():
     bien = nbformat.v4.new_code_cell(outputs=[nbformat.v4.new_output("stream", text="x")])
     cuaderno = nbformat.v4.new_notebook(cells=[bien, con, sin, nbformat.v4.new_markdown_cell("x")])
     assert fallos.incumplidas(cuaderno) == ["Acierta", "x > 1"]
+
+
+def test_se_olvida_lo_que_fallo_y_lo_que_no_fallo_no_molesta(tmp_path, monkeypatch):
+    monkeypatch.setattr(fallos, "LIBRO", tmp_path)
+    uno, otro = (SimpleNamespace(nombre=nombre) for nombre in ("01-x", "02-y"))
+    carpeta = ruta_fallo(tmp_path, uno.nombre)
+    (carpeta / "abc").mkdir(parents=True)
+    fallos.olvida([uno, otro])
+    assert not carpeta.exists()
