@@ -140,6 +140,7 @@ def test_cada_nombre_de_la_api_lleva_a_su_codigo_y_vuelve(taller):
     fuente = taller.arbol("codigo/atento/device")
     for firma in firmas:
         enlace = firma.select_one("a.al-codigo")
+        assert {"internal", "al-codigo"} <= set(enlace["class"])
         pagina, _, ancla = enlace["href"].partition("#")
         assert pagina == "codigo/atento/device.html" and enlace.get_text() == "código"
         donde = fuente.select_one(f".escrito-aqui[id='{ancla}']")
