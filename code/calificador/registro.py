@@ -69,29 +69,15 @@ class Mutante:
     cuerpo: str = ""
 
     def texto(self, solucion: str, nombre: str) -> str:
-        """La entrega equivocada, entera. Errores: ``MutanteRoto`` si un cambio no está justo una
-        vez.
+        """La entrega equivocada, con lo que de la solución, que es la del capítulo entero, usan
+        ella o la buena: sin lo demás se lee y se carga antes. Errores: ``MutanteRoto`` si un cambio
+        no está justo una vez.
         """
         if self.codigo:
             return self._con_importaciones(solucion)
-        nodo, lineas = self._funcion(solucion, nombre), solucion.splitlines()
+        nodo, lineas, trozos = self._funcion(solucion, nombre), solucion.splitlines(), []
         nuevo = self._nueva(lineas, nodo)
-        return "\n".join([*lineas[: nodo.lineno - 1], nuevo, *lineas[nodo.end_lineno :]]) + "\n"
-
-    def recortado(self, solucion: str, nombre: str) -> str:
-        """Lo mismo sin lo que de la solución, que es la del capítulo entero, ni ella ni la buena
-        usan: se lee y se carga antes. Errores: los de :meth:`texto`.
-        """
-        if self.codigo:
-            return self._con_importaciones(solucion)
-        nodo, lineas = self._funcion(solucion, nombre), solucion.splitlines()
-        nuevo = self._nueva(lineas, nodo)
-        try:
-            usa = nombra(ast.parse(nuevo))
-        except SyntaxError:
-            return self.texto(solucion, nombre)
-        trozos = []
-        for otro in lo_suyo(solucion, {nombre, *usa}):
+        for otro in lo_suyo(solucion, {nombre, *_nombra(nuevo)}):
             desde = min([otro.lineno, *(x.lineno for x in getattr(otro, "decorator_list", ()))])
             hasta = nodo.lineno - 1 if otro is nodo else otro.end_lineno
             trozos += lineas[desde - 1 : hasta] + [nuevo] * (otro is nodo)
@@ -125,6 +111,14 @@ class Mutante:
                 )
             texto = texto.replace(antes, despues)
         return texto
+
+
+def _nombra(codigo: str) -> set[str]:
+    """Los nombres de un código; de uno que no se puede leer, ninguno."""
+    try:
+        return nombra(ast.parse(codigo))
+    except SyntaxError:
+        return set()
 
 
 def cambia(nombre: str, pista: str, antes: str, despues: str, *mas: str) -> Mutante:

@@ -455,15 +455,15 @@ BUENA = ["RAIZ = sqrt(2)", "def mitad", "@staticmethod", "def pedida"]
     ],
 )
 def test_un_mutante_se_recorta_a_lo_que_usan_la_buena_y_el(mutante, quedan):
-    recortado = mutante.recortado(DOS, "pedida")
+    recortado = mutante.texto(DOS, "pedida")
     todo = [*BUENA, "OTRA = sqrt(3)", "def ajena"]
     assert [x for x in todo if recortado.count(x) == 1] == quedan
     assert recortado.startswith("from math import sqrt\n") and ast.parse(recortado)
 
 
-def test_un_mutante_que_no_se_puede_leer_se_recorta_entero():
-    roto = cambia("uno", "", "mitad(x) +", "mitad(x) + +* ")
-    assert roto.recortado(DOS, "pedida") == roto.texto(DOS, "pedida")
+def test_un_mutante_que_no_se_puede_leer_se_escribe_igual():
+    texto = cambia("uno", "", "mitad(x) +", "mitad(x) + +* ").texto(DOS, "pedida")
+    assert "return mitad(x) + +*  RAIZ" in texto and "def mitad" in texto and "ajena" not in texto
 
 
 def test_el_aviso_de_un_mutante_no_llega_a_quien_estudia(recwarn, capfd):

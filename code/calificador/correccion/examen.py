@@ -156,12 +156,11 @@ class Examen:
         cargar.
         """
         if mutante.nombre not in self._mutantes:
-            codigo = mutante.recortado(self.solucion, self.ejercicio.nombre)
-            self._mutantes[mutante.nombre] = self.de_codigo(codigo)
+            self._mutantes[mutante.nombre] = self.de_codigo(self.codigo(mutante))
         return self._mutantes[mutante.nombre]
 
     def codigo(self, mutante: Mutante) -> str:
-        """El texto entero de la entrega equivocada."""
+        """El texto de la entrega equivocada."""
         return mutante.texto(self.solucion, self.ejercicio.nombre)
 
     def de_codigo(self, codigo: str) -> Any:

@@ -12,7 +12,7 @@ from torch import Tensor
 from atento.boxes import giou, match, to_center, to_corners
 from atento.models.detr import Detections, Detr, matching_cost
 from atento.tasks.scenes import MOST, SIDE, Scene
-from figuras.explorers.base import Texts, check_count, number, static_table
+from figuras.explorers.base import Texts, check_count, check_kind, number, static_table
 from figuras.explorers.live import LiveExplorer
 
 __all__ = ["ClaimsExplorer", "Placed", "claims"]
@@ -177,8 +177,7 @@ def claims(
     ``ValueError`` si la página no sabe ejecutarlo, tiene menos de cuatro consultas o en ``scene``
     no hay de uno a cuatro dígitos.
     """
-    if not isinstance(model, Detr):
-        raise TypeError(f"model: se esperaba un Detr; llegó {type(model).__name__}.")
+    check_kind(model, "model", Detr)
     for name, one in (("scene", scene), *(("others", one) for one in others)):
         if not isinstance(one, Scene):
             raise TypeError(f"{name}: se esperaba una escena; llegó {type(one).__name__}.")

@@ -13,7 +13,7 @@ from atento.tasks import vowels
 from atento.tasks.translation.vocabulary import BOS_ID, EOS_ID
 from atento.tasks.vowels import FORMANTS, LENGTHS, RATE, VOCABULARY, VOWELS
 from atento.watching import watching
-from figuras.explorers.base import Texts, check_count, number, static_table
+from figuras.explorers.base import Texts, check_count, check_kind, number, static_table
 from figuras.explorers.live import LiveExplorer
 from figuras.explorers.voice import hiss, vowel
 
@@ -136,8 +136,7 @@ def hearing(
     Errores: ``TypeError`` si ``model`` no es un ``Whisper``; ``ValueError`` si la página no sabe
     ejecutarlo, ``word`` no son de dos a cinco vocales o ``moves`` no es el sitio de una.
     """
-    if not isinstance(model, Whisper):
-        raise TypeError(f"model: se esperaba un Whisper; llegó {type(model).__name__}.")
+    check_kind(model, "model", Whisper)
     sizes = {key: getattr(model.config, key) for key in _SHAPE}
     if sizes != _SHAPE or model.config.max_len < MOST:
         raise ValueError(f"model: la página solo ejecuta los de {_SHAPE}; llegó {sizes}.")

@@ -11,7 +11,7 @@ from torch import Tensor
 from atento.models.vit import Vit, patchify
 from atento.tasks.digits import INK, SIDE, Digits
 from atento.watching import watching
-from figuras.explorers.base import Texts, check_count, number, static_table
+from figuras.explorers.base import Texts, check_count, check_kind, number, static_table
 from figuras.explorers.live import LiveExplorer
 
 __all__ = ["SketchExplorer", "sketch"]
@@ -110,8 +110,7 @@ def sketch(
     ejecutarlo, no hay de 1 a 10 dígitos, sus píxeles no tienen los 17 valores o ``start`` no es el
     sitio de uno.
     """
-    if not isinstance(model, Vit):
-        raise TypeError(f"model: se esperaba un Vit; llegó {type(model).__name__}.")
+    check_kind(model, "model", Vit)
     c = model.config
     sizes = (c.image_size, c.patch_size, c.channels, c.classes)
     if sizes != (SIDE, _PATCH, 1, 10) or c.pooling != "cls" or c.distilled:
