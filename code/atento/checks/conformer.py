@@ -17,12 +17,17 @@ def convolution(self: nn.Module, d_model: int, kernel_size: int) -> None:
 
 
 def rows(self: Any, x: Tensor) -> None:
-    """Lanza si ``x`` no es (batch, n, d_model) de coma flotante."""
+    """Lanza si ``x`` no es (batch, n, d_model) de coma flotante, o si se entrena con una fila."""
     require_floating(x, name="x")
     if x.ndim != 3 or x.shape[-1] != self.d_model or 0 in x.shape:
         raise ValueError(
             f"x: se esperaba la forma (batch, n, {self.d_model}), sin ejes vacíos; llegó "
             f"{tuple(x.shape)}."
+        )
+    if self.norm.training and x.shape[0] * x.shape[1] == 1:
+        raise ValueError(
+            "x: al entrenar, la norma por lotes necesita al menos dos posiciones; llegó "
+            f"{tuple(x.shape)}. Para usar el módulo ya entrenado, llama antes a eval()."
         )
 
 

@@ -61,7 +61,8 @@ class ConvolutionModule(nn.Module):
     def forward(self, x: Float[Tensor, "batch n d_model"]) -> Float[Tensor, "batch n d_model"]:
         """Mezcla cada posición de ``x`` con sus vecinas, componente a componente.
 
-        Errores: ``TypeError`` o ``ValueError`` si ``x`` no es (batch, n, d_model) de coma flotante.
+        Errores: ``TypeError`` o ``ValueError`` si ``x`` no es (batch, n, d_model) de coma flotante,
+        y ``ValueError`` si se entrena con una sola posición: de ella no hay varianza.
         """
         x = F.glu(self.expand(x), dim=-1)  # (batch, n, d_model)
         x = F.silu(self.norm(self.filters(x.mT)))  # (batch, d_model, n)

@@ -130,6 +130,8 @@ def test_each_dense_net_adds_half():
         (ValueError, "x: .*n, 16", lambda: ConvolutionModule(16, 5)(torch.ones(9, 16))),
         (ValueError, "x: .*vacíos", lambda: ConvolutionModule(16, 5)(torch.ones(1, 0, 16))),
         (TypeError, "x: ", lambda: ConvolutionModule(16, 5)(torch.ones(1, 9, 16).long())),
+        (ValueError, "x: .*dos posiciones", lambda: ConvolutionModule(16, 5)(torch.ones(1, 1, 16))),
+        (ValueError, "x: .*dos posiciones", lambda: block().train()(torch.ones(1, 1, 16))),
     ],
 )
 def test_bad_input_is_named(error, message, call):
@@ -139,3 +141,5 @@ def test_bad_input_is_named(error, message, call):
 
 def test_the_edges_are_allowed():
     assert ConvolutionModule(16, 1).eval()(torch.ones(1, 1, 16)).shape == (1, 1, 16)
+    for shape in ((2, 1, 16), (1, 2, 16)):  # al entrenar, dos posiciones bastan
+        assert ConvolutionModule(16, 1)(torch.ones(shape)).shape == shape
