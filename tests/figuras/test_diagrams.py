@@ -18,7 +18,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from figuras import diagrams, plots
-from figuras.diagrams import Intervention, Matrix, Person, Sublayer, transformer
+from figuras.diagrams import Intervention, Matrix, Person, Sublayer, scenes, transformer
 
 ALT = "Un dibujo de prueba que enseña el mismo dato de siempre, con cuarenta caracteres o más."
 WORDS = ["la", "gata", "negra", "que", "vi", "duerme"]
@@ -466,6 +466,9 @@ CASES = {
         ["es", "no", "blanca"],
         {"sin filtro": [0.7, 0.25, 0.05], "τ = 2": [0.5, 0.3, 0.2], "núcleo 0.5": [1, 0, 0]},
         tail="un adjetivo",
+    ),
+    "filters-tail": lambda: diagrams.filters(
+        [f"palabra{i}" for i in range(21)], {"sin filtro": [0.6, *[0.02] * 20]}, tail="la cola"
     ),
     "filters-one": lambda: diagrams.filters(["a", "b"], {"p": [1, 0]}, spec=".1f"),
     "caching": lambda: diagrams.caching(["⟨bos⟩", *WORDS]),
@@ -1144,3 +1147,40 @@ def test_lo_que_se_dice_en_una_fila_entra_en_la_siguiente():
     for bad in ({"target": []}, {"target": ["a" * 60]}, {"target": ["a"], "pad": -1}):
         with pytest.raises(ValueError, match=next(reversed(bad))):
             diagrams.shifted(**bad)
+
+
+def test_the_lane_of_a_long_arrow_takes_its_room():
+    def wide(letters):
+        names = [["w" * letters, "v" * letters], ["b", "d"], ["c", "e"]]
+        return lambda *arrows: diagrams.blocks(names, arrows, plain=["b"])
+
+    fits = next(n for n in range(60, 1, -1) if not _refused(wide(n)))
+    assert _refused(wide(fits), ("w" * fits, "e"))
+    assert not _refused(wide(fits - 4), ("w" * (fits - 4), "e"))
+
+
+def _refused(draw, *arrows):
+    try:
+        draw(*arrows)
+    except ValueError as error:
+        assert "no caben" in str(error)
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("value", "edge"),
+    [
+        (0.3, 0.3),
+        (1.2, 1.5),
+        (1.9, 2),
+        (3.4, 4),
+        (4.2, 5),
+        (5.5, 6),
+        (7, 8),
+        (0.09, 0.1),
+        (81, 100),
+    ],
+)
+def test_the_edge_of_a_histogram_is_round_and_near(value, edge):
+    assert scenes._nice(value) == pytest.approx(edge)

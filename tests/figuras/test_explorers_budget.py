@@ -92,3 +92,16 @@ def test_without_javascript_the_named_models_are_told():
 def test_what_cannot_be_chosen_is_named(changes, said):
     with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
         make_budget(**changes)
+
+
+def test_it_starts_as_gpt_2_is_trained():
+    start = make_budget().data()["start"]
+    assert start == MODELS["GPT-2"] | {
+        "texts": 8, "processes": 8, "stage": 0, "fused": True, "again": False,
+        "tokens": 10**10, "use": 40,
+    }  # fmt: skip
+
+
+def test_its_texts_travel_as_they_are_written():
+    """Con sus tildes, que escapadas pesan seis veces más, y sin un «<» que cierre el guion."""
+    assert base._json({"año": ["</script>", 0.5]}) == r'{"año":["\u003c/script>",0.5]}'

@@ -1,9 +1,12 @@
 """Las figuras: texto alternativo, letras legibles, colores del libro, salida determinista."""
 
+import base64
+import io
 import re
 import xml.etree.ElementTree as ET
 
 import drawings
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
@@ -382,6 +385,15 @@ def test_end_labels_break_evenly_and_never_at_a_hyphen(placed):
     places = {label: (0.5, 1.0 + n) for n, label in enumerate(told)} if placed else {}
     ax = plots.curves([0, 1], series, xlabel="x", ylabel="y", places=places)
     assert [text.get_text() for text in ax.texts] == list(told.values())
+
+
+def test_the_picture_of_a_figure_keeps_what_is_drawn():
+    """Recortada por arriba y por abajo, lleva todo lo dibujado y apenas nada más."""
+    ax = plots.bars(BARS, xlabel="x", spec=".1f")
+    pixels = plt.imread(io.BytesIO(base64.b64decode(plots.svg.picture(ax.figure))))[..., :3]
+    inked = (pixels < 0.9).any(-1)
+    rows = np.flatnonzero(inked.any(1))
+    assert rows[0] < 40 and rows[-1] > len(pixels) - 40 and inked.mean() > 0.01
 
 
 def test_lines_of_a_note_are_centred_or_at_their_side():

@@ -418,7 +418,7 @@ _DESCONGELAR = Ejercicio(
     ),
     propiedades={
         "todas abiertas": (3, "La tasa de una capa es la de la de encima entre `decay`."),
-        "a medias": (4, "Cuenta cuántas capas están ya descongeladas en ese paso."),
+        "a medias": (4, "Mira por separado qué capas hay abiertas y la altura del triángulo."),
         "los picos": (2, "El triángulo va de 1/`ratio` a 1 y vuelve; nunca llega a 0."),
     },
     prohibido=(ATENTO,),
@@ -570,7 +570,7 @@ _DESTILAR = Ejercicio(
         {"temperature": 2.0, "hard": 0.5},
     ),
     propiedades={
-        "solo el maestro": (3, "Divide las dos puntuaciones entre T; la divergencia, por T²."),
+        "solo el maestro": (3, "Divide las dos puntuaciones entre τ; la divergencia, por τ²."),
         "con respuestas": (2, "La parte dura es a temperatura 1, y cada parte lleva su peso."),
         "sin respuesta": (2, "Los ejemplos sin respuesta no entran en el promedio de la dura."),
         "puntuaciones grandes": (1, "Con `log_softmax` no se toma el logaritmo de un cero."),
@@ -586,14 +586,14 @@ _DESTILAR = Ejercicio(
     ),
     mutantes=(
         cambia(
-            "sin T²",
-            "Falta multiplicar la parte blanda por T².",
+            "sin τ²",
+            "Falta multiplicar la parte blanda por τ².",
             "temperature**2 * (",
             "(",
         ),
         cambia(
-            "por T",
-            "La parte blanda se multiplica por T², no por T.",
+            "por τ",
+            "La parte blanda se multiplica por τ², no por τ.",
             "temperature**2",
             "temperature",
         ),
@@ -605,18 +605,18 @@ _DESTILAR = Ejercicio(
         ),
         cambia(
             "alumno sin ablandar",
-            "El alumno también se divide entre T en la parte blanda.",
+            "El alumno también se divide entre τ en la parte blanda.",
             "(student / temperature)",
             "student",
         ),
         cambia(
             "maestro sin ablandar",
-            "El maestro también se divide entre T.",
+            "El maestro también se divide entre τ.",
             "(teacher.detach() / temperature)",
             "teacher.detach()",
         ),
         cambia(
-            "dura a temperatura T",
+            "dura a temperatura τ",
             "La parte dura es a temperatura 1.",
             "student.log_softmax(dim=-1)[known",
             "(student / temperature).log_softmax(dim=-1)[known",
@@ -664,8 +664,8 @@ _DESTILAR = Ejercicio(
             "return soft\n",
         ),
         cambia(
-            "T² en las dos",
-            "El T² es solo de la parte blanda.",
+            "τ² en las dos",
+            "El τ² es solo de la parte blanda.",
             "hard * log_right.mean()",
             "hard * temperature**2 * log_right.mean()",
         ),

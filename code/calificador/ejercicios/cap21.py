@@ -590,7 +590,7 @@ _VOCES = Ejercicio(
         "una voz": (3, "Con una sola voz es el SI-SNR, cambiado de signo."),
         "dos voces": (3, "Haz la tabla de cada salida con cada voz y suma en las dos diagonales."),
         "tres voces": (2, "Con tres voces hay seis repartos, y se prueban todos."),
-        "gradientes": (1, "El gradiente llega a las salidas por las parejas elegidas."),
+        "gradientes": (1, "El gradiente llega, por cada pareja elegida, a la salida y a la voz."),
     },
     prohibido=(ATENTO,),
     pistas=(

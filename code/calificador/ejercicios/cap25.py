@@ -225,7 +225,7 @@ _A_MANO = Ejercicio(
         ),
         cambia(
             "como si nada",
-            "B es lo único que distingue unos ejemplos de otros.",
+            "Lo único que distingue unos ejemplos de otros es B.",
             '"hits": hits(first, [average] * len(second))',
             '"hits": hits(first, second)',
         ),
@@ -336,7 +336,7 @@ _LENTE = Ejercicio(
         ),
     ),
     propiedades={
-        "se decide": (3, "A cada altura, la misma norma y la misma matriz."),
+        "se decide": (3, "Lee igual todas las alturas y busca desde cuál ya no cambia."),
         "se desdice": (3, "Si lo que dice cambia y vuelve, cuenta la última vez que llega."),
         "casi cero": (2, "El ε va dentro de la raíz, junto a la varianza."),
     },
@@ -495,7 +495,7 @@ _SONDA = Ejercicio(
         ),
     ),
     propiedades={
-        "dos clases": (3, "Una columna de unos, las dianas con un 1 en su clase, y mínimos."),
+        "dos clases": (3, "Una columna de unos, dianas con un 1 en su clase y mínimos cuadrados."),
         "varias clases": (3, "Una columna de puntuaciones por clase; gana la mayor."),
         "gana el control": (2, "La selectividad es una resta, con su signo."),
         "una apartada": (1, "Con una sola fila apartada, los ejes siguen siendo los mismos."),

@@ -316,7 +316,7 @@ def _flat(values: Any, name: str) -> np.ndarray:
 
 
 def _nice(value: float) -> float:
-    """El número redondo (1, 2, 4, 5 u 8 por una potencia de diez) que no baja de ``value``."""
+    """El número redondo (1, 1.5, 2… por una potencia de diez) que no baja de ``value``."""
     power = 10.0 ** math.floor(math.log10(max(value, 1e-9)))
     return next(
         step * power for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * power >= 0.999 * value
