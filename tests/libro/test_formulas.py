@@ -45,6 +45,10 @@ def test_la_coma_separa_numeros():
     assert [x.text for x in raiz.iter("mn")] == ["1", "2.5", "3"]
     assert [x.text for x in raiz.iter("mo") if x.get("separator")] == [",", ","]
     assert mathml("x_{1,2}").count("<mn>") == 2
+    (fila,) = {x.getparent() for x in raiz.iter("mo") if x.get("separator")}
+    assert "".join(fila.itertext()) == "(1,2.5,3)", "lo separado no va en una fila suya"
+    (indice,) = etree.fromstring(mathml("x_{1,2}")).iter("msub")
+    assert len(indice) == 2 and "".join(indice[1].itertext()) == "1,2"
 
 
 def test_alrededor_de_una_suma():

@@ -260,3 +260,10 @@ def test_la_huella_guardada_es_la_calculada_y_no_se_calcula_otra_vez(raiz, monke
     monkeypatch.setattr(MODULO, "calcula", lambda *_: "otra")
     assert huella(paginas["04-x"] + "x", "04-x", raiz) == "otra"
     assert huella(paginas["05-y"], "05-y", raiz) == debidas["05-y"]
+
+
+def test_sin_raiz_es_la_del_repositorio():
+    raiz = Path(__file__).resolve().parents[2]
+    texto = (raiz / "book" / "1-origenes" / "02-tokens-y-vectores.md").read_text(encoding="utf-8")
+    debida = MODULO.calcula(texto, "02-tokens-y-vectores", raiz)
+    assert MODULO.huella(texto, "02-tokens-y-vectores") == debida
