@@ -23,14 +23,7 @@ def libro(tmp_path, monkeypatch):
     )
     env = SimpleNamespace(
         get_domain=lambda nombre: std,
-        config=SimpleNamespace(
-            numfig_format={
-                "section": "Sección %s",
-                "figure": "Figura %s",
-                "exercise": "Ejercicio %s",
-            }
-        ),
-        toc_secnumbers={"04-x": {"#a": (4, 2), "#b": None}},
+        config=SimpleNamespace(numfig_format={"figure": "Figura %s", "exercise": "Ejercicio %s"}),
         toc_fignumbers={
             "04-x": {
                 "figure": {"fig-a": (4, 1)},
@@ -50,7 +43,6 @@ def libro(tmp_path, monkeypatch):
     ("atributos", "sale"),
     [
         ({"reftarget": "c04-a", "reftype": "ref"}, "La sección"),
-        ({"reftarget": "c04-a", "reftype": "numref"}, "Sección 4.2"),
         ({"reftarget": "fig-a", "reftype": "ref"}, "El pie"),
         ({"reftarget": "fig-a", "reftype": "numref"}, "Figura 4.1"),
         ({"reftarget": "eq-a", "reftype": "eq"}, "(4.3)"),

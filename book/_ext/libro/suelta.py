@@ -20,11 +20,7 @@ CITABLE = Path("_build", ".citable.json")
 
 def citable(env) -> dict[str, list[str]]:
     """De cada etiqueta, el título de lo que nombra y, si va numerado, «Figura 4.1» o «(4.2)»."""
-    salida = {}
-    for etiqueta, (documento, marca, titulo) in env.get_domain("std").labels.items():
-        numero = env.toc_secnumbers.get(documento, {}).get(f"#{marca}")
-        dicho = env.config.numfig_format["section"] % ".".join(map(str, numero or ()))
-        salida[etiqueta] = [str(titulo), dicho if numero else str(titulo)]
+    salida = {e: [str(titulo)] * 2 for e, (*_, titulo) in env.get_domain("std").labels.items()}
     for documento, tipos in env.toc_fignumbers.items():
         for tipo, marca in ((tipo, marca) for tipo, hay in tipos.items() for marca in hay):
             dicho, etiqueta = rotulo(env, documento, tipo, marca), marca.removeprefix("equation-")
