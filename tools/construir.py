@@ -31,6 +31,7 @@ from paginas.apendices import escribe as escribe_apendices
 from paginas.capitulos import (
     CONSTRUIDO,
     LIBRO,
+    OBRA,
     RAIZ,
     Capitulo,
     capitulos,
@@ -42,12 +43,11 @@ from paginas.descargas import CARPETA, apunta
 from paginas.ejecutar import CapituloRoto, ejecuta_pendientes, vuelca
 from paginas.fallos import Fallo, cuenta_fallos, cuenta_incumplidas, incumplidas_de
 from paginas.hojas_de_estilo import aligera
-from paginas.indice_de_citas import Libro, commit_publicado
 from paginas.memoria import Memoria, contenido, entorno, ficheros, resumen
+from paginas.publicado import Libro, commit_publicado
 from paginas.vistas_previas import pon_avances
 
 HTML = CONSTRUIDO / "html"  # el último libro que se construyó entero
-OBRA = CONSTRUIDO / ".obra"  # donde se construye
 ESTADO = CONSTRUIDO / ".estado"  # «en curso» o «avisos» mientras lo de OBRA no es de fiar
 SELLO = CONSTRUIDO / ".sello"  # con qué se hizo lo que hay en HTML
 PAGINAS_SUELTAS = CONSTRUIDO / ".paginas"

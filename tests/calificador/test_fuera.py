@@ -32,14 +32,20 @@ nbformat.write(cuaderno, "hecho.ipynb")
 
 @pytest.fixture(scope="module")
 def exportado() -> nbformat.NotebookNode:
-    """El cuaderno del capítulo 4 como se publica, con los ejercicios del libro y sin salidas."""
+    """El cuaderno del capítulo 4, con sus celdas y las de los ejercicios del libro; el texto, que
+    no se ejecuta, no hace falta.
+    """
+    from calificador.carga import curso
     from paginas import cuadernos
 
     (capitulo,) = [c for c in cuadernos.capitulos() if c.clave == "04"]
-    valores = cuadernos.publicados(cuadernos.ejecutado(capitulo))
+    escritas = enumerate(capitulo.cuaderno().cells)
+    trozos: list[dict] = [{"celda": i} for i, c in escritas if c.cell_type == "code"]
     with pytest.MonkeyPatch.context() as entorno:
         entorno.delenv("ATENTO_CURSO")
-        return cuadernos.cuaderno(capitulo, cuadernos.Libro(), valores)
+        trozos += [{"ejercicio": n} for n in curso().ejercicios if n.startswith("4.")]
+        dicho = {"titulo": "Capítulo 4", "url": "https://ejemplo.org/4.html", "trozos": trozos}
+        return cuadernos.cuaderno(capitulo, cuadernos.Libro(), dicho)
 
 
 def corre(orden: list[object], carpeta: Path) -> subprocess.CompletedProcess[str]:

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from bs4 import BeautifulSoup
-from docutils import nodes
 from libro import soluciones, temario
 from test_extension import CABECERA, _construir
 
@@ -137,6 +136,13 @@ No.
 ### «Nada sube» {refutacion}`R-001`
 
 Tampoco.
+
+:::::{a-fondo} Más
+::::{respuesta}
+(c04-plegado)=
+Sí.
+::::
+:::::
 """
 FILAS = {
     "ATE-01": {
@@ -152,6 +158,13 @@ FILAS = {
         "texto": "Dos",
         "capitulo": 4,
         "etiqueta": ["c04-parrafo", "c04-inicio"],
+    },
+    "ATE-03": {
+        "tema": "ATE",
+        "tipo": "C",
+        "texto": "Plegada",
+        "capitulo": 4,
+        "etiqueta": "c04-plegado",
     },
     "DEC-01": {
         "tema": "DEC",
@@ -190,17 +203,19 @@ def mapas(tmp_path_factory):
 @pytest.mark.construccion
 def test_el_mapa_del_temario_enlaza_cada_fila_con_su_seccion(mapas):
     pagina = mapas["temario"]
-    assert "De 4 filas, 2 enlazan ya" in pagina.article.get_text()
+    assert "De 5 filas, 3 enlazan ya" in pagina.article.get_text()
     filas = {f.find("td").get_text(strip=True): f for f in pagina.select("#temario-ate tbody tr")}
-    assert list(filas) == ["ATE-01", "ATE-02"]
+    assert list(filas) == ["ATE-01", "ATE-02", "ATE-03"]
     (enlace,) = filas["ATE-01"].find_all("a")
     assert enlace["href"] == "2-m/04-atencion.html#c04-segunda" and enlace.get_text().startswith(
         "La "
     )
     assert filas["ATE-01"].find_all("td")[2].get_text().startswith("4. La")
+    assert enlace.select_one("math") is not None, "el título, con su fórmula"
     uno, otro = filas["ATE-02"].find_all("a")
     assert uno["href"].endswith("#c04-parrafo") and uno.get_text() == "La atención"
     assert otro["href"].endswith("#c04-inicio") and otro.get_text() == "La atención"
+    assert filas["ATE-03"].find("a").get_text() == "Más"
     assert "; " in filas["ATE-02"].find_all("td")[2].get_text()
     assert pagina.select_one("#temario-dec td p.pendiente").get_text() == "pendiente: capítulo 11"
     assert pagina.select_one("#temario-eje td p.pendiente").get_text() == "pendiente: preliminares"
@@ -239,7 +254,7 @@ def test_una_etiqueta_que_no_existe_y_un_libro_sin_refutaciones(tmp_path):
             "erratas": "# E\n\n```{mapa-refutaciones}\n```\n",
         },
     )
-    assert estado != 0 and "c04-nada" in salida and "no es una etiqueta del libro" in salida
+    assert estado != 0 and "c04-nada" in salida and "no es del libro" in salida
     assert "Todavía no hay capítulos" in (html / "erratas.html").read_text("utf8")
 
 
@@ -257,41 +272,13 @@ def test_los_mapas_se_leen_otra_vez_cuando_cambia_algo_de_lo_que_dicen(tmp_path,
         note_dependency=dependencias.append,
     )
     directiva = object.__new__(mapa)
-    directiva.lineno = 1
     directiva.state = SimpleNamespace(
         document=SimpleNamespace(settings=SimpleNamespace(env=env)),
-        inline_text=lambda texto, _: ([nodes.Text(texto)], []),
     )
-    hecho = directiva.run()
-    assert hecho
-    dicho = {
-        temario.MapaTemario: "4. La atención; 4. La atención",
-        temario.MapaRefutaciones: "«Todo baja»\n\nCapítulo 4",
-    }[mapa]
-    assert any(dicho in nodo.astext() for nodo in hecho)
+    assert directiva.run()
     suyos = ["temario.yml"] if mapa is temario.MapaTemario else []
     suyos += ["_toc.yml", "2-m/04-atencion.md"]
     assert dependencias == [str(tmp_path / x) for x in suyos]
-
-
-def test_los_enlaces_pendientes_se_resuelven_o_avisan(monkeypatch):
-    dichos = []
-    monkeypatch.setattr(temario.logger, "warning", lambda *a, **k: dichos.append((a[1], k)))
-    doctree = nodes.container()
-    doctree += temario.enlace_pendiente("", "sin destino", etiqueta="c04-nada")
-    doctree += temario.enlace_pendiente("", "con destino", etiqueta="c04-a")
-    doctree += temario.enlace_pendiente("", "refutación", documento="d", ancla="err-R-001")
-    dominio = SimpleNamespace(anonlabels={"c04-a": ("2-m/04-x", "ancla")})
-    app = SimpleNamespace(
-        env=SimpleNamespace(get_domain=lambda _: dominio),
-        builder=SimpleNamespace(get_relative_uri=lambda de, a: f"{de}→{a}"),
-    )
-    temario._resolver(app, doctree, "aquí")
-    assert doctree.astext() == "sin destino\n\ncon destino\n\nrefutación"
-    enlaces = list(doctree.findall(nodes.reference))
-    assert [x["refuri"] for x in enlaces] == ["aquí→2-m/04-x#ancla", "aquí→d#err-R-001"]
-    assert all(x["internal"] for x in enlaces)
-    assert dichos == [("c04-nada", {"location": "aquí", "type": "temario"})]
 
 
 # --- Las páginas que escribe «python tools apendices» --------------------------------------------

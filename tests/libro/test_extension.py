@@ -158,7 +158,7 @@ def _construir(carpeta: Path, capitulos: dict[str, str], **variables: str) -> tu
     for nombre in ("_config.yml", "_ext", "_static", "_templates", "locale"):
         (carpeta / nombre).symlink_to(LIBRO / nombre)
     (carpeta / "extra").mkdir()
-    (carpeta / "references.bib").write_text("", "utf8")
+    (carpeta / "references.bib").touch()
     (carpeta / "tiempos.json").write_text('{"04": 1.0}', "utf8")
     (carpeta / "intro.md").write_text("# Portada\n\nHola.\n", "utf8")
     for nombre, texto in capitulos.items():

@@ -1,14 +1,9 @@
-"""El lector de MyST y la numeración: cada línea en su papel, cada etiqueta en su sitio."""
+"""El lector de MyST: cada línea en su papel."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
-from docutils import nodes
-from libro import etiquetas
-from libro.etiquetas import Destino, Indice, discrepancias, documentos, numeros_de_sphinx
-from libro.lector import analiza, limpia, sucesos, vallas_mal_anidadas
+from libro.lector import analiza, limpia, vallas_mal_anidadas
 
 PAGINA = """---
 kernelspec: {name: python3}
@@ -180,209 +175,6 @@ def test_limpia_deja_lo_que_se_lee():
     assert limpia(sucio).split() == ["Un", "valor,", ",", ",", "y", "aquí."]
 
 
-# --- Numeración -----------------------------------------------------------------------------------
-
-CAPITULO = """(c04-inicio)=
-# La atención
-
-(c04-parrafo)=
-Un párrafo con etiqueta.
-
-## Primera
-
-(c04-otro)=
-Otro párrafo.
-
-- (no-es)=etiqueta
-
-(c04-segunda)=
-## Segunda
-
-```{math}
-:label: eq-a
-x
-```
-
-$$
-y
-$$ (eq-b)
-
-```{figura} fig-a
-Pie con {eq}`eq-a`.
-```
-
-::::{prf:theorem} De la suma
-:label: th-a
-$$
-z
-$$ (eq-c)
-::::
-
-### «Todo baja» {refutacion}`R-002`
-
-```{exercise} Uno
-:label: ej-4-1
-```
-
-```{table} De pesos
-:label: tab-a
-|a|
-|-|
-```
-
-:::{a-fondo} Más
-:label: af-a
-:::
-
-:::{a-fondo} Sin etiqueta
-Algo.
-:::
-
-(c04-codigo)=
-```{code-cell} python
-1
-```
-(c04-cola)=
-## Tercera
-"""
-
-
-@pytest.fixture
-def indice():
-    todo = Indice()
-    todo.apunta("2-m/04-atencion", CAPITULO)
-    todo.apunta("apendices/x", "(ap)=\n# X\n\n## Sin número\n\n$$\nx\n$$ (eq-ap)\n")
-    return todo
-
-
-@pytest.mark.parametrize(
-    ("etiqueta", "clase", "numero", "titulo"),
-    [
-        ("c04-inicio", "Capítulo", "4", "La atención"),
-        ("c04-segunda", "Sección", "4.2", "Segunda"),
-        ("c04-cola", "Sección", "4.3", "Tercera"),
-        ("eq-a", "Ecuación", "4.1", ""),
-        ("eq-b", "Ecuación", "4.2", ""),
-        ("eq-c", "Ecuación", "4.3", ""),
-        ("fig-a", "Figura", "4.1", ""),
-        ("th-a", "Teorema", "4.1", "De la suma"),
-        ("ej-4-1", "Ejercicio", "4.1", "Ejercicio 4.1"),
-        ("tab-a", "Tabla", "4.1", "De pesos"),
-        ("af-a", "A fondo", "", "Más"),
-        ("eq-ap", "Ecuación", "1", ""),
-        ("ap", "Capítulo", "", "X"),
-    ],
-)
-def test_cada_etiqueta_con_su_numero(indice, etiqueta, clase, numero, titulo):
-    destino = indice.destinos[etiqueta]
-    assert (destino.clase, destino.numero, destino.titulo) == (clase, numero, titulo)
-
-
-@pytest.mark.parametrize(
-    ("etiqueta", "seccion"),
-    [
-        ("c04-parrafo", "La atención"),
-        ("c04-otro", "Primera"),
-        ("c04-codigo", "«Todo baja»"),
-    ],
-)
-def test_la_etiqueta_de_un_parrafo_no_se_va_al_titulo_siguiente(indice, etiqueta, seccion):
-    assert indice.destinos[etiqueta] == Destino("2-m/04-atencion", etiqueta, seccion)
-
-
-def test_refutaciones_y_rotulos(indice):
-    assert indice.refutaciones == [("R-002", "2-m/04-atencion", "«Todo baja»")]
-    assert indice.destinos["err-r-002"].ancla == "err-R-002"
-    assert (
-        indice.destinos["eq-b"].rotulo == "(4.2)"
-        and indice.destinos["eq-b"].ancla == "equation-eq-b"
-    )
-    assert indice.destinos["th-a"].rotulo == "Teorema 4.1"
-    assert indice.titulos == {"2-m/04-atencion": "La atención", "apendices/x": "X"}
-
-
-def test_sucesos_no_entra_en_el_codigo():
-    tipos = [
-        x.tipo for x in sucesos("```{code-cell} python\n# (a)=\n```\n\n```python\n# Hola\n```\n")
-    ]
-    assert tipos == ["directiva", "parrafo"]
-
-
-def test_si_sphinx_numera_de_otro_modo_se_dice(indice):
-    assert discrepancias(indice, {"c04-segunda": "4.2", "fig-a": "4.1"}) == []
-    quejas = discrepancias(indice, {"c04-segunda": "4.1", "eq-b": "4.3"})
-    assert (
-        len(quejas) == 2 and "«c04-segunda»: 4.2" in quejas[0] and "4.3 en la página" in quejas[1]
-    )
-
-
-def test_documentos_del_indice_con_sus_comodines(tmp_path):
-    (tmp_path / "a").mkdir()
-    for nombre in ("a/dos.md", "a/uno.md", "b.md"):
-        (tmp_path / nombre).write_text("# X\n")
-    (tmp_path / "_toc.yml").write_text(
-        "root: intro\nparts:\n- chapters:\n  - file: b\n    sections:\n    - glob: a/*\n  -"
-        " file: c\n"
-    )
-    assert documentos(tmp_path) == ["intro", "b", "a/dos", "a/uno", "c"]
-
-
-# --- Lo que ve Sphinx -----------------------------------------------------------------------------
-
-
-def test_los_numeros_de_sphinx_se_leen_de_su_entorno():
-    std = SimpleNamespace(labels={"c04-a": ("04-x", "a", "A"), "suelta": ("04-x", "z", "Z")})
-    env = SimpleNamespace(
-        get_domain=lambda nombre: std,
-        toc_secnumbers={"04-x": {"#a": (4, 2), "#b": None}},
-        toc_fignumbers={
-            "04-x": {"figure": {"fig-a": (4, 1)}, "displaymath": {"equation-eq-a": (4, 3)}}
-        },
-    )
-    assert numeros_de_sphinx(env) == {"c04-a": "4.2", "fig-a": "4.1", "eq-a": "4.3"}
-
-
-def test_una_numeracion_distinta_es_un_aviso(tmp_path, monkeypatch):
-    (tmp_path / "_toc.yml").write_text("root: 04-x\nchapters:\n- file: 05-fuera\n")
-    for nombre in ("04-x", "05-fuera"):
-        (tmp_path / f"{nombre}.md").write_text(f"# T\n\n(c{nombre[:2]}-a)=\n## A\n")
-    avisos = []
-    monkeypatch.setattr(etiquetas.logger, "warning", lambda texto, queja, **k: avisos.append(queja))
-    env = SimpleNamespace(found_docs={"04-x"})
-    for numeros, cuantos in (({"c04-a": "4.1", "c05-a": "9.9"}, 0), ({"c04-a": "4.2"}, 1)):
-        monkeypatch.setattr(etiquetas, "numeros_de_sphinx", lambda env, n=numeros: n)
-        etiquetas._comprobar(SimpleNamespace(srcdir=str(tmp_path)), env)
-        assert len(avisos) == cuantos
-
-
-@pytest.mark.parametrize(
-    ("atributos", "sale"),
-    [
-        ({"reftarget": "c04-a", "reftype": "ref"}, "A"),
-        ({"reftarget": "c04-a", "reftype": "numref"}, "Sección 4.1"),
-        ({"reftarget": "c04-a", "reftype": "ref", "refexplicit": True}, "texto"),
-        ({"reftarget": "x", "reftype": "doc"}, "texto"),
-        ({"reftarget": "x", "reftype": "obj", "refdomain": "py"}, "texto"),
-        ({"reftarget": "nada", "reftype": "ref"}, None),
-    ],
-)
-def test_una_pagina_suelta_cita_el_resto_sin_enlazarlo(tmp_path, monkeypatch, atributos, sale):
-    (tmp_path / "_toc.yml").write_text("root: 04-x\n")
-    (tmp_path / "04-x.md").write_text("# T\n\n(c04-a)=\n## A\n")
-    app, contenido = SimpleNamespace(srcdir=str(tmp_path)), nodes.Text("texto")
-    assert etiquetas._enlazar_con_el_resto(app, None, atributos, contenido) is None
-    monkeypatch.setenv(etiquetas.SUELTA, "1")
-    nodo = etiquetas._enlazar_con_el_resto(app, None, atributos, contenido)
-    assert (nodo and nodo.astext()) == sale
-    config = SimpleNamespace(libro_exigir_tiempos=True)
-    etiquetas._preparar_suelta(None, config)
-    assert config.libro_exigir_tiempos is False
-    monkeypatch.delenv(etiquetas.SUELTA)
-    config.libro_exigir_tiempos = True
-    etiquetas._preparar_suelta(None, config)
-    assert config.libro_exigir_tiempos is True
-
-
 def test_a_fondo_es_lo_que_hay_hasta_su_marca_o_en_su_cuerpo():
     doc = analiza(
         "antes\n\n:::{a-fondo} Uno\n:::\n\ndentro\n\n```{fin-a-fondo}\n```\n\nentre\n\n"
@@ -399,10 +191,6 @@ def test_cada_linea_de_un_cuerpo_sabe_de_quien_es():
     repaso = doc.directivas[0]
     dentro = [linea.texto for linea in doc.lineas if linea.directiva is repaso]
     assert {"una", "dos"} <= set(dentro) and "fuera" not in dentro
-
-
-def test_lo_que_no_lleva_etiqueta_no_es_destino(indice):
-    assert "" not in indice.destinos
 
 
 @pytest.mark.parametrize("nombre", ["exercise", "admonition", "prf:theorem", "prf:lemma"])
@@ -429,21 +217,3 @@ def test_de_donde_a_donde_va_lo_plegado():
 def test_una_celda_dice_lo_que_comprueba():
     (con, sin) = analiza(PAGINA).celdas
     assert (con.comprueba, sin.comprueba) == ("Coinciden", "")
-
-
-def test_sin_etiqueta_una_ecuacion_o_una_figura_no_cuenta_y_un_teorema_si():
-    """Como en Sphinx y en sphinx-proof, que son quienes los numeran en la página."""
-    todo = Indice()
-    mates, figura = "```{math}\n{}x\n```\n", "```{figure} a.png\n{}Pie.\n```\n"
-    teorema = "```{prf:theorem}\n{}Todo.\n```\n"
-    texto = "# T\n\n" + "\n".join(
-        cosa.replace("{}", rotulo)
-        for cosa, opcion, clave in (
-            (mates, "label", "e"),
-            (figura, "name", "f"),
-            (teorema, "label", "t"),
-        )
-        for rotulo in ("", f":{opcion}: {clave}\n\n")
-    )
-    todo.apunta("2-m/04-atencion", texto)
-    assert {x: todo.destinos[x].numero for x in "eft"} == {"e": "4.1", "f": "4.1", "t": "4.2"}

@@ -185,10 +185,13 @@ def test_lo_entrenado_que_no_se_cumple_lo_dice_en_su_renglon(libro):
 @pytest.mark.lento
 def test_el_cuaderno_de_la_que_falla_lleva_lo_que_se_hizo(libro):
     uno = Capitulo(libro[0] / "02-exacto.md")
-    assert cuadernos.publicados(cuadernos.ejecutado(uno)) == {
-        "c02-antes": "3",
-        "c02-despues": fallos.SIN_VALOR,
-    }
+    dicho = cuadernos.pagina(uno, libro[0])
+    hecho = cuadernos.cuaderno(uno, cuadernos.Libro(REAL), dicho, cuadernos.ejecutado(uno))
+    assert any(f"Antes vale 3 y después {fallos.SIN_VALOR}." in c.source for c in hecho.cells)
+    assert not any("ha fallado" in c.source for c in hecho.cells)
+    assert [s.text for c in hecho.cells for s in c.get("outputs", []) if "text" in s] == [
+        "hasta aquí\n"
+    ]
 
 
 def test_la_pagina_se_lee_otra_vez_si_deja_de_fallar_o_falla_de_otra_manera(tmp_path):

@@ -131,3 +131,14 @@ def test_una_referencia_sin_ejecutar_se_detecta(con_referencia):
     guardada.cells[1].execution_count = None
     nbformat.write(guardada, con_referencia.referencia)
     assert "sin ejecutar" in esta_al_dia(con_referencia)
+
+
+def test_documentos_del_indice_con_sus_comodines(tmp_path):
+    (tmp_path / "a").mkdir()
+    for nombre in ("a/dos.md", "a/uno.md", "b.md"):
+        (tmp_path / nombre).write_text("# X\n")
+    (tmp_path / "_toc.yml").write_text(
+        "root: intro\nparts:\n- chapters:\n  - file: b\n    sections:\n    - glob: a/*\n  -"
+        " file: c\n"
+    )
+    assert documentos(tmp_path) == ["intro", "b", "a/dos", "a/uno", "c"]

@@ -76,7 +76,7 @@ def test_las_faltas_respetan_las_tildes():
             "tests/libro/test_apendices.py",
         ),
         (
-            "tools/paginas/a_markdown.py",
+            "tools/paginas/cuadernos.py",
             "tests/libro/test_cuadernos.py",
             "tests/libro/test_cuadernos.py",
         ),

@@ -5,7 +5,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from pybtex.database import parse_string
+from pybtex.database import Entry, Person, parse_string
 
 from cuidar import prosa
 from paginas.capitulos import capitulos
@@ -18,7 +18,7 @@ OBRAS = parse_string(
 
 
 def parrafos(texto):
-    return prosa.Lectora(SimpleNamespace(referencias=OBRAS), {"c01-tasa": "0.50"}).parrafos(texto)
+    return prosa.Lectora(OBRAS, {"c01-tasa": "0.50"}).parrafos(texto)
 
 
 @pytest.mark.parametrize(
@@ -163,14 +163,25 @@ def test_solo_dan_prosa_las_paginas_que_la_tienen_y_no_se_generan(tmp_path):
     for nombre, texto in textos.items():
         (tmp_path / nombre).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / f"{nombre}.md").write_text(texto, "utf8")
-    titulos = {nombre: nombre.upper() for nombre in textos}
-    libro = SimpleNamespace(ruta=tmp_path, titulos=titulos, referencias=OBRAS)
-    (clave,) = hay = prosa.paginas(libro)
-    assert clave == "01" and hay["01"]["title"] == "1-A/01-A"
+    lista = "".join(f"- file: {nombre}\n" for nombre in ("1-a/02-b", "falta", "apendices/api/x"))
+    (tmp_path / "_toc.yml").write_text(f"root: 1-a/01-a\nchapters:\n{lista}", "utf8")
+    (tmp_path / "references.bib").touch()
+    (clave,) = hay = prosa.paginas(tmp_path)
+    assert clave == "01" and hay["01"]["title"] == "Título"
     assert len(hay["01"]["paragraphs"]) == 15
     assert hay["01"]["paragraphs"][0] == "Esta es la frase de número 0 entera."
     sin_referencia = SimpleNamespace(referencia=tmp_path / "no.ipynb")
     assert prosa.numeros_de(sin_referencia) == {}
+
+
+def test_una_obra_sin_autores_se_llama_por_su_titulo():
+    def obra(*nombres, papel="author"):
+        return Entry("misc", {"title": "{El} libro"}, {papel: [Person(n) for n in nombres]})
+
+    assert prosa.autores(obra()) == "El libro"
+    assert prosa.autores(obra("van Dyk, Ana")) == "van Dyk"
+    assert prosa.autores(obra("Pérez, A", "{Gil}, B", papel="editor")) == "Pérez y Gil"
+    assert prosa.autores(obra("Pérez, A", "Gil, B", "Ruiz, C")) == "Pérez et al."
 
 
 @pytest.mark.parametrize("opciones", [[], ["--solo-texto"]])
@@ -180,8 +191,7 @@ def test_la_orden_guarda_la_prosa_y_repite_a_quien_la_lee(tmp_path, monkeypatch,
     destino, rehechos = tmp_path / "prosa.json", []
     hay = {"01": {"title": "Uno", "paragraphs": ["Una frase entera.", "Y otra más."]}}
     lector = SimpleNamespace(clave="14")
-    monkeypatch.setattr(prosa, "Libro", lambda: None)
-    monkeypatch.setattr(prosa, "paginas", lambda libro: hay)
+    monkeypatch.setattr(prosa, "paginas", lambda: hay)
     monkeypatch.setattr(prosa, "escribe", functools.partial(prosa.escribe, destino=destino))
     monkeypatch.setattr(prosa, "capitulos", lambda: [lector])
     monkeypatch.setattr(prosa, "lectores", lambda lista: lista)

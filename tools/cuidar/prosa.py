@@ -20,23 +20,24 @@ import argparse
 import ast
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 import nbformat
 from markdown_it.token import Token
 from mdit_py_plugins.myst_role import myst_role_plugin
+from pybtex.database import Entry, parse_file
 from rich.console import Console
 
 from atento.tasks.prose import digest, split_sentences
-from paginas.capitulos import RAIZ, Capitulo, capitulos
-from paginas.indice_de_citas import Libro, autores
+from paginas.capitulos import LIBRO, RAIZ, Capitulo, capitulos, documentos
 
 # isort: split
 # capitulos.py ya ha puesto book/_ext en la ruta.
+from libro.citas import Y
 from libro.huella import Fuentes, celdas_de
-from libro.lector import LITERALES, Directiva, markdown
+from libro.lector import LITERALES, Directiva, analiza, markdown
 
 DESTINO = RAIZ / "code" / "atento" / "datos" / "prosa.json"
 ORDEN = "make prosa"
@@ -56,8 +57,8 @@ _ENTRADA = re.compile(r"^(?:[a-z]\) |\d+\. )")
 class Lectora:
     """Lee páginas MyST y deja sus frases; sabe quién firma cada cita y cuánto vale cada número."""
 
-    def __init__(self, libro: Libro, numeros: dict[str, str]) -> None:
-        self.libro, self.numeros = libro, numeros
+    def __init__(self, referencias: Mapping[str, Entry], numeros: dict[str, str]) -> None:
+        self.referencias, self.numeros = referencias, numeros
 
     def parrafos(self, texto: str) -> list[str]:
         """Los párrafos de una página, con las frases que quedan enteras."""
@@ -126,10 +127,22 @@ class Lectora:
 
     def _cita(self, claves: str, entre_parentesis: bool) -> str:
         """«(Vaswani et al., 2017)» o, si forma parte de la frase, «Vaswani et al. (2017)»."""
-        obras = [self.libro.referencias[clave.strip()] for clave in claves.split(",")]
+        obras = [self.referencias[clave.strip()] for clave in claves.split(",")]
         forma = "{}, {}" if entre_parentesis else "{} ({})"
         citas = [forma.format(autores(x), x.fields.get("year", "")) for x in obras]
         return f"({'; '.join(citas)})" if entre_parentesis else "; ".join(citas)
+
+
+def autores(obra: Entry) -> str:
+    """«Vaswani et al.», «Bahdanau y Cho»; sin autores, el título."""
+    personas = obra.persons.get("author") or obra.persons.get("editor") or []
+    nombres = [
+        " ".join([*p.prelast_names, *p.last_names]).replace("{", "").replace("}", "")
+        for p in personas
+    ]
+    if not nombres:
+        return obra.fields["title"].replace("{", "").replace("}", "")
+    return f"{nombres[0]} et al." if len(nombres) > 2 else Y.join(nombres)
 
 
 def _frases_enteras(crudo: str) -> str:
@@ -163,15 +176,17 @@ def numeros_de(capitulo: Capitulo) -> dict[str, str]:
     return hay
 
 
-def paginas(libro: Libro) -> dict[str, dict]:
+def paginas(libro: Path = LIBRO) -> dict[str, dict]:
     """Título y párrafos de cada página con prosa, por su clave y en el orden del libro."""
     salida = {}
-    for documento, titulo in libro.titulos.items():
-        if documento.startswith(GENERADAS):
+    obras = parse_file(str(libro / "references.bib"), bib_format="bibtex").entries
+    for documento in documentos(libro):
+        pagina = Capitulo(libro / f"{documento}.md")
+        if documento.startswith(GENERADAS) or not pagina.ruta.exists():
             continue
-        pagina = Capitulo(libro.ruta / f"{documento}.md")
-        parrafos = Lectora(libro, numeros_de(pagina)).parrafos(pagina.texto())
+        parrafos = Lectora(obras, numeros_de(pagina)).parrafos(pagina.texto())
         if sum(len(split_sentences(p)) for p in parrafos) >= FRASES_DE_UNA_PAGINA:
+            titulo = analiza(pagina.texto()).secciones()[0][1]
             salida[pagina.clave] = {"title": titulo, "paragraphs": parrafos}
     return salida
 
@@ -204,7 +219,7 @@ def main() -> None:
         "--solo-texto", action="store_true", help="no repite los capítulos que la leen"
     )
     solo_texto, consola = opciones.parse_args().solo_texto, Console()
-    nuevo = instantanea(paginas(Libro()), datetime.now(UTC).strftime("%Y-%m-%d"))
+    nuevo = instantanea(paginas(), datetime.now(UTC).strftime("%Y-%m-%d"))
     if not escribe(nuevo):
         consola.print("La prosa guardada es la del libro de ahora.")
         return

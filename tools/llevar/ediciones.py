@@ -19,7 +19,7 @@ from llevar.documento import Tomo
 from llevar.paquete import empaqueta
 from paginas.capitulos import CONSTRUIDO
 from paginas.descargas import NOMBRE, al_dia, apunta, sella
-from paginas.indice_de_citas import Libro
+from paginas.publicado import Libro
 
 
 def tomo_de(sitio: Path, publicado: str) -> Tomo:

@@ -9,11 +9,13 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import nbformat
+import yaml
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.cache.main import JupyterCacheBase
@@ -23,12 +25,12 @@ from myst_parser.config.main import MdParserConfig
 RAIZ = Path(__file__).resolve().parents[2]
 LIBRO = RAIZ / "book"
 CONSTRUIDO = LIBRO / "_build"
+OBRA = CONSTRUIDO / ".obra"  # donde construye tools/construir.py
 REFERENCIAS = RAIZ / "tests" / "referencias"
 
 sys.path.insert(0, str(LIBRO / "_ext"))
 
-from libro.etiquetas import documentos as _documentos  # noqa: E402  (necesita la línea anterior)
-from libro.huella import huella, ruta_cache  # noqa: E402
+from libro.huella import huella, ruta_cache  # noqa: E402  (necesita la línea anterior)
 
 GUARDADAS = 4  # cachés que se conservan de cada capítulo: deshacer un cambio no ejecuta nada
 
@@ -82,7 +84,21 @@ def _leido(texto: str, ruta: str) -> nbformat.NotebookNode:
 
 def documentos(libro: Path = LIBRO) -> list[str]:
     """Nombres de documento del índice, en orden, sin extensión."""
-    return [nombre.removesuffix(".md") for nombre in _documentos(libro)]
+    indice = yaml.safe_load((libro / "_toc.yml").read_text(encoding="utf-8"))
+
+    def recorre(nodo: object) -> Iterator[str]:
+        if isinstance(nodo, dict):
+            if "file" in nodo:
+                yield str(nodo["file"]).removesuffix(".md")
+            if "glob" in nodo:
+                hay = sorted(libro.glob(f"{nodo['glob']}.md"))
+                yield from (p.relative_to(libro).with_suffix("").as_posix() for p in hay)
+            nodo = list(nodo.values())
+        for valor in nodo if isinstance(nodo, list) else []:
+            yield from recorre(valor)
+
+    resto = {k: v for k, v in indice.items() if k != "root"}
+    return [indice["root"].removesuffix(".md"), *recorre(resto)]
 
 
 def capitulos(libro: Path = LIBRO) -> list[Capitulo]:

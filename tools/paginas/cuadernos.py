@@ -3,12 +3,11 @@ Colab.
 
 ``python tools cuadernos [--salida CARPETA]``
 
-El texto sale en Markdown sin directivas ni roles de MyST: recuadros, ecuaciones, citas y
-referencias se escriben con lo que cualquier programa entiende, y los enlaces llevan al libro
-publicado. El código es el del capítulo, detrás de una celda que instala la biblioteca si falta, con
-las salidas y figuras de la página; en ``sin-salidas`` están los mismos cuadernos sin ellas. Tras
-cada ejercicio van una celda para escribirlo y otra que lo corrige. Solo se escriben los que
-cambian.
+El texto es el de la página, como Sphinx la resolvió: ``libro.cuadernos`` lo deja al construirla en
+Markdown que cualquier programa entiende, con los enlaces al libro publicado. El código es el del
+capítulo, detrás de una celda que instala la biblioteca si falta, con las salidas y figuras de la
+página; en ``sin-salidas`` están los mismos cuadernos sin ellas. Tras cada ejercicio van una celda
+para escribirlo y otra que lo corrige. Solo se escriben los que cambian.
 """
 
 from __future__ import annotations
@@ -18,29 +17,31 @@ from procesos import principal
 # isort: split
 # Lo demás tarda en importarse, y Ctrl+C se atiende ya.
 import argparse
-import ast
 import base64
 import copy
+import hashlib
+import json
 import re
 import sys
-from collections.abc import Iterator
-from itertools import zip_longest
+from functools import partial
 from pathlib import Path
 from urllib.parse import urljoin
 
 import nbformat
-from libro.plegado import titulo_del_dibujo
-from myst_nb.ext.glue import extract_glue_data_cell
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from paginas.a_markdown import Conversor, CuadernoImposible, marca_de_ejercicio
-from paginas.capitulos import CONSTRUIDO, RAIZ, Capitulo, abre_cache, capitulos
+from paginas.capitulos import CONSTRUIDO, LIBRO, OBRA, RAIZ, Capitulo, abre_cache, capitulos
 from paginas.celdas import celdas_de
 from paginas.fallos import a_medias
-from paginas.indice_de_citas import Libro
 from paginas.memoria import Memoria, contenido, entorno, ficheros, resumen
+from paginas.publicado import Libro
 from paginas.trazos import aligera_figura
+
+# isort: split
+# capitulos.py ya ha puesto book/_ext en la ruta.
+from libro.cuadernos import CARPETA, CuadernoImposible
+from libro.plegado import titulo_del_dibujo
 
 INSTALA = """\
 # Si falta la biblioteca del libro (por ejemplo, en Colab), se instala; lo que ya está no se toca.
@@ -49,6 +50,11 @@ try:
 except ImportError:
     %pip install -q "atento @ git+{repositorio}@{version}"
 %load_ext calificador.cuaderno"""
+PROCEDENCIA = (
+    "---\n\nEste cuaderno es una página de «El Transformer, línea a línea». La página, con las"
+    " figuras y las referencias, está en [{0}]({0}). Texto y figuras: CC BY-SA 4.0; código: BSD de"
+    " tres cláusulas."
+)
 SIN_SALIDAS = "sin-salidas"
 OCULTAS = {"hide-input", "hide-cell", "remove-input", "comprobacion", "dibujo"}
 COMPROBACION = "Comprobación"
@@ -75,17 +81,16 @@ def ejecutado(capitulo: Capitulo) -> NotebookNode | None:
         return guardado
 
 
-def publicados(hecho: NotebookNode | None) -> dict[str, str]:
-    """Los valores que un capítulo publicó al ejecutarse."""
-    return dict(_valores(hecho)) if hecho is not None else {}
-
-
-def _valores(hecho: NotebookNode) -> Iterator[tuple[str, str]]:
-    for celda in hecho.cells:
-        if celda.cell_type == "code":
-            for clave, salida in extract_glue_data_cell(celda):
-                texto = salida["data"]["text/plain"]
-                yield clave, ast.literal_eval(texto) if texto[:1] in ("'", '"') else texto
+def pagina(capitulo: Capitulo, libro: Path) -> dict:
+    """Lo que Sphinx dejó de un capítulo: su título, su dirección y sus trozos."""
+    leido = libro / OBRA.relative_to(LIBRO) / "_build" / ".doctrees" / CARPETA
+    ruta = leido / capitulo.ruta.relative_to(libro).with_suffix(".json")
+    dicho = json.loads(ruta.read_text(encoding="utf-8")) if ruta.exists() else {}
+    if dicho.get("fuente") != hashlib.sha256(capitulo.ruta.read_bytes()).hexdigest():
+        raise CuadernoImposible("su página no está hecha, o es de otro texto: «make libro»")
+    if "imposible" in dicho:
+        raise CuadernoImposible(dicho["imposible"])
+    return dicho
 
 
 def _codigo(cuaderno: NotebookNode) -> list[str]:
@@ -171,41 +176,36 @@ def _con_enlaces(codigo: str, pagina: str) -> str:
     return codigo
 
 
-def _de_texto(texto: str) -> Iterator[NotebookNode]:
-    """Las celdas de un texto: las de Markdown y, donde un ejercicio dejó su marca, las suyas."""
-    trozos = re.split("^" + marca_de_ejercicio(r"(\d+\.\d+)") + "$", texto, flags=re.MULTILINE)
-    for prosa, numero in zip_longest(trozos[::2], trozos[1::2]):
-        if prosa.strip():
-            yield new_markdown_cell(prosa.strip("\n"))
-        if numero:
-            yield from celdas_de(numero)
-
-
 def cuaderno(
-    capitulo: Capitulo, libro: Libro, valores: dict[str, str], hecho: NotebookNode | None = None
+    capitulo: Capitulo, libro: Libro, dicho: dict, hecho: NotebookNode | None = None
 ) -> NotebookNode:
-    """El cuaderno corriente de un capítulo, con las salidas de ``hecho`` si se da."""
-    documento = capitulo.ruta.relative_to(libro.ruta).with_suffix("").as_posix()
+    """El cuaderno corriente de un capítulo, que en su página es ``dicho``; con las salidas de
+    ``hecho`` si se da.
+    """
     original = capitulo.cuaderno()
     comprueba_vallas(capitulo, original)
-    conversor = Conversor(libro, documento, valores)
+    escritas = [i for i, c in enumerate(original.cells) if c.cell_type == "code"]
+    vistas = [x["celda"] for x in dicho["trozos"] if isinstance(x, dict) and "celda" in x]
+    if vistas != escritas:
+        raise CuadernoImposible("su página no lleva sus celdas, todas y en orden")
     con_salidas = iter(
         [c for c in hecho.cells if c.cell_type == "code"] if hecho is not None else []
     )
     celdas = [new_code_cell(INSTALA.format(repositorio=libro.repositorio, version=libro.version))]
-    for celda in original.cells:
-        if celda.cell_type == "code":
-            nueva = _de_codigo(celda)
-            nueva.outputs = salidas_de(next(con_salidas, {}), libro.url(documento))
-            celdas.append(nueva)
-        elif texto := conversor.texto(celda.source):
-            celdas += _de_texto(texto)
-    celdas.append(new_markdown_cell(_procedencia(libro, documento)))
+    for trozo in dicho["trozos"]:
+        match trozo:
+            case {"celda": indice}:
+                nueva = _de_codigo(original.cells[indice])
+                nueva.outputs = salidas_de(next(con_salidas, {}), dicho["url"])
+                celdas.append(nueva)
+            case {"ejercicio": numero}:
+                celdas += celdas_de(numero)
+            case _:
+                celdas.append(new_markdown_cell(trozo))
+    celdas.append(new_markdown_cell(PROCEDENCIA.format(dicho["url"])))
     for orden, celda in enumerate(celdas):
         celda["id"] = f"celda-{orden:03d}"
-    nuevo = new_notebook(
-        cells=celdas, metadata=_metadatos(capitulo, libro.titulos.get(documento, capitulo.nombre))
-    )
+    nuevo = new_notebook(cells=celdas, metadata=_metadatos(capitulo, dicho["titulo"]))
     nbformat.validate(nuevo)
     return nuevo
 
@@ -220,14 +220,6 @@ def _metadatos(capitulo: Capitulo, titulo: str) -> dict:
     }
 
 
-def _procedencia(libro: Libro, documento: str) -> str:
-    return (
-        "---\n\nEste cuaderno es una página de «El Transformer, línea a línea». La página, con las"
-        f" figuras y las referencias, está en [{libro.url(documento)}]({libro.url(documento)})."
-        " Texto y figuras: CC BY-SA 4.0; código: BSD de tres cláusulas."
-    )
-
-
 def escribe(ruta: Path, texto: str) -> bool:
     """Escribe un cuaderno solo si cambia, para que los demás conserven su fecha; dice si ha
     cambiado.
@@ -239,30 +231,27 @@ def escribe(ruta: Path, texto: str) -> bool:
     return True
 
 
-def textos(capitulo: Capitulo, libro: Libro) -> tuple[str, str]:
+def textos(capitulo: Capitulo, libro: Libro, dicho: dict) -> tuple[str, str]:
     """Los dos cuadernos de un capítulo, con las salidas y sin ellas."""
     hecho = ejecutado(capitulo)
-    valores = publicados(hecho)
-    dos = cuaderno(capitulo, libro, valores, hecho), cuaderno(capitulo, libro, valores)
+    dos = cuaderno(capitulo, libro, dicho, hecho), cuaderno(capitulo, libro, dicho)
     return tuple(nbformat.writes(uno) + "\n" for uno in dos)
 
 
 def de_todos(libro: Libro) -> str:
-    """La huella de lo que decide los cuadernos y no es de un capítulo: lo que se puede citar, los
-    ejercicios, la biblioteca y las herramientas.
+    """La huella de lo que decide los cuadernos y no es de un capítulo: los ejercicios, la
+    biblioteca y las herramientas.
     """
     lugares = [RAIZ / x for x in ("code", "exercises", "solutions", "tools", "book/_ext")]
-    lugares += [*libro.ruta.glob("_*.yml"), *libro.ruta.glob("*.bib"), RAIZ / "constraints.txt"]
-    return resumen(
-        contenido(ficheros(*lugares), RAIZ), repr(libro.indice), libro.version, entorno()
-    )
+    lugares += [*libro.ruta.glob("_*.yml"), RAIZ / "constraints.txt"]
+    return resumen(contenido(ficheros(*lugares), RAIZ), libro.version, entorno())
 
 
-def clave(capitulo: Capitulo, comun: str) -> str:
+def clave(capitulo: Capitulo, dicho: dict, comun: str) -> str:
     """La huella de un cuaderno: lo de todos, su texto y lo que dio al ejecutarse."""
     ejecucion = [*capitulo.carpeta_de_cache.rglob("executed/*/*.ipynb"), capitulo.referencia]
     hechos = [p.read_bytes() for p in sorted(ejecucion) if p.exists()]
-    return resumen(comun, capitulo.texto(), *hechos)
+    return resumen(comun, json.dumps(dicho), *hechos)
 
 
 def exporta(
@@ -274,10 +263,10 @@ def exporta(
     fallos, cambiados, comun = [], 0, de_todos(libro) if memoria else ""
     for capitulo in lista:
         try:
-            if memoria and a_medias(capitulo) is None:
-                con, sin = memoria.da(clave(capitulo, comun), lambda c=capitulo: textos(c, libro))
-            else:
-                con, sin = textos(capitulo, libro)
+            dicho = pagina(capitulo, libro.ruta)
+            hace = partial(textos, capitulo, libro, dicho)
+            recuerda = memoria and a_medias(capitulo) is None
+            con, sin = memoria.da(clave(capitulo, dicho, comun), hace) if recuerda else hace()
             cambiados += escribe(salida / f"{capitulo.nombre}.ipynb", con)
             escribe(salida / SIN_SALIDAS / f"{capitulo.nombre}.ipynb", sin)
         except CuadernoImposible as fallo:

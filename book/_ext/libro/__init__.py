@@ -4,8 +4,9 @@ Cada módulo hace una cosa y tiene su ``setup``:
 
 - :mod:`libro.huella`, :mod:`libro.ejecucion`  la caché de ejecución
 - :mod:`libro.fallos`      la página de un capítulo que ha fallado
-- :mod:`libro.lector`      el lector de MyST de la extensión, los cuadernos y las reglas
-- :mod:`libro.etiquetas`   lo que se puede citar, con su número
+- :mod:`libro.lector`      el lector de MyST de la extensión, las órdenes y las reglas
+- :mod:`libro.cuadernos`   cada capítulo resuelto, en Markdown corriente para su cuaderno
+- :mod:`libro.suelta`      la vista de una sola página
 - :mod:`libro.numeracion`  los números salen del nombre del fichero
 - :mod:`libro.demostraciones`  arreglos de sphinx-proof
 - :mod:`libro.plegado`     «A fondo», respuestas, comprobaciones y código de las figuras
@@ -53,6 +54,7 @@ def setup(app) -> dict:
         buscador,
         citas,
         codigo,
+        cuadernos,
         demostraciones,
         didactica,
         docstrings,
@@ -60,7 +62,6 @@ def setup(app) -> dict:
         ejecucion,
         ejercicios,
         espanol,
-        etiquetas,
         exploradores,
         fallos,
         formulas,
@@ -72,6 +73,7 @@ def setup(app) -> dict:
         publicacion,
         sitio,
         soluciones,
+        suelta,
         temario,
         tiempos,
         tipografia,
@@ -81,7 +83,7 @@ def setup(app) -> dict:
         ejecucion,
         fallos,
         numeracion,
-        etiquetas,
+        suelta,
         demostraciones,
         plegado,
         tiempos,
@@ -103,6 +105,7 @@ def setup(app) -> dict:
         temario,
         lotes,
         soluciones,
+        cuadernos,
     )
     for parte in partes:
         parte.setup(app)

@@ -1,16 +1,14 @@
 """El único lector de MyST del libro: qué línea es prosa, qué es código y qué directiva la contiene.
 
 Lee con markdown-it y las mismas extensiones que MyST-Parser; encima solo pone números de línea. Lo
-usan la extensión, el exportador de cuadernos y las reglas de la casa. No importa Sphinx.
+usan la extensión, las órdenes y las reglas de la casa. No importa Sphinx.
 
-``analiza`` da las líneas, las directivas y las celdas de una página; ``sucesos``, lo que se puede
-numerar o citar, en orden.
+``analiza`` da las líneas, las directivas y las celdas de una página.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -327,44 +325,6 @@ def analiza(texto: str) -> Documento:
         codigo = [x for x in d.cuerpo if x.strip()]
         doc.celdas.append(Celda(d.linea, codigo, etiquetas, d.opciones, d.a_fondo))
     return doc
-
-
-# --- Lo que se puede numerar o citar --------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Suceso:
-    """Algo que importa a la numeración.
-
-    ``tipo`` es ``etiqueta``, ``titulo``, ``ecuacion``, ``directiva`` o ``parrafo``; ``texto``, la
-    etiqueta o el título; ``nivel``, el del título.
-    """
-
-    tipo: str
-    texto: str = ""
-    nivel: int = 0
-    directiva: Directiva | None = None
-
-
-def sucesos(texto: str) -> Iterator[Suceso]:
-    """Etiquetas, títulos, ecuaciones, directivas y demás bloques, en orden y por dentro."""
-    tokens = MD.parse(texto)
-    for i, token in enumerate(tokens):
-        if token.type == "myst_target":
-            yield Suceso("etiqueta", token.content)
-        elif token.type == "heading_open":
-            yield Suceso("titulo", tokens[i + 1].content, int(token.tag[1]))
-        elif token.type == "math_block_label":
-            yield Suceso("ecuacion", token.info)
-        elif directiva := Directiva.de(token):
-            yield Suceso("directiva", directiva.nombre, directiva=directiva)
-            if directiva.nombre not in LITERALES and directiva.nombre != "figura":
-                yield from sucesos(directiva.contenido + "\n")
-        elif token.level == 0 and token.nesting >= 0 and token.type not in _NO_CUENTAN:
-            yield Suceso("parrafo")
-
-
-_NO_CUENTAN = {"inline", "front_matter", "myst_line_comment", "myst_block_break"}
 
 
 # --- Vallas y texto -------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from docutils import nodes
 from sphinx.addnodes import compact_paragraph
 from sphinx.environment import BuildEnvironment
 from sphinx.environment.collectors.toctree import TocTreeCollector
+from sphinx_proof.nodes import NODE_TYPES
+from sphinx_proof.nodes import _ as enunciado
 
 PROFUNDIDAD = 2
 
@@ -25,6 +27,15 @@ def capitulo(docname: str) -> int | None:
     """
     encaje = re.match(r"(\d\d)-", docname.rsplit("/", 1)[-1])
     return int(encaje.group(1)) if encaje else None
+
+
+def rotulo(env: BuildEnvironment, documento: str, tipo: str, ancla: str) -> str:
+    """«Figura 4.1», «Teorema 4.1»; de una ecuación, solo el número."""
+    cuenta = env.toc_fignumbers.get(documento, {}).get(tipo, {}).get(ancla, ())
+    numero = ".".join(map(str, cuenta))
+    if tipo in NODE_TYPES:  # su «numfig_format» no está traducido
+        return f"{enunciado(tipo.title())} {numero}".strip()
+    return numero and env.config.numfig_format.get(tipo, "%s") % numero
 
 
 def depende_del_indice(env: BuildEnvironment) -> None:

@@ -69,7 +69,7 @@ def _pagina(app, pagename: str, templatename: str, context: dict, doctree) -> No
     context["libro_error"] = informe_de_error(context["libro_repositorio"], pagename)
     context["libro_cuaderno"] = None
     context["header_buttons"] = []
-    if capitulo(pagename) is None or not _tiene_celdas(app, pagename):
+    if capitulo(pagename) is None or not tiene_celdas(app, pagename):
         return
     cuaderno = pagename.rsplit("/", 1)[-1] + ".ipynb"
     ruta = opciones["repository_url"].removeprefix("https://github.com/")
@@ -85,7 +85,7 @@ def informe_de_error(repositorio: str, pagina: str) -> str:
     return f"{repositorio}/issues/new?" + urlencode({"title": f"Error en «{pagina}»"})
 
 
-def _tiene_celdas(app, pagename: str) -> bool:
+def tiene_celdas(app, pagename: str) -> bool:
     """Los cuadernos son los documentos cuya cabecera dice con qué núcleo se ejecutan."""
     return "kernelspec" in app.env.metadata.get(pagename, {})
 

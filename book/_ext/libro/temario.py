@@ -8,15 +8,17 @@ en una tabla.
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import yaml
 from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from libro.etiquetas import Indice
 from libro.numeracion import capitulo, depende_del_indice
+from libro.plegado import desplegable
 
 logger = logging.getLogger(__name__)
 
@@ -46,9 +48,13 @@ TEMAS = {
 
 
 class enlace_pendiente(nodes.Inline, nodes.TextElement):  # noqa: N801
-    """Enlace a una etiqueta del libro, o a un ancla de un documento, que se resuelve al escribir la
-    página.
+    """Enlace a una ``etiqueta`` del libro, o a un ``sitio`` (página y ancla), que se resuelve al
+    escribir la página.
     """
+
+
+class refutaciones(nodes.General, nodes.Element):  # noqa: N801
+    """Lugar de la tabla de refutaciones."""
 
 
 def cargar_temario(ruta: Path) -> dict[str, dict]:
@@ -81,18 +87,13 @@ def _tabla(cabecera: list[str], filas: list[list[nodes.Node]], clase: str) -> no
 class _Mapa(SphinxDirective):
     """Lo común a los dos mapas."""
 
-    def indice(self) -> Indice:
-        """Las etiquetas de los capítulos, anotados como dependencias, igual que su lista."""
+    def depende_de_los_capitulos(self) -> None:
+        """Anota que la página depende de los capítulos, de los que salen los títulos, y de cuáles
+        hay.
+        """
         depende_del_indice(self.env)
-        documentos = _numerados(self.env)
-        for documento in documentos:
+        for documento in _numerados(self.env):
             self.env.note_dependency(str(self.env.doc2path(documento)))
-        return Indice.de(Path(self.env.srcdir), documentos)
-
-    def en_linea(self, texto: str) -> list[nodes.Node]:
-        """Texto con marcas en línea, ya convertido en nodos."""
-        hijos, avisos = self.state.inline_text(texto, self.lineno)
-        return [*hijos, *avisos]
 
 
 class MapaTemario(_Mapa):
@@ -103,7 +104,7 @@ class MapaTemario(_Mapa):
         ruta = Path(self.env.srcdir) / "temario.yml"
         self.env.note_dependency(str(ruta))
         filas = cargar_temario(ruta)
-        indice = self.indice()
+        self.depende_de_los_capitulos()
         hechas = sum(f["etiqueta"] != "pendiente" for f in filas.values())
         salida: list[nodes.Node] = [
             nodes.paragraph(
@@ -117,7 +118,7 @@ class MapaTemario(_Mapa):
                 [
                     nodes.paragraph("", clave),
                     nodes.paragraph("", fila["texto"]),
-                    self.lugar(fila, indice),
+                    self.lugar(fila),
                 ]
                 for clave, fila in filas.items()
                 if fila["tema"] == tema
@@ -126,7 +127,7 @@ class MapaTemario(_Mapa):
             salida.append(seccion)
         return salida
 
-    def lugar(self, fila: dict, indice: Indice) -> nodes.paragraph:
+    def lugar(self, fila: dict) -> nodes.paragraph:
         """Enlaces a las secciones de una fila, o «pendiente»."""
         numero, etiquetas = fila["capitulo"], fila["etiqueta"]
         if etiquetas == "pendiente":
@@ -136,13 +137,9 @@ class MapaTemario(_Mapa):
         for i, etiqueta in enumerate([etiquetas] if isinstance(etiquetas, str) else etiquetas):
             if i:
                 parrafo += nodes.Text("; ")
-            destino = indice.destinos.get(etiqueta)
-            titulo = destino and (destino.titulo or destino.rotulo)
-            enlace = enlace_pendiente(etiqueta=etiqueta.lower())
-            enlace += self.en_linea(titulo) if titulo else [nodes.Text(etiqueta)]
             if numero:
                 parrafo += nodes.Text(f"{numero}. ")
-            parrafo += enlace
+            parrafo += enlace_pendiente(etiqueta=etiqueta)
         return parrafo
 
 
@@ -150,52 +147,64 @@ class MapaRefutaciones(_Mapa):
     """Una tabla con cada refutación de los capítulos: enunciado y enlace."""
 
     def run(self) -> list[nodes.Node]:
-        """Construye la tabla, ordenada por capítulo; los identificadores son de quien mantiene el
-        libro.
-        """
-        filas = [
-            (clave, capitulo(documento) or 0, documento, enunciado)
-            for clave, documento, enunciado in self.indice().refutaciones
-        ]
-        if not filas:
-            return [nodes.paragraph("", "Todavía no hay capítulos publicados con refutaciones.")]
-        cuerpo = []
-        for clave, numero, documento, enunciado in sorted(
-            filas, key=lambda fila: (fila[1], fila[0])
-        ):
-            enlace = enlace_pendiente(
-                "", f"Capítulo {numero}", documento=documento, ancla=f"err-{clave}"
-            )
-            cuerpo.append(
-                [
-                    nodes.paragraph("", "", *self.en_linea(enunciado)),
-                    nodes.paragraph("", "", enlace),
-                ]
-            )
-        cabecera = ["Lo que suele leerse", "Dónde se desmiente"]
-        return [_tabla(cabecera, cuerpo, "mapa-refutaciones")]
+        """Deja el lugar: cuáles hay no se sabe hasta haber leído todas las páginas."""
+        self.depende_de_los_capitulos()
+        return [refutaciones()]
 
 
-def _resolver(app, doctree: nodes.document, docname: str) -> None:
-    """Convierte los enlaces pendientes en referencias con su dirección."""
-    conocidas = app.env.get_domain("std").anonlabels
-    for nodo in list(doctree.findall(enlace_pendiente)):
-        documento, ancla = nodo.get("documento"), nodo.get("ancla")
-        if "etiqueta" in nodo:
-            documento, ancla = conocidas.get(nodo["etiqueta"], ("", ""))
-        if not documento:
-            logger.warning(
-                "temario.yml nombra «%s», que no es una etiqueta del libro",
-                nodo["etiqueta"],
-                location=docname,
-                type="temario",
-            )
-            nodo.replace_self(nodo.children)
-            continue
-        destino = app.builder.get_relative_uri(docname, documento)
-        nodo.replace_self(
-            nodes.reference("", "", *nodo.children, internal=True, refuri=f"{destino}#{ancla}")
-        )
+def _de_refutaciones(env) -> nodes.Node:
+    """La tabla, ordenada por capítulo; los identificadores son de quien mantiene el libro."""
+    sitios = set(env.get_domain("std").anonlabels.values())
+    hay = [(capitulo(d) or 0, ancla, d) for d, ancla in sitios if ancla.startswith("err-R-")]
+    if not hay:
+        return nodes.paragraph("", "Todavía no hay capítulos publicados con refutaciones.")
+    cuerpo = []
+    for numero, ancla, documento in sorted(hay):
+        enlace = enlace_pendiente("", f"Capítulo {numero}", sitio=(documento, ancla))
+        dicho = titulo_de(env, documento, ancla)
+        cuerpo.append([nodes.paragraph("", "", *dicho), nodes.paragraph("", "", enlace)])
+    return _tabla(["Lo que suele leerse", "Dónde se desmiente"], cuerpo, "mapa-refutaciones")
+
+
+@cache
+def _con_nombre(env, documento: str) -> dict[str, nodes.Node]:
+    """Lo que en una página tiene identificador."""
+    hay = env.get_doctree(documento).findall(nodes.Element)
+    return {ancla: nodo for nodo in hay for ancla in nodo["ids"]}
+
+
+def titulo_de(env, documento: str, ancla: str) -> list[nodes.Node]:
+    """El título de la sección, o de la parte plegada, en la que está algo."""
+    nodo = _con_nombre(env, documento)[ancla]
+    while not isinstance(nodo, nodes.section | desplegable) or "titulo" in nodo:
+        nodo = nodo.parent
+    return [hijo.deepcopy() for hijo in nodo[0].children]
+
+
+class ResolverMapas(SphinxPostTransform):
+    """Pone la tabla de refutaciones y convierte los enlaces pendientes en referencias, con su
+    dirección y, si no lo tienen, su título; antes de :mod:`libro.tipografia`.
+    """
+
+    default_priority = 8
+
+    def run(self, **kwargs) -> None:
+        """Resuelve los de una página."""
+        for lugar in list(self.document.findall(refutaciones)):
+            lugar.replace_self(_de_refutaciones(self.env))
+        conocidas = self.env.get_domain("std").anonlabels
+        for nodo in list(self.document.findall(enlace_pendiente)):
+            sitio = nodo.get("sitio") or conocidas.get(nodo["etiqueta"].lower())
+            if sitio:
+                dicho = nodo.children or titulo_de(self.env, *sitio)
+                uri = self.app.builder.get_relative_uri(self.env.docname, sitio[0])
+                refuri = f"{uri}#{sitio[1]}"
+                nodo.replace_self(nodes.reference("", "", *dicho, internal=True, refuri=refuri))
+                continue
+            aviso, etiqueta = "temario.yml nombra «%s», que no es del libro", nodo["etiqueta"]
+            logger.warning(aviso, etiqueta, location=self.env.docname, type="temario")
+            nodo.replace_self(nodes.Text(etiqueta))
+        _con_nombre.cache_clear()
 
 
 def setup(app) -> None:
@@ -203,4 +212,5 @@ def setup(app) -> None:
     app.add_directive("mapa-temario", MapaTemario)
     app.add_directive("mapa-refutaciones", MapaRefutaciones)
     app.add_node(enlace_pendiente)
-    app.connect("doctree-resolved", _resolver)
+    app.add_node(refutaciones)
+    app.add_post_transform(ResolverMapas)

@@ -1,24 +1,16 @@
-"""Lo que un cuaderno puede citar: direcciones, bibliografía y todo lo que tiene etiqueta en el
-libro.
-"""
+"""Dónde se publica el libro y qué versión de él se instala."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import yaml
-from pybtex.database import Entry, parse_file
 
-from paginas.capitulos import LIBRO, documentos
-
-# isort: split
-# capitulos.py ya ha puesto book/_ext en la ruta.
-from libro.citas import Y
-from libro.etiquetas import Destino, Indice
+from paginas.capitulos import LIBRO
 
 
 @dataclass
@@ -26,20 +18,6 @@ class Libro:
     """El libro entero."""
 
     ruta: Path = LIBRO
-    indice: Indice = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.indice = Indice.de(self.ruta, documentos(self.ruta))
-
-    @property
-    def destinos(self) -> dict[str, Destino]:
-        """Todo lo que tiene etiqueta."""
-        return self.indice.destinos
-
-    @property
-    def titulos(self) -> dict[str, str]:
-        """El título de cada página."""
-        return self.indice.titulos
 
     @cached_property
     def configuracion(self) -> dict:
@@ -70,15 +48,6 @@ class Libro:
         cuenta, proyecto = self.repositorio.split("/")[-2:]
         return (elegido or f"https://{cuenta}.github.io/{proyecto}").rstrip("/")
 
-    def url(self, documento: str, ancla: str = "") -> str:
-        """Dirección publicada de una página."""
-        return f"{self.sitio}/{documento}.html" + (f"#{ancla}" if ancla else "")
-
-    @cached_property
-    def referencias(self) -> dict[str, Entry]:
-        """Las entradas de la bibliografía."""
-        return dict(parse_file(str(self.ruta / "references.bib"), bib_format="bibtex").entries)
-
 
 def commit_publicado(carpeta: Path) -> str:
     """El commit de ``carpeta`` si otros lo tienen: el que da GitHub o el de una rama remota; si no,
@@ -101,24 +70,3 @@ def _git(carpeta: Path, *orden: str) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return hecho.stdout.strip() if hecho.returncode == 0 else ""
-
-
-def autores(obra: Entry) -> str:
-    """«Vaswani et al.», «Bahdanau y Cho»; sin autores, el título."""
-    personas = obra.persons.get("author") or obra.persons.get("editor") or []
-    nombres = [
-        " ".join([*p.prelast_names, *p.last_names]).replace("{", "").replace("}", "")
-        for p in personas
-    ]
-    if not nombres:
-        return obra.fields["title"].replace("{", "").replace("}", "")
-    return f"{nombres[0]} et al." if len(nombres) > 2 else Y.join(nombres)
-
-
-def direccion(obra: Entry) -> str:
-    """Dónde se lee una obra, o cadena vacía."""
-    return (
-        f"https://doi.org/{obra.fields['doi']}"
-        if "doi" in obra.fields
-        else obra.fields.get("url", "")
-    )
