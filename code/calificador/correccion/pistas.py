@@ -97,7 +97,17 @@ def campo_a_campo(
     if len(dichos) == 1 and not faltan and dichos[0][2][0].isupper():
         return dichos[0][2], nombres
     dichos += [([c], "", ejercicio.pistas_de.get(c, "no reconozco este error.")) for c in faltan]
-    return " ".join(f"{_entre_comillas(c)}: {p[0].lower()}{p[1:]}" for c, _, p in dichos), nombres
+    return " ".join(f"{_entre_comillas(c)}: {_seguida(p)}" for c, _, p in dichos), nombres
+
+
+def _seguida(pista: str) -> str:
+    """Una pista detrás de dos puntos: en minúscula, salvo que empiece por una sigla.
+
+    >>> _seguida("Es la media."), _seguida("RMSNorm no la resta.")
+    ('es la media.', 'RMSNorm no la resta.')
+    """
+    primera = pista.partition(" ")[0][1:]
+    return pista if primera != primera.lower() else pista[0].lower() + pista[1:]
 
 
 def _relaciones(
