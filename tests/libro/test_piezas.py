@@ -668,6 +668,18 @@ def test_la_figura_recoge_la_ultima_salida_que_la_dibuja(avisos):
     assert pagina.children.index(segunda) == 2  # sin «dibujo», la celda queda donde estaba
 
 
+def test_el_codigo_de_una_figura_va_detras_de_ella_una_sola_vez(avisos):
+    celda, sigue = celda_con("fig-a"), nodes.paragraph("", "Sigue.")
+    codigo = nodes.container("", nodes.literal_block("", "x"), classes=["dibujo"])
+    celda.insert(0, codigo)
+    lugar = figura("fig-a")
+    pagina = recoge(celda, nodes.paragraph("", "Antes."), lugar, sigue)
+    assert [type(x) for x in pagina.children] == [
+        nodes.paragraph, nodes.figure, nodes.container, nodes.paragraph,
+    ]  # fmt: skip
+    assert pagina[2] is celda and celda.children == [codigo] and len(lugar) == 2
+
+
 def test_la_celda_que_tiene_otra_salida_la_conserva(avisos):
     celda = celda_con("fig-a", nodes.paragraph("", "queda"))
     lugar = figura("fig-a")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import pickle
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from bs4 import BeautifulSoup
@@ -216,3 +217,16 @@ def test_las_piezas_olvidan_lo_que_se_quita():
             getattr(env, nombre)["a"] = getattr(env, nombre)["b"] = 1
         pieza._purgar(None, env, "a")
         assert all(getattr(env, nombre) == {"b": 1} for nombre in nombres)
+
+
+def test_lo_escrito_de_una_pagina_que_ya_no_esta_se_borra(tmp_path):
+    """También si no llegó a escribirse; de otro formato no se toca nada."""
+    escrita = tmp_path / "vieja.html"
+    for formato, queda in (("epub", True), ("html", False)):
+        escrita.touch()
+        builder = SimpleNamespace(
+            format=formato, get_outfilename=lambda nombre: tmp_path / f"{nombre}.html"
+        )
+        app = SimpleNamespace(builder=builder)
+        assert documento._quita_lo_que_ya_no_es(app, None, {}, {}, ["nunca", "vieja"]) == []
+        assert escrita.exists() is queda
